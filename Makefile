@@ -1,0 +1,63 @@
+# pg_comb/Makefile
+#
+# Building and installing need PostgreSQL's development files (PGXS).  The
+# goals in HARNESS do not: their scripts find or install what they need, and
+# call this file again.
+
+EXTENSION  = pg_comb
+MODULE_big = pg_comb
+PGFILEDESC = "pg_comb - time-ordered uuid keys"
+OBJS       = src/pg_comb.o src/comb_layout.o src/comb_generate.o
+HDRS       = src/comb.h src/comb_compat.h src/comb_layout.h
+
+# Listed, not wildcarded: a wildcard is empty in a VPATH build.  Under sql/ a
+# name with "--" is installed, one without is a test.
+DATA       = sql/pg_comb--1.0.sql
+
+REGRESS        = sanity
+REGRESS_OPTS   = --load-extension=$(EXTENSION)
+
+HARNESS    = demo test bench
+
+.PHONY: $(HARNESS)
+ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
+
+# PG_CONFIG is only handed on when the user named one.
+ifdef PG_CONFIG
+export PG_CONFIG
+endif
+
+demo:
+	@test/demo
+test:
+	@test/run
+bench:
+	@test/bench/run
+
+else
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+ifeq ($(wildcard $(PGXS)),)
+$(error $(PG_CONFIG) leads to no PGXS: install the server's development package (Debian: postgresql-server-dev-NN), or name its pg_config with PG_CONFIG=)
+endif
+include $(PGXS)
+
+# Debian's PostgreSQL has no autodepend.
+$(OBJS) $(OBJS:.o=.bc): $(addprefix $(srcdir)/,$(HDRS))
+
+# A VPATH build (Debian's pg_buildext) starts in an empty directory, and make
+# would find "src" through VPATH, so the target has to be phony.
+ifdef VPATH
+.PHONY: vpath-mkdirs
+all: vpath-mkdirs
+$(OBJS) $(OBJS:.o=.bc): | vpath-mkdirs
+vpath-mkdirs:
+	$(MKDIR_P) src
+endif
+
+# What the scripts under test/ ask for: make -s print-REGRESS
+print-%:
+	@echo $($*)
+
+endif

@@ -1,0 +1,39 @@
+--
+-- The catalog: what every object of the extension must have
+--
+
+-- objects without a comment: none
+SELECT pg_describe_object(classid, objid, 0) AS uncommented
+FROM pg_depend
+WHERE refclassid = 'pg_extension'::regclass
+  AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb')
+  AND deptype = 'e'
+  AND obj_description(objid, classid::regclass::name) IS NULL
+ORDER BY 1;
+
+-- functions whose parallel label was left to the default: none
+SELECT oid::regprocedure AS unlabelled
+FROM pg_proc
+WHERE pronamespace = (SELECT extnamespace FROM pg_extension WHERE extname = 'pg_comb')
+  AND proname LIKE 'comb\_%' AND proparallel = 'u'
+ORDER BY 1;
+
+-- names that an object of pg_catalog has too: none
+SELECT p.proname AS shadows
+FROM pg_proc p JOIN pg_proc c ON c.proname = p.proname
+WHERE p.probin LIKE '%pg_comb' AND c.pronamespace = 'pg_catalog'::regnamespace;
+
+-- what a query can call, and its labels
+SELECT oid::regprocedure AS function, provolatile AS volatile,
+       proisstrict AS strict, proparallel AS parallel, proleakproof AS leakproof
+FROM pg_proc
+WHERE oid IN (SELECT objid FROM pg_depend
+              WHERE classid = 'pg_proc'::regclass AND deptype = 'e'
+                AND refclassid = 'pg_extension'::regclass
+                AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb'))
+ORDER BY oid::regprocedure::text COLLATE "C";
+
+-- settings, which exist once the module is loaded
+LOAD 'pg_comb';
+SELECT name, setting, unit, context, min_val, max_val
+FROM pg_settings WHERE name LIKE 'pg\_comb.%' ORDER BY name;

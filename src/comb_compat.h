@@ -1,0 +1,39 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_compat.h
+ *	  What differs between PostgreSQL 13 and 19.
+ *
+ * The only file that knows PG_VERSION_NUM.  The newest spelling is used
+ * everywhere else; here it is emulated for the servers that lack it.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/comb_compat.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMB_COMPAT_H
+#define COMB_COMPAT_H
+
+#if PG_VERSION_NUM < 130000
+#error "pg_comb requires PostgreSQL 13 or newer"
+#endif
+
+/*
+ * 15 made a prefix a reservation; before, one could only be warned of
+ * settings that nobody had defined.
+ */
+#if PG_VERSION_NUM < 150000
+#define MarkGUCPrefixReserved(prefix)	EmitWarningsOnPlaceholders(prefix)
+#endif
+
+/* 18 can show a module's name and version (pg_get_loaded_modules) */
+#ifdef PG_MODULE_MAGIC_EXT
+#define COMB_MODULE_MAGIC \
+	PG_MODULE_MAGIC_EXT(.name = "pg_comb", .version = COMB_VERSION)
+#else
+#define COMB_MODULE_MAGIC	PG_MODULE_MAGIC
+#endif
+
+#endif							/* COMB_COMPAT_H */
