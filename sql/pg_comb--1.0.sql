@@ -4,8 +4,33 @@
 \echo Use "CREATE EXTENSION pg_comb" to load this file. \quit
 
 --
--- comb_layout.c: time of a key, and bounds
+-- comb_layout.c: layouts; time of a key, bounds, conversion
 --
+
+CREATE TYPE comb_layout AS ENUM (
+	'uuidv7',
+	'ulid',
+	'rtcomb_postgresql',
+	'rtcomb_postgresql_datetime',
+	'rtcomb_sql',
+	'rtcomb_legacy',
+	'rtcomb_binary',
+	'rtcomb_binary_datetime',
+	'nhibernate',
+	'sequential_string',
+	'sequential_binary',
+	'sequential_end',
+	'morris',
+	'efcore',
+	'newid',
+	'newid_sequential',
+	'uuidv1',
+	'uuidv6',
+	'newsequentialid'
+);
+
+COMMENT ON TYPE comb_layout IS
+	'where in a uuid the time stands and in which unit; comb_layouts() describes the labels';
 
 CREATE FUNCTION comb_timestamp(id uuid) RETURNS timestamptz
 	AS 'MODULE_PATHNAME', 'comb_timestamp'
@@ -14,12 +39,26 @@ CREATE FUNCTION comb_timestamp(id uuid) RETURNS timestamptz
 COMMENT ON FUNCTION comb_timestamp(uuid) IS
 	'time of creation of a UUIDv7, NULL for any other uuid';
 
+CREATE FUNCTION comb_timestamp(id uuid, layout comb_layout) RETURNS timestamptz
+	AS 'MODULE_PATHNAME', 'comb_timestamp_layout'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_timestamp(uuid, comb_layout) IS
+	'time of a key of the given layout, NULL where the value cannot be one';
+
 CREATE FUNCTION comb_stamp(base uuid, at timestamptz) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_stamp'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_stamp(uuid, timestamptz) IS
 	'the uuid made a UUIDv7 of the given time, with all its other bits kept';
+
+CREATE FUNCTION comb_stamp(base uuid, at timestamptz, layout comb_layout) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_stamp_layout'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_stamp(uuid, timestamptz, comb_layout) IS
+	'the uuid given the time in the layout''s field, with all its other bits kept';
 
 CREATE FUNCTION comb_min(at timestamptz) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_min'
@@ -28,12 +67,26 @@ CREATE FUNCTION comb_min(at timestamptz) RETURNS uuid
 COMMENT ON FUNCTION comb_min(timestamptz) IS
 	'smallest UUIDv7 whose time is at or after the given one';
 
+CREATE FUNCTION comb_min(at timestamptz, layout comb_layout) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_min_layout'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_min(timestamptz, comb_layout) IS
+	'smallest key of the layout whose time is at or after the given one, in the order of the layout''s database';
+
 CREATE FUNCTION comb_max(at timestamptz) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_max'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_max(timestamptz) IS
 	'largest UUIDv7 whose time is at or before the given one';
+
+CREATE FUNCTION comb_max(at timestamptz, layout comb_layout) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_max_layout'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_max(timestamptz, comb_layout) IS
+	'largest key of the layout whose time is at or before the given one, in the order of the layout''s database';
 
 CREATE FUNCTION comb_time_encoder(at timestamptz) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_time_encoder'
@@ -56,6 +109,41 @@ CREATE FUNCTION comb_time_decoder(id text) RETURNS timestamptz
 COMMENT ON FUNCTION comb_time_decoder(text) IS
 	'time of a partition bound or of a key, given as text, as pg_partman asks for it';
 
+CREATE FUNCTION comb_inspect(
+	id uuid,
+	since timestamptz DEFAULT '2000-01-01 00:00:00+00',
+	until timestamptz DEFAULT pg_catalog.now() OPERATOR(pg_catalog.+) '1 day'::pg_catalog.interval,
+	OUT layout comb_layout,
+	OUT created timestamptz)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'comb_inspect'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 3;
+
+COMMENT ON FUNCTION comb_inspect(uuid, timestamptz, timestamptz) IS
+	'layouts that could have made the value in a window of time, most specific first';
+
+CREATE FUNCTION comb_layouts(
+	OUT layout comb_layout,
+	OUT description text,
+	OUT generates boolean,
+	OUT sorts_in text,
+	OUT resolution text,
+	OUT earliest timestamptz,
+	OUT latest timestamptz)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'comb_layouts'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 19;
+
+COMMENT ON FUNCTION comb_layouts() IS
+	'the layouts: who uses them, and what they can do';
+
+CREATE FUNCTION comb_convert(id uuid, source comb_layout, target comb_layout) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_convert'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_convert(uuid, comb_layout, comb_layout) IS
+	'the same instant and the same other bits in another layout';
+
 --
 -- comb_generate.c: keys of one process
 --
@@ -67,12 +155,26 @@ CREATE FUNCTION comb_generate() RETURNS uuid
 COMMENT ON FUNCTION comb_generate() IS
 	'new UUIDv7, larger than every earlier one of this server process';
 
+CREATE FUNCTION comb_generate(layout comb_layout) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_generate_layout'
+	LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_generate(comb_layout) IS
+	'new key of the layout, larger than every earlier one of this server process in the order of the layout''s database';
+
 CREATE FUNCTION comb_at(at timestamptz) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_at'
 	LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_at(timestamptz) IS
 	'new UUIDv7 for the given time';
+
+CREATE FUNCTION comb_at(at timestamptz, layout comb_layout) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_at_layout'
+	LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_at(timestamptz, comb_layout) IS
+	'new key of the layout for the given time';
 
 CREATE FUNCTION comb_clock_status(
 	OUT clock timestamptz,

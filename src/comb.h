@@ -27,10 +27,10 @@
 extern int	comb_max_drift;		/* pg_comb.max_drift, in ms */
 
 /* comb_layout.c */
-extern const CombLayout comb_layout_table[];
+extern const CombLayout *const comb_layout_default;
 
-#define COMB_LAYOUT_DEFAULT	(&comb_layout_table[0])
-
+extern const CombLayout *comb_layout_of_label(Oid label);
+extern const CombLayout *comb_layout_arg(FunctionCallInfo fcinfo, int argno);
 extern char *comb_time_text(TimestampTz at);
 extern void comb_check_time(const CombLayout *layout, TimestampTz at);
 

@@ -13,22 +13,40 @@
  */
 #include "postgres.h"
 
+#include <math.h>				/* for ldexp() */
+
+#include "access/htup_details.h"
+#include "catalog/pg_enum.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/datetime.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "comb.h"
 
 PG_FUNCTION_INFO_V1(comb_timestamp);
+PG_FUNCTION_INFO_V1(comb_timestamp_layout);
 PG_FUNCTION_INFO_V1(comb_stamp);
+PG_FUNCTION_INFO_V1(comb_stamp_layout);
 PG_FUNCTION_INFO_V1(comb_min);
+PG_FUNCTION_INFO_V1(comb_min_layout);
 PG_FUNCTION_INFO_V1(comb_max);
+PG_FUNCTION_INFO_V1(comb_max_layout);
 PG_FUNCTION_INFO_V1(comb_time_encoder);
 PG_FUNCTION_INFO_V1(comb_time_decoder);
 PG_FUNCTION_INFO_V1(comb_time_decoder_text);
+PG_FUNCTION_INFO_V1(comb_inspect);
+PG_FUNCTION_INFO_V1(comb_layouts);
+PG_FUNCTION_INFO_V1(comb_convert);
 
+/*
+ * Ticks in a unit: 2^18 in a millisecond, 873,814 in 1/300 s, which take 20
+ * bits.  100 ns are counted themselves.
+ */
 static const CombCodec comb_unix_ms = {
+	.unit = "1 ms",
 	.decode = comb_unix_ms_decode,
 	.encode = comb_unix_ms_encode,
 	.earliest = COMB_UNIX_EPOCH,
@@ -38,34 +56,351 @@ static const CombCodec comb_unix_ms = {
 	.tick_bits = COMB_TICK_BITS
 };
 
+static const CombCodec comb_ms0001 = {
+	.unit = "1 ms",
+	.decode = comb_ms0001_decode,
+	.encode = comb_ms0001_encode,
+	.earliest = COMB_EPOCH_0001,
+	.latest = COMB_MS0001_LATEST,
+	.unit_us = 1000,
+	.fields_per_us = 1,
+	.tick_bits = COMB_TICK_BITS
+};
+
+static const CombCodec comb_datetime = {
+	.unit = "1/300 s",
+	.decode = comb_datetime_decode,
+	.encode = comb_datetime_encode,
+	.earliest = COMB_EPOCH_1900,
+	.latest = COMB_DATETIME_LATEST,
+	.unit_us = 3333,
+	.fields_per_us = 1,
+	.tick_bits = 20
+};
+
+static const CombCodec comb_nhibernate = {
+	.unit = "3.333333 ms",
+	.decode = comb_nhibernate_decode,
+	.encode = comb_nhibernate_encode,
+	.earliest = COMB_EPOCH_1900,
+	.latest = COMB_DATETIME_LATEST,
+	.unit_us = 3333,
+	.fields_per_us = 1,
+	.tick_bits = 20
+};
+
+static const CombCodec comb_dotnet_ticks = {
+	.unit = "100 ns",
+	.decode = comb_dotnet_decode,
+	.encode = comb_dotnet_encode,
+	.earliest = COMB_EPOCH_0001,
+	.latest = COMB_DOTNET_LATEST,
+	.unit_us = 1,
+	.fields_per_us = COMB_100NS_PER_US,
+	.tick_bits = 0
+};
+
+static const CombCodec comb_gregorian = {
+	.unit = "100 ns",
+	.decode = comb_gregorian_decode,
+	.encode = comb_gregorian_encode,
+	.earliest = COMB_EPOCH_1582,
+	.latest = COMB_GREGORIAN_LATEST,
+	.unit_us = 1,
+	.fields_per_us = COMB_100NS_PER_US,
+	.tick_bits = 0
+};
+
 /* Byte orders: how the database that a layout is made for compares */
 #define COMB_ORDER_PLAIN \
 	{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+#define COMB_ORDER_DOTNET \
+	{3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15}
+#define COMB_ORDER_MSSQL \
+	{10, 11, 12, 13, 14, 15, 8, 9, 7, 6, 5, 4, 3, 2, 1, 0}
 
-/* Version and variant of RFC 9562: the high bits of bytes 6 and 8 */
-#define COMB_RFC_BITS		{[6] = 4, [8] = 2}
+/* Version and variant of RFC 9562 */
+#define COMB_RFC_MASK		{[6] = 0xf0, [8] = 0xc0}
 #define COMB_RFC_VALUE(v)	{[6] = (v) << 4, [8] = 0x80}
 
-const CombLayout comb_layout_table[] = {
+/*
+ * The layouts, in the order of the enum's labels.  The first is the default.
+ * NEWSEQUENTIALID()'s values do sort in SQL Server, but by the machine before
+ * the time, so that no range of values is a range of time.
+ */
+static const CombLayout comb_layout_table[] = {
 	{
 		.label = "uuidv7",
+		.description = "RFC 9562 version 7: PostgreSQL 18, pg_uuidv7 and others",
 		.codec = &comb_unix_ms,
+		.sorts_in = COMB_SORTS_PLAIN,
+		.generates = true,
 		.versioned = true,
 		.field_bytes = 6,
 		.order = COMB_ORDER_PLAIN,
-		.fixed_bits = COMB_RFC_BITS,
+		.fixed_mask = COMB_RFC_MASK,
 		.fixed_value = COMB_RFC_VALUE(7)
 	},
 	{
 		.label = "ulid",
+		.description = "ULID stored as uuid",
 		.codec = &comb_unix_ms,
+		.sorts_in = COMB_SORTS_PLAIN,
+		.generates = true,
 		.field_bytes = 6,
 		.order = COMB_ORDER_PLAIN
+	},
+	{
+		.label = "rtcomb_postgresql",
+		.description = "RT.Comb Provider.PostgreSql, Marten, JasperFx",
+		.codec = &comb_unix_ms,
+		.sorts_in = COMB_SORTS_PLAIN,
+		.generates = true,
+		.field_bytes = 6,
+		.order = COMB_ORDER_PLAIN,
+		.fixed_mask = COMB_RFC_MASK,
+		.fixed_value = COMB_RFC_VALUE(4)
+	},
+	{
+		.label = "rtcomb_postgresql_datetime",
+		.description = "RT.Comb Provider.PostgreSql with SqlDateTimeStrategy",
+		.codec = &comb_datetime,
+		.sorts_in = COMB_SORTS_PLAIN,
+		.generates = true,
+		.field_bytes = 6,
+		.order = COMB_ORDER_PLAIN,
+		.fixed_mask = COMB_RFC_MASK,
+		.fixed_value = COMB_RFC_VALUE(4)
+	},
+	{
+		.label = "rtcomb_sql",
+		.description = "RT.Comb Provider.Sql",
+		.codec = &comb_unix_ms,
+		.sorts_in = COMB_SORTS_MSSQL,
+		.generates = true,
+		.field_bytes = 6,
+		.order = COMB_ORDER_MSSQL,
+		.fixed_mask = COMB_RFC_MASK,
+		.fixed_value = COMB_RFC_VALUE(4)
+	},
+	{
+		.label = "rtcomb_legacy",
+		.description = "RT.Comb Provider.Legacy, Nilsson's T-SQL COMB",
+		.codec = &comb_datetime,
+		.sorts_in = COMB_SORTS_MSSQL,
+		.generates = true,
+		.field_bytes = 6,
+		.order = COMB_ORDER_MSSQL,
+		.fixed_mask = COMB_RFC_MASK,
+		.fixed_value = COMB_RFC_VALUE(4)
+	},
+	{
+		.label = "rtcomb_binary",
+		.description = "RT.Comb for Oracle and SQLite",
+		.codec = &comb_unix_ms,
+		.sorts_in = COMB_SORTS_DOTNET,
+		.generates = true,
+		.field_bytes = 6,
+		.order = COMB_ORDER_DOTNET,
+		.fixed_mask = COMB_RFC_MASK,
+		.fixed_value = COMB_RFC_VALUE(4)
+	},
+	{
+		.label = "rtcomb_binary_datetime",
+		.description = "RT.Comb for Oracle and SQLite with SqlDateTimeStrategy",
+		.codec = &comb_datetime,
+		.sorts_in = COMB_SORTS_DOTNET,
+		.generates = true,
+		.field_bytes = 6,
+		.order = COMB_ORDER_DOTNET,
+		.fixed_mask = COMB_RFC_MASK,
+		.fixed_value = COMB_RFC_VALUE(4)
+	},
+	{
+		.label = "nhibernate",
+		.description = "NHibernate guid.comb, NServiceBus, Bitwarden",
+		.codec = &comb_nhibernate,
+		.sorts_in = COMB_SORTS_MSSQL,
+		.generates = true,
+		.field_bytes = 6,
+		.order = COMB_ORDER_MSSQL,
+		.fixed_mask = COMB_RFC_MASK,
+		.fixed_value = COMB_RFC_VALUE(4)
+	},
+	{
+		.label = "sequential_string",
+		.description = "jhtodd and Zaabee SequentialGuid as string, ABP",
+		.codec = &comb_ms0001,
+		.sorts_in = COMB_SORTS_PLAIN,
+		.generates = true,
+		.field_bytes = 6,
+		.order = COMB_ORDER_PLAIN
+	},
+	{
+		.label = "sequential_binary",
+		.description = "jhtodd and Zaabee SequentialGuid as binary, ABP",
+		.codec = &comb_ms0001,
+		.sorts_in = COMB_SORTS_DOTNET,
+		.generates = true,
+		.field_bytes = 6,
+		.order = COMB_ORDER_DOTNET
+	},
+	{
+		.label = "sequential_end",
+		.description = "jhtodd and Zaabee SequentialGuid at end, ABP",
+		.codec = &comb_ms0001,
+		.sorts_in = COMB_SORTS_MSSQL,
+		.generates = true,
+		.field_bytes = 6,
+		.order = COMB_ORDER_MSSQL
+	},
+	{
+		.label = "morris",
+		.description = "Morris: 8 bytes of the process, then .NET ticks",
+		.codec = &comb_dotnet_ticks,
+		.sorts_in = COMB_SORTS_MSSQL,
+		.generates = true,
+		.process_head = true,
+		.field_bytes = 8,
+		.order = COMB_ORDER_MSSQL
+	},
+	{
+		.label = "efcore",
+		.description = "EF Core SequentialGuidValueGenerator",
+		.codec = &comb_dotnet_ticks,
+		.sorts_in = COMB_SORTS_MSSQL,
+		.generates = true,
+		.field_bytes = 8,
+		.order = COMB_ORDER_MSSQL,
+		.fixed_mask = {[6] = 0xf0},
+		.fixed_value = {[6] = 0x40}
+	},
+	{
+		.label = "newid",
+		.description = "MassTransit NewId",
+		.codec = &comb_dotnet_ticks,
+		.sorts_in = COMB_SORTS_MSSQL,
+		.field_bytes = 8,
+		.order = COMB_ORDER_MSSQL
+	},
+	{
+		.label = "newid_sequential",
+		.description = "MassTransit NewId, NextSequentialGuid",
+		.codec = &comb_dotnet_ticks,
+		.sorts_in = COMB_SORTS_PLAIN,
+		.field_bytes = 8,
+		.order = COMB_ORDER_PLAIN
+	},
+	{
+		.label = "uuidv1",
+		.description = "RFC 9562 version 1",
+		.codec = &comb_gregorian,
+		.sorts_in = COMB_SORTS_NOWHERE,
+		.versioned = true,
+		.field_bytes = 8,
+		.order = {6, 7, 4, 5, 0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15},
+		.fixed_mask = COMB_RFC_MASK,
+		.fixed_value = COMB_RFC_VALUE(1)
+	},
+	{
+		.label = "uuidv6",
+		.description = "RFC 9562 version 6",
+		.codec = &comb_gregorian,
+		.sorts_in = COMB_SORTS_PLAIN,
+		.versioned = true,
+		.field_bytes = 8,
+		.order = COMB_ORDER_PLAIN,
+		.fixed_mask = COMB_RFC_MASK,
+		.fixed_value = COMB_RFC_VALUE(6)
+	},
+	{
+		.label = "newsequentialid",
+		.description = "SQL Server NEWSEQUENTIALID()",
+		.codec = &comb_gregorian,
+		.sorts_in = COMB_SORTS_NOWHERE,
+		.versioned = true,
+		.field_bytes = 8,
+		.order = {7, 6, 5, 4, 3, 2, 1, 0, 8, 9, 10, 11, 12, 13, 14, 15},
+		.fixed_mask = {[7] = 0xf0,[8] = 0xc0},
+		.fixed_value = {[7] = 0x10,[8] = 0x80}
 	}
 };
 
+#define COMB_NLAYOUTS	((int) lengthof(comb_layout_table))
+
+const CombLayout *const comb_layout_default = &comb_layout_table[0];
+
 /* Times at the front without version bits: what partition bounds look like */
 #define COMB_LAYOUT_BARE	(&comb_layout_table[1])
+
+static const char *const comb_sorts_in_text[] = {
+	[COMB_SORTS_NOWHERE] = NULL,
+	[COMB_SORTS_PLAIN] = "PostgreSQL",
+	[COMB_SORTS_DOTNET] = "raw .NET bytes",
+	[COMB_SORTS_MSSQL] = "SQL Server"
+};
+
+/*
+ * The row of a label of the enum.  A label without a row can only come of a
+ * label that somebody added, or of a module older than the script.
+ */
+const CombLayout *
+comb_layout_of_label(Oid label)
+{
+	HeapTuple	tuple = SearchSysCache1(ENUMOID, ObjectIdGetDatum(label));
+	NameData	name;
+	int			i;
+
+	if (!HeapTupleIsValid(tuple))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("invalid internal value for enum: %u", label)));
+	name = ((Form_pg_enum) GETSTRUCT(tuple))->enumlabel;
+	ReleaseSysCache(tuple);
+
+	for (i = 0; i < COMB_NLAYOUTS; i++)
+	{
+		if (strcmp(comb_layout_table[i].label, NameStr(name)) == 0)
+			return &comb_layout_table[i];
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("layout \"%s\" is not known to this version of pg_comb",
+					NameStr(name)),
+			 errhint("Install the module that belongs to the extension's version, and reconnect.")));
+	return NULL;				/* not reached */
+}
+
+/*
+ * The layout that a function was called with.  Calls of one expression nearly
+ * always name the same one, so the row is kept with the call site, by
+ * argument: looked up once per query, not per row.
+ */
+const CombLayout *
+comb_layout_arg(FunctionCallInfo fcinfo, int argno)
+{
+	typedef struct CombKnownLabel
+	{
+		Oid			label;
+		const CombLayout *layout;
+	}			CombKnownLabel;
+	CombKnownLabel *known = (CombKnownLabel *) fcinfo->flinfo->fn_extra;
+	Oid			label = PG_GETARG_OID(argno);
+
+	if (unlikely(known == NULL))
+	{
+		known = (CombKnownLabel *)
+			MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
+								   PG_NARGS() * sizeof(CombKnownLabel));
+		fcinfo->flinfo->fn_extra = known;
+	}
+	if (unlikely(known[argno].label != label))
+	{
+		known[argno].layout = comb_layout_of_label(label);
+		known[argno].label = label;
+	}
+	return known[argno].layout;
+}
 
 /*
  * An instant for a message, in UTC whatever the session's settings, so that
@@ -102,6 +437,38 @@ comb_check_time(const CombLayout *layout, TimestampTz at)
 						   comb_time_text(codec->latest))));
 }
 
+/* Raise 0A000 where no range of values is a range of time */
+static void
+comb_check_sorts(const CombLayout *layout)
+{
+	if (layout->sorts_in == COMB_SORTS_NOWHERE)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("keys of layout \"%s\" do not sort by time",
+						layout->label),
+				 errhint("Compare comb_timestamp(id, '%s') instead.",
+						 layout->label)));
+}
+
+/*
+ * A copy of "base" with another time.  A field that says that time already
+ * stays as it is, so that a key stamped with its own time is itself also
+ * where the field is finer than the microseconds of timestamptz.
+ */
+static pg_uuid_t *
+comb_stamped(const CombLayout *layout, const pg_uuid_t *base, TimestampTz at)
+{
+	pg_uuid_t  *id;
+	TimestampTz now;
+
+	comb_check_time(layout, at);
+	id = (pg_uuid_t *) palloc(UUID_LEN);
+	memcpy(id, base, UUID_LEN);
+	if (!comb_decode(layout, id->data, &now) || now != at)
+		comb_encode(layout, id->data, at);
+	return id;
+}
+
 /*
  * comb_timestamp(id uuid) returns timestamptz
  *
@@ -120,6 +487,25 @@ comb_timestamp(PG_FUNCTION_ARGS)
 }
 
 /*
+ * comb_timestamp(id uuid, layout comb_layout) returns timestamptz
+ *
+ * The same for any layout: the first instant, rounded up to the microsecond,
+ * that the layout's encoder turns into this field.  NULL where the version is
+ * not the layout's, or no encoder could have written the field.
+ */
+Datum
+comb_timestamp_layout(PG_FUNCTION_ARGS)
+{
+	pg_uuid_t  *id = PG_GETARG_UUID_P(0);
+	const CombLayout *layout = comb_layout_arg(fcinfo, 1);
+	TimestampTz at;
+
+	if (!comb_decode(layout, id->data, &at))
+		PG_RETURN_NULL();
+	PG_RETURN_TIMESTAMPTZ(at);
+}
+
+/*
  * comb_stamp(base uuid, at timestamptz) returns uuid
  *
  * "base" with the 48 bits of time, the version and the variant of a UUIDv7
@@ -131,13 +517,27 @@ comb_stamp(PG_FUNCTION_ARGS)
 {
 	pg_uuid_t  *base = PG_GETARG_UUID_P(0);
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(1);
-	pg_uuid_t  *id;
 
-	comb_check_time(COMB_LAYOUT_DEFAULT, at);
-	id = (pg_uuid_t *) palloc(UUID_LEN);
-	memcpy(id, base, UUID_LEN);
-	comb_encode(COMB_LAYOUT_DEFAULT, id->data, at);
-	PG_RETURN_UUID_P(id);
+	PG_RETURN_UUID_P(comb_stamped(comb_layout_default, base, at));
+}
+
+/*
+ * comb_stamp(base uuid, at timestamptz, layout comb_layout) returns uuid
+ *
+ * The same for any layout, bit by bit what the original software's encoder
+ * makes of this base and time: the time cut off to the layout's unit, version
+ * and variant set where the layout has them.  Layouts that cannot be
+ * generated can be stamped.  22008 for a time that the field cannot hold,
+ * also where the original wraps around.
+ */
+Datum
+comb_stamp_layout(PG_FUNCTION_ARGS)
+{
+	pg_uuid_t  *base = PG_GETARG_UUID_P(0);
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(1);
+	const CombLayout *layout = comb_layout_arg(fcinfo, 2);
+
+	PG_RETURN_UUID_P(comb_stamped(layout, base, at));
 }
 
 /*
@@ -153,7 +553,27 @@ comb_min(PG_FUNCTION_ARGS)
 {
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
 
-	comb_lower_bound(COMB_LAYOUT_DEFAULT, id->data, PG_GETARG_TIMESTAMPTZ(0));
+	comb_lower_bound(comb_layout_default, id->data, PG_GETARG_TIMESTAMPTZ(0));
+	PG_RETURN_UUID_P(id);
+}
+
+/*
+ * comb_min(at timestamptz, layout comb_layout) returns uuid
+ *
+ * The same for any layout, in the order of the database that the layout is
+ * for.  Beyond the layout's last time it is all ones; in layouts without a
+ * version that is a key too, the last one of the last unit of time.  0A000
+ * for layouts whose keys do not sort by time.
+ */
+Datum
+comb_min_layout(PG_FUNCTION_ARGS)
+{
+	const CombLayout *layout = comb_layout_arg(fcinfo, 1);
+	pg_uuid_t  *id;
+
+	comb_check_sorts(layout);
+	id = (pg_uuid_t *) palloc(UUID_LEN);
+	comb_lower_bound(layout, id->data, PG_GETARG_TIMESTAMPTZ(0));
 	PG_RETURN_UUID_P(id);
 }
 
@@ -168,7 +588,25 @@ comb_max(PG_FUNCTION_ARGS)
 {
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
 
-	comb_upper_bound(COMB_LAYOUT_DEFAULT, id->data, PG_GETARG_TIMESTAMPTZ(0));
+	comb_upper_bound(comb_layout_default, id->data, PG_GETARG_TIMESTAMPTZ(0));
+	PG_RETURN_UUID_P(id);
+}
+
+/*
+ * comb_max(at timestamptz, layout comb_layout) returns uuid
+ *
+ * The same for any layout; all zeros before the layout's first time, which in
+ * layouts without a version is a key too.  0A000 as comb_min.
+ */
+Datum
+comb_max_layout(PG_FUNCTION_ARGS)
+{
+	const CombLayout *layout = comb_layout_arg(fcinfo, 1);
+	pg_uuid_t  *id;
+
+	comb_check_sorts(layout);
+	id = (pg_uuid_t *) palloc(UUID_LEN);
+	comb_upper_bound(layout, id->data, PG_GETARG_TIMESTAMPTZ(0));
 	PG_RETURN_UUID_P(id);
 }
 
@@ -224,4 +662,223 @@ comb_time_decoder_text(PG_FUNCTION_ARGS)
 	return DirectFunctionCall1(comb_time_decoder,
 							   DirectFunctionCall1(uuid_in,
 												   CStringGetDatum(str)));
+}
+
+/*
+ * comb_convert(id uuid, source comb_layout, target comb_layout) returns uuid
+ *
+ * The same instant and the same other bits in another layout.  Keys of one
+ * source keep their order, each in the order of its own database.  Where the
+ * target's unit is the coarser one, the rest of the instant goes in front of
+ * the other bits, and as many of these fall off the end.  Converting back
+ * gives the same key where both have one unit and the target no fewer bits to
+ * use.  NULL where comb_timestamp(id, source) is; 22008 where the target
+ * cannot hold the time.
+ */
+Datum
+comb_convert(PG_FUNCTION_ARGS)
+{
+	pg_uuid_t  *id = PG_GETARG_UUID_P(0);
+	const CombLayout *source = comb_layout_arg(fcinfo, 1);
+	const CombLayout *target = comb_layout_arg(fcinfo, 2);
+	const CombCodec *from = source->codec;
+	const CombCodec *to = target->codec;
+	uint64		field = comb_get_field(source, id->data);
+	pg_uuid_t  *result;
+	CombTail	tail = {{0}, 0};
+	TimestampTz at;
+	TimestampTz start;
+
+	if (!comb_decode(source, id->data, &at))
+		PG_RETURN_NULL();
+	comb_check_time(target, at);
+
+	/* what is below the microsecond is left in "field" */
+	field -= from->encode(at);
+	if (from->fields_per_us > to->fields_per_us || from->unit_us < to->unit_us)
+	{
+		(void) to->decode(to->encode(at), &start);
+		comb_tail_append(&tail, comb_ticks_from_100ns((at - start) * 10 + field),
+						 to->tick_bits);
+		field = 0;
+	}
+	comb_get_tail(source, id->data, &tail);
+
+	result = (pg_uuid_t *) palloc0(UUID_LEN);
+	comb_set_fixed_bits(target, result->data);
+	comb_set_tail(target, result->data, &tail);
+
+	comb_set_field(target, result->data, to->encode(at) + field);
+	PG_RETURN_UUID_P(result);
+}
+
+/*
+ * How likely a random uuid is to have a time of the window in this layout.
+ * Version and variant count where they are as new keys have them, demanded or
+ * not.
+ */
+static double
+comb_chance(const CombLayout *layout, const pg_uuid_t *id,
+			TimestampTz since, TimestampTz until)
+{
+	const CombCodec *codec = layout->codec;
+	double		units = ((double) until - (double) since) * codec->fields_per_us /
+		codec->unit_us;
+	int			bits = 0;
+	int			pos;
+
+	for (pos = 0; pos < layout->field_bytes; pos++)
+		bits += comb_room(layout, layout->order[pos]);
+	if (comb_has_fixed_bits(layout, id->data))
+	{
+		for (pos = 0; pos < COMB_ID_LEN; pos++)
+			bits += 8 - comb_room(layout, pos);
+	}
+	return ldexp(units, -bits);
+}
+
+typedef struct CombCandidate
+{
+	const CombLayout *layout;
+	TimestampTz created;
+	double		chance;
+} CombCandidate;
+
+typedef struct CombCandidates
+{
+	int			n;
+	CombCandidate found[COMB_NLAYOUTS];
+} CombCandidates;
+
+/* The layouts in whose window the value lies, the least likely first */
+static void
+comb_find_candidates(CombCandidates *list, const pg_uuid_t *id,
+					 TimestampTz since, TimestampTz until)
+{
+	CombCandidate new;
+	int			row;
+	int			i;
+
+	for (row = 0; row < COMB_NLAYOUTS; row++)
+	{
+		new.layout = &comb_layout_table[row];
+		if (!comb_decode(new.layout, id->data, &new.created) ||
+			new.created < since || new.created > until)
+			continue;
+		new.chance = comb_chance(new.layout, id, since, until);
+		for (i = list->n++; i > 0 && list->found[i - 1].chance > new.chance; i--)
+			list->found[i] = list->found[i - 1];
+		list->found[i] = new;
+	}
+}
+
+/* The OID of a layout's label, in the enum of the result's first column */
+static Datum
+comb_label_datum(const CombLayout *layout, TupleDesc desc)
+{
+	Oid			type = TupleDescAttr(desc, 0)->atttypid;
+
+	return DirectFunctionCall2(enum_in, CStringGetDatum(layout->label),
+							   ObjectIdGetDatum(type));
+}
+
+static void
+comb_srf_init(FunctionCallInfo fcinfo, FuncCallContext *context)
+{
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	context->tuple_desc = BlessTupleDesc(desc);
+}
+
+/*
+ * comb_inspect(id uuid, since timestamptz, until timestamptz)
+ *		returns setof (layout comb_layout, created timestamptz)
+ *
+ * The layouts that could have made this value between two instants, both
+ * included, with the time that each would give.  It is a set because one
+ * value cannot tell: layouts share fields, and in most of them random bits
+ * pass for a time now and then.  Most specific first: in the order of how
+ * unlikely a random uuid is to look like this.
+ */
+Datum
+comb_inspect(PG_FUNCTION_ARGS)
+{
+	FuncCallContext *context;
+	CombCandidates *list;
+	CombCandidate *next;
+	Datum		values[2];
+	bool		nulls[2] = {false, false};
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		MemoryContext old;
+
+		context = SRF_FIRSTCALL_INIT();
+		old = MemoryContextSwitchTo(context->multi_call_memory_ctx);
+		comb_srf_init(fcinfo, context);
+		list = (CombCandidates *) palloc0(sizeof(CombCandidates));
+		comb_find_candidates(list, PG_GETARG_UUID_P(0),
+							 PG_GETARG_TIMESTAMPTZ(1),
+							 PG_GETARG_TIMESTAMPTZ(2));
+		context->user_fctx = list;
+		MemoryContextSwitchTo(old);
+	}
+
+	context = SRF_PERCALL_SETUP();
+	list = (CombCandidates *) context->user_fctx;
+	if ((int) context->call_cntr >= list->n)
+		SRF_RETURN_DONE(context);
+
+	next = &list->found[context->call_cntr];
+	values[0] = comb_label_datum(next->layout, context->tuple_desc);
+	values[1] = TimestampTzGetDatum(next->created);
+	SRF_RETURN_NEXT(context,
+					HeapTupleGetDatum(heap_form_tuple(context->tuple_desc,
+													  values, nulls)));
+}
+
+/*
+ * comb_layouts() returns setof record
+ *
+ * The layout table for people.  "earliest" and "latest" are the first and the
+ * last instant that the time field can say.
+ */
+Datum
+comb_layouts(PG_FUNCTION_ARGS)
+{
+	FuncCallContext *context;
+	const CombLayout *layout;
+	const char *sorts_in;
+	Datum		values[7];
+	bool		nulls[7] = {false, false, false, false, false, false, false};
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		MemoryContext old;
+
+		context = SRF_FIRSTCALL_INIT();
+		old = MemoryContextSwitchTo(context->multi_call_memory_ctx);
+		comb_srf_init(fcinfo, context);
+		MemoryContextSwitchTo(old);
+	}
+
+	context = SRF_PERCALL_SETUP();
+	if ((int) context->call_cntr >= COMB_NLAYOUTS)
+		SRF_RETURN_DONE(context);
+
+	layout = &comb_layout_table[context->call_cntr];
+	sorts_in = comb_sorts_in_text[layout->sorts_in];
+	values[0] = comb_label_datum(layout, context->tuple_desc);
+	values[1] = CStringGetTextDatum(layout->description);
+	values[2] = BoolGetDatum(layout->generates);
+	nulls[3] = (sorts_in == NULL);
+	values[3] = nulls[3] ? (Datum) 0 : CStringGetTextDatum(sorts_in);
+	values[4] = CStringGetTextDatum(layout->codec->unit);
+	values[5] = TimestampTzGetDatum(layout->codec->earliest);
+	values[6] = TimestampTzGetDatum(layout->codec->latest);
+	SRF_RETURN_NEXT(context,
+					HeapTupleGetDatum(heap_form_tuple(context->tuple_desc,
+													  values, nulls)));
 }

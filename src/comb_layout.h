@@ -23,6 +23,7 @@
 #ifndef COMB_LAYOUT_H
 #define COMB_LAYOUT_H
 
+#include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
 
 #define COMB_ID_LEN				16
@@ -33,7 +34,10 @@
 #define COMB_US_PER_S			INT64CONST(1000000)
 #define COMB_US_PER_DAY			INT64CONST(86400000000)
 
-/* Instants of the epochs of other software, before 2000-01-01 */
+/* The epochs of other software, as instants before 2000-01-01 */
+#define COMB_EPOCH_0001			(-INT64CONST(730119) * COMB_US_PER_DAY)
+#define COMB_EPOCH_1582			(-INT64CONST(152384) * COMB_US_PER_DAY)
+#define COMB_EPOCH_1900			(-INT64CONST(36524) * COMB_US_PER_DAY)
 #define COMB_UNIX_EPOCH			(-INT64CONST(10957) * COMB_US_PER_DAY)
 
 /*
@@ -55,35 +59,51 @@
  * "decode" gives the first instant, in whole microseconds, that "encode"
  * turns into that field, so encode(decode(field)) = field; false where no
  * encoder could have written the field.  "encode" truncates and may only be
- * called with instants from "earliest" to "latest".  One field spans at most
- * unit_us microseconds, and one microsecond at most fields_per_us fields.
+ * called with instants from "earliest" to "latest".  One field spans unit_us
+ * microseconds or one more, and one microsecond at most fields_per_us fields.
  */
 typedef struct CombCodec
 {
+	const char *unit;			/* for people */
 	bool		(*decode) (uint64 field, int64 *at);
 	uint64		(*encode) (int64 at);
 	int64		earliest;
 	int64		latest;
 	int32		unit_us;
 	int32		fields_per_us;
-	int32		tick_bits;		/* ticks in one unit take this many bits */
+	int32		tick_bits;		/* ticks in one unit take this many bits; 0
+								 * where the unit itself is counted */
 } CombCodec;
+
+/* The database whose comparison of keys a layout is made for */
+typedef enum CombSortsIn
+{
+	COMB_SORTS_NOWHERE,			/* no database sorts it by time */
+	COMB_SORTS_PLAIN,			/* byte by byte as in the text: PostgreSQL */
+	COMB_SORTS_DOTNET,			/* byte by byte as in .NET's Guid.ToByteArray */
+	COMB_SORTS_MSSQL			/* SQL Server's uniqueidentifier */
+} CombSortsIn;
 
 /*
  * A layout.  "order" names the bytes as the database that the layout is made
  * for compares them, most significant first; the time field is its first
- * field_bytes bytes.  The high fixed_bits[n] bits of byte n are not the
- * layout's to use and hold those of fixed_value[n]; with "versioned" they are
- * also part of what a value must have to belong to the layout.
+ * field_bytes bytes.  The bits of fixed_mask, always the high ones of their
+ * byte, are not the layout's to use: new keys have fixed_value there.  With
+ * "versioned" that is also a condition: other values do not belong to the
+ * layout.  Without it the original software lets any value stand there.
  */
 typedef struct CombLayout
 {
 	const char *label;
+	const char *description;
 	const CombCodec *codec;
+	CombSortsIn sorts_in;
+	bool		generates;
+	bool		process_head;	/* bytes 0-7 are drawn once per process */
 	bool		versioned;
 	uint8		field_bytes;
 	uint8		order[COMB_ID_LEN];
-	uint8		fixed_bits[COMB_ID_LEN];
+	uint8		fixed_mask[COMB_ID_LEN];
 	uint8		fixed_value[COMB_ID_LEN];
 } CombLayout;
 
@@ -107,25 +127,165 @@ comb_unix_ms_encode(int64 at)
 	return (uint64) (at - COMB_UNIX_EPOCH) / COMB_US_PER_MS;
 }
 
-/* The bits of byte "pos" that are the layout's to use */
-static inline unsigned char
-comb_free_mask(const CombLayout *layout, int pos)
+/*
+ * 48-bit milliseconds since the year 1, .NET's DateTime.Ticks / 10000
+ * (jhtodd and Zaabee SequentialGuid): to 8920-08-03 05:31:50.655.
+ */
+#define COMB_MS0001_LATEST \
+	(COMB_EPOCH_0001 + ((INT64CONST(1) << 48) * COMB_US_PER_MS) - 1)
+
+static inline bool
+comb_ms0001_decode(uint64 field, int64 *at)
 {
-	return 0xff >> layout->fixed_bits[pos];
+	*at = (int64) field * COMB_US_PER_MS + COMB_EPOCH_0001;
+	return true;
 }
 
-/* Does the value have the version and variant that the layout demands? */
+static inline uint64
+comb_ms0001_encode(int64 at)
+{
+	return (uint64) (at - COMB_EPOCH_0001) / COMB_US_PER_MS;
+}
+
+/*
+ * SQL Server's datetime: 16 bits of days since 1900, 32 bits of 1/300 s since
+ * midnight.  A day has 25,920,000 of these; nothing that was encoded holds
+ * more.  1/300 s is 10000/3 us, so a field's first whole microsecond is that
+ * rounded up: rounded to the nearest, every third field would encode back to
+ * the one before it, as it does in RT.Comb itself on .NET 7.
+ */
+#define COMB_DATETIME_LATEST \
+	(COMB_EPOCH_1900 + INT64CONST(65536) * COMB_US_PER_DAY - 1)
+#define COMB_DATETIME_PER_DAY	25920000
+
+static inline bool
+comb_datetime_decode(uint64 field, int64 *at)
+{
+	uint32		unit = (uint32) field;
+
+	*at = COMB_EPOCH_1900 + (int64) (field >> 32) * COMB_US_PER_DAY +
+		((int64) unit * 10000 + 2) / 3;
+	return unit < COMB_DATETIME_PER_DAY;
+}
+
+static inline uint64
+comb_datetime_encode(int64 at)
+{
+	uint64		us = (uint64) (at - COMB_EPOCH_1900);
+
+	return ((us / COMB_US_PER_DAY) << 32) | (us % COMB_US_PER_DAY * 3 / 10000);
+}
+
+/*
+ * NHibernate's guid.comb: the same field, but its unit is 3.333333 ms in
+ * floating point.  The expression is the original's (TimeSpan's
+ * TotalMilliseconds is such a division), because integers give another result
+ * at three microseconds of the day.  The field runs fast by up to two units a
+ * day, hence 25920002 as the last one.  It is read by its own unit, never
+ * later than the instant it was made from; SQL Server's 1/300 s would be up
+ * to 8.6 ms late, and could not be encoded back.
+ */
+#define COMB_NHIBERNATE_LAST	25920002
+
+static inline uint32
+comb_nhibernate_unit(int64 us)
+{
+	double		ms = (double) (us * 10) / 10000.0;
+
+	return (uint32) (ms / 3.333333);
+}
+
+static inline bool
+comb_nhibernate_decode(uint64 field, int64 *at)
+{
+	uint32		unit = (uint32) field;
+	int64		us = ((int64) unit * 3333333 + 999) / 1000;
+
+	if (unit > COMB_NHIBERNATE_LAST)
+		return false;
+	if (comb_nhibernate_unit(us) < unit)
+		us++;					/* one of the three */
+	*at = COMB_EPOCH_1900 + (int64) (field >> 32) * COMB_US_PER_DAY + us;
+	return true;
+}
+
+static inline uint64
+comb_nhibernate_encode(int64 at)
+{
+	uint64		us = (uint64) (at - COMB_EPOCH_1900);
+
+	return ((us / COMB_US_PER_DAY) << 32) |
+		comb_nhibernate_unit(us % COMB_US_PER_DAY);
+}
+
+/*
+ * .NET ticks, 100 ns since the year 1, a signed 64-bit number there (Morris,
+ * EF Core, NewId).  DateTime ends with the year 9999 but such a number may be
+ * larger.  The last microsecond is one of which all ten ticks fit.
+ */
+#define COMB_100NS_PER_US		10
+#define COMB_100NS_PER_MS		(COMB_100NS_PER_US * COMB_US_PER_MS)
+#define COMB_DOTNET_LATEST \
+	(COMB_EPOCH_0001 + PG_INT64_MAX / COMB_100NS_PER_US - 1)
+
+static inline bool
+comb_dotnet_decode(uint64 field, int64 *at)
+{
+	*at = COMB_EPOCH_0001 + (int64) (field / COMB_100NS_PER_US);
+	return *at <= COMB_DOTNET_LATEST;
+}
+
+static inline uint64
+comb_dotnet_encode(int64 at)
+{
+	return (uint64) (at - COMB_EPOCH_0001) * COMB_100NS_PER_US;
+}
+
+/*
+ * 60 bits of 100 ns since 1582-10-15, the start of the Gregorian calendar
+ * (RFC 9562 sections 5.1 and 5.6, SQL Server's NEWSEQUENTIALID): to 5236.
+ */
+#define COMB_GREGORIAN_LATEST \
+	(COMB_EPOCH_1582 + (INT64CONST(1) << 60) / COMB_100NS_PER_US - 1)
+
+static inline bool
+comb_gregorian_decode(uint64 field, int64 *at)
+{
+	*at = COMB_EPOCH_1582 + (int64) (field / COMB_100NS_PER_US);
+	return *at <= COMB_GREGORIAN_LATEST;
+}
+
+static inline uint64
+comb_gregorian_encode(int64 at)
+{
+	return (uint64) (at - COMB_EPOCH_1582) * COMB_100NS_PER_US;
+}
+
+/*
+ * How many bits of byte "pos" are the layout's to use.  Most bytes have no
+ * fixed bits, and asking for that first saves them the look-up.
+ */
+static inline int
+comb_room(const CombLayout *layout, int pos)
+{
+	unsigned char mask = layout->fixed_mask[pos];
+
+	return likely(mask == 0) ? 8 : 8 - pg_number_of_ones[mask];
+}
+
+/*
+ * Does the value have the version and variant that new keys have?  Without
+ * an early end, so that compilers turn it into one comparison of 16 bytes.
+ */
 static inline bool
 comb_has_fixed_bits(const CombLayout *layout, const unsigned char *id)
 {
+	unsigned char differ = 0;
 	int			pos;
 
 	for (pos = 0; pos < COMB_ID_LEN; pos++)
-	{
-		if ((id[pos] & ~comb_free_mask(layout, pos)) != layout->fixed_value[pos])
-			return false;
-	}
-	return true;
+		differ |= (id[pos] & layout->fixed_mask[pos]) ^ layout->fixed_value[pos];
+	return differ == 0;
 }
 
 static inline void
@@ -134,7 +294,7 @@ comb_set_fixed_bits(const CombLayout *layout, unsigned char *id)
 	int			pos;
 
 	for (pos = 0; pos < COMB_ID_LEN; pos++)
-		id[pos] = (id[pos] & comb_free_mask(layout, pos)) |
+		id[pos] = (id[pos] & ~layout->fixed_mask[pos]) |
 			layout->fixed_value[pos];
 }
 
@@ -149,8 +309,8 @@ comb_get_field(const CombLayout *layout, const unsigned char *id)
 	{
 		int			pos = layout->order[i];
 
-		field <<= 8 - layout->fixed_bits[pos];
-		field |= id[pos] & comb_free_mask(layout, pos);
+		field = (field << comb_room(layout, pos)) |
+			(id[pos] & (unsigned char) ~layout->fixed_mask[pos]);
 	}
 	return field;
 }
@@ -163,10 +323,10 @@ comb_set_field(const CombLayout *layout, unsigned char *id, uint64 field)
 	for (i = layout->field_bytes - 1; i >= 0; i--)
 	{
 		int			pos = layout->order[i];
-		unsigned char mask = comb_free_mask(layout, pos);
+		unsigned char mask = layout->fixed_mask[pos];
 
-		id[pos] = (id[pos] & ~mask) | ((unsigned char) field & mask);
-		field >>= 8 - layout->fixed_bits[pos];
+		id[pos] = (id[pos] & mask) | ((unsigned char) field & ~mask);
+		field >>= comb_room(layout, pos);
 	}
 }
 
@@ -183,16 +343,12 @@ comb_set_sub(const CombLayout *layout, unsigned char *id, uint32 sub, int nbits)
 	for (i = layout->field_bytes; nbits > 0; i++)
 	{
 		int			pos = layout->order[i];
-		int			room = 8 - layout->fixed_bits[pos];
-		unsigned char mask = comb_free_mask(layout, pos);
+		int			room = comb_room(layout, pos);
+		int			rest = Max(room - nbits, 0);	/* stays as it was */
+		unsigned char mask = ~layout->fixed_mask[pos] & (0xff << rest);
+		uint32		bits = nbits > room ? sub >> (nbits - room) : sub << rest;
 
-		if (nbits >= room)
-			id[pos] = (id[pos] & ~mask) | ((sub >> (nbits - room)) & mask);
-		else
-		{
-			mask = (mask >> (room - nbits)) << (room - nbits);
-			id[pos] = (id[pos] & ~mask) | ((sub << (room - nbits)) & mask);
-		}
+		id[pos] = (id[pos] & ~mask) | ((unsigned char) bits & mask);
 		nbits -= room;
 	}
 }
@@ -237,7 +393,7 @@ comb_lower_bound(const CombLayout *layout, unsigned char *id, int64 at)
 		/* an instant inside a unit belongs to the next one */
 		(void) codec->decode(codec->encode(at), &start);
 		if (start < at)
-			at = start + codec->unit_us;
+			at = start + codec->unit_us + 1;
 	}
 	if (at <= codec->latest)
 		comb_encode(layout, id, at);
@@ -268,14 +424,118 @@ comb_upper_bound(const CombLayout *layout, unsigned char *id, int64 at)
 }
 
 /*
- * Ticks from the start of a unit to "us" microseconds into it.  Rounded down:
- * two microseconds are 262 ticks apart or more, so their order is kept, and
- * the low 8 bits are free for the caller.
+ * Ticks in a time given in 100 ns, rounded down.  A microsecond has 262 ticks
+ * or more, so times in microseconds leave the low 8 bits free for the caller.
  */
 static inline uint32
-comb_ticks_from_us(int64 us)
+comb_ticks_from_100ns(int64 time)
 {
-	return (uint32) (((uint64) us << COMB_TICK_BITS) / COMB_US_PER_MS);
+	return (uint32) (((uint64) time << COMB_TICK_BITS) /
+					 COMB_100NS_PER_MS);
+}
+
+/* The first tick, counted from 1970, that is at or after an instant */
+static inline uint64
+comb_tick_from_time(int64 at)
+{
+	uint64		us = (uint64) (at - COMB_UNIX_EPOCH);
+
+	return ((us / COMB_US_PER_MS) << COMB_TICK_BITS) +
+		(((us % COMB_US_PER_MS) << COMB_TICK_BITS) + COMB_US_PER_MS - 1) /
+		COMB_US_PER_MS;
+}
+
+/* A tick's time since 1970 in 100 ns, rounded down */
+static inline uint64
+comb_100ns_from_tick(uint64 tick)
+{
+	return (tick >> COMB_TICK_BITS) * COMB_100NS_PER_MS +
+		(((tick & COMB_TICK_MASK) * COMB_100NS_PER_MS) >> COMB_TICK_BITS);
+}
+
+/* The instant of a tick, rounded down to the microsecond */
+static inline int64
+comb_time_from_tick(uint64 tick)
+{
+	return COMB_UNIX_EPOCH +
+		(int64) (tick >> COMB_TICK_BITS) * COMB_US_PER_MS +
+		(int64) (((tick & COMB_TICK_MASK) * COMB_US_PER_MS) >> COMB_TICK_BITS);
+}
+
+/*
+ * A key's bits outside the time field as one string of bits: first those that
+ * are the layout's to use, in its byte order; then, where the layout lets any
+ * value stand in their place, the version's and variant's.  Moved between
+ * layouts in this form, keys of one instant keep their order, a version that
+ * only looks like one is not lost, and one that the target demands costs
+ * nothing but itself.
+ */
+typedef struct CombTail
+{
+	unsigned char bits[COMB_ID_LEN];	/* left-justified */
+	int			nbits;
+} CombTail;
+
+/* Append the low "nbits" bits of "value", 8 at most */
+static inline void
+comb_tail_append(CombTail *tail, unsigned int value, int nbits)
+{
+	while (nbits-- > 0 && tail->nbits < COMB_ID_LEN * 8)
+	{
+		if ((value >> nbits) & 1)
+			tail->bits[tail->nbits / 8] |= 0x80 >> (tail->nbits % 8);
+		tail->nbits++;
+	}
+}
+
+static inline void
+comb_get_tail(const CombLayout *layout, const unsigned char *id, CombTail *tail)
+{
+	int			i;
+
+	for (i = layout->field_bytes; i < COMB_ID_LEN; i++)
+		comb_tail_append(tail, id[layout->order[i]],
+						 comb_room(layout, layout->order[i]));
+	for (i = 0; i < COMB_ID_LEN && !layout->versioned; i++)
+		comb_tail_append(tail, id[i] >> comb_room(layout, i),
+						 8 - comb_room(layout, i));
+}
+
+/*
+ * Overwrite bits of "byte" with those of the tail from bit "*from" on: the
+ * "nbits" bits that end "shift" bits above its lowest.  Where the tail has
+ * ended the byte stays as it is.
+ */
+static inline unsigned char
+comb_tail_take(const CombTail *tail, int *from, unsigned char byte,
+			   int nbits, int shift)
+{
+	for (; nbits > 0 && *from < tail->nbits; nbits--, (*from)++)
+	{
+		unsigned char mask = 1 << (nbits - 1 + shift);
+		bool		bit = (tail->bits[*from / 8] << (*from % 8)) & 0x80;
+
+		byte = bit ? byte | mask : byte & ~mask;
+	}
+	return byte;
+}
+
+static inline void
+comb_set_tail(const CombLayout *layout, unsigned char *id, const CombTail *tail)
+{
+	int			from = 0;
+	int			i;
+
+	for (i = layout->field_bytes; i < COMB_ID_LEN; i++)
+	{
+		int			pos = layout->order[i];
+
+		id[pos] = comb_tail_take(tail, &from, id[pos],
+								 comb_room(layout, pos), 0);
+	}
+	for (i = 0; i < COMB_ID_LEN && !layout->versioned; i++)
+		id[i] = comb_tail_take(tail, &from, id[i], 8 - comb_room(layout, i),
+							   comb_room(layout, i));
 }
 
 /*
