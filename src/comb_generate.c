@@ -223,7 +223,8 @@ comb_generate(PG_FUNCTION_ARGS)
 	uint64		random = comb_random();
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
 
-	comb_v7_write(id->data, tick, random);
+	comb_v7_write(id->data, tick >> COMB_TICK_BITS, tick & COMB_TICK_MASK,
+				  random);
 	PG_RETURN_UUID_P(id);
 }
 
@@ -384,16 +385,15 @@ comb_at(PG_FUNCTION_ARGS)
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
 	uint64		random = comb_random();
 	uint64		us;
-	uint64		tick;
+	uint64		sub;
 	pg_uuid_t  *id;
 
 	comb_check_time(comb_layout_default, at);
 	us = (uint64) (at - COMB_UNIX_EPOCH);
-	tick = (us / COMB_US_PER_MS) << COMB_TICK_BITS;
-	tick += comb_ticks_from_100ns(us % COMB_US_PER_MS * COMB_100NS_PER_US) +
+	sub = comb_ticks_from_100ns(us % COMB_US_PER_MS * COMB_100NS_PER_US) +
 		(random >> 56);
 	id = (pg_uuid_t *) palloc(UUID_LEN);
-	comb_v7_write(id->data, tick, random);
+	comb_v7_write(id->data, us / COMB_US_PER_MS, sub, random);
 	PG_RETURN_UUID_P(id);
 }
 

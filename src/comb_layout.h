@@ -544,17 +544,18 @@ comb_set_tail(const CombLayout *layout, unsigned char *id, const CombTail *tail)
  *
  *	48 bits ms | 4 bits 0111 | 12 bits | 2 bits 10 | 6 bits | 56 bits random
  *
- * The two gaps, 12 and 6 bits, are the tick's position in the millisecond.
+ * The two gaps, 12 and 6 bits, are "sub", the tick's position in the
+ * millisecond.  It comes apart from the milliseconds because these may have
+ * all their 48 bits here, and a tick only holds 46 of them.
  */
 static inline void
-comb_v7_write(unsigned char *id, uint64 tick, uint64 random)
+comb_v7_write(unsigned char *id, uint64 ms, uint64 sub, uint64 random)
 {
 	uint64		hi;
 	uint64		lo;
 
-	hi = (tick >> COMB_TICK_BITS) << 16;
-	hi |= 0x7000 | ((tick >> 6) & 0x0fff);
-	lo = (UINT64CONST(1) << 63) | ((tick & 0x3f) << 56);
+	hi = (ms << 16) | 0x7000 | (sub >> 6);
+	lo = (UINT64CONST(1) << 63) | ((sub & 0x3f) << 56);
 	lo |= random & UINT64CONST(0x00ffffffffffffff);
 	hi = pg_hton64(hi);
 	lo = pg_hton64(lo);
