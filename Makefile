@@ -13,9 +13,12 @@ HDRS       = src/comb.h src/comb_compat.h src/comb_layout.h
 # Listed, not wildcarded: a wildcard is empty in a VPATH build.  Under sql/ a
 # name with "--" is installed, one without is a test.
 DATA       = sql/pg_comb--1.0.sql
+DOCS       = doc/pg_comb.md
 
 REGRESS        = sanity
 REGRESS_OPTS   = --load-extension=$(EXTENSION)
+TAP_TESTS      = 1
+PROVE_TESTS   ?= test/t/*.pl
 
 HARNESS    = demo test bench
 

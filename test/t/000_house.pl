@@ -1,0 +1,150 @@
+# What a release must have and no compiler checks: metadata, versions that
+# agree, files that are listed, documents that name everything.  Needs no
+# server.
+
+use strict;
+use warnings;
+
+use File::Basename qw(basename dirname);
+use FindBin qw($RealBin);
+use JSON::PP;
+use Test::More;
+
+chdir("$RealBin/../..") or die "could not change to the top directory: $!";
+
+sub slurp
+{
+	my ($file) = @_;
+	open(my $fh, '<', $file) or die "could not open $file: $!";
+	local $/;
+	return scalar <$fh>;
+}
+
+# Fails with the list of what is missing.
+sub none
+{
+	my ($name, @missing) = @_;
+	is(join(', ', @missing), '', $name);
+}
+
+my $semver = qr/^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$/;
+my $makefile = slurp('Makefile');
+my $readme = slurp('README.md');
+my $reference = slurp('doc/pg_comb.md');
+my $changelog = slurp('CHANGELOG.md');
+
+# META.json: what the PGXN v1 specification requires, and nothing it forbids
+my $meta = JSON::PP->new->utf8->decode(slurp('META.json'));
+my @required = qw(name version abstract maintainer license provides meta-spec);
+my @optional = qw(description generated_by tags no_index prereqs
+  release_status resources);
+
+none('META.json has the required keys', grep { !defined $meta->{$_} } @required);
+for my $key (sort keys %$meta)
+{
+	ok(scalar(grep { $_ eq $key } @required, @optional) || $key =~ /^x_./i,
+		"META.json may have the key $key");
+}
+like($meta->{version}, $semver, 'version of the distribution');
+is($meta->{license}, 'postgresql', 'licence');
+is($meta->{'meta-spec'}{version}, '1.0.0', 'version of the specification');
+is($meta->{'meta-spec'}{url}, 'https://pgxn.org/meta/spec.txt', 'its address');
+is(join(' ', sort keys %{ $meta->{provides} }), 'pg_comb', 'what is provided');
+my $provided = $meta->{provides}{pg_comb};
+like($provided->{version}, $semver, 'version of the extension');
+for my $key (qw(file docfile))
+{
+	ok(-f $provided->{$key}, "$key exists");
+}
+none('tags are at least two characters, and not paths',
+	grep { !m{^[^/\\[:cntrl:]]{2,}$} } @{ $meta->{tags} });
+for my $phase (sort keys %{ $meta->{prereqs} })
+{
+	like($phase, qr/^(configure|build|test|runtime|develop)$/, "phase $phase");
+	my %needs = map { %$_ } values %{ $meta->{prereqs}{$phase} };
+	none("versions needed by $phase",
+		grep { $needs{$_} ne '0' && $needs{$_} !~ $semver } sort keys %needs);
+}
+
+# One version, said in several places
+my $version = $meta->{version};
+my ($series) = $version =~ /^(\d+\.\d+)/;
+
+is($provided->{version}, $version, 'the extension has the version of the distribution');
+like(slurp('src/comb.h'), qr/^#define COMB_VERSION\s+"\Q$version\E"$/m, 'version in comb.h');
+like(slurp('pg_comb.control'), qr/^default_version = '\Q$series\E'$/m, 'version in the control file');
+like($makefile, qr{\bsql/pg_comb--\Q$series\E\.sql\b}, 'the script of the version is installed');
+like(slurp('debian/changelog'), qr/^pg-comb \(\Q$version\E-/, 'version in debian/changelog');
+like($reference, qr/^# pg_comb \Q$series\E /m, 'version in the reference');
+like($changelog, qr/\b\Q$version\E\b/, 'version in the changelog');
+
+# Lists in the Makefile
+for my $file (sort glob('src/*.c'))
+{
+	my $object = $file =~ s/c$/o/r;
+	like($makefile, qr/(?<!\S)\Q$object\E(?!\S)/, "$object is linked");
+}
+for my $file (sort glob('src/*.h'))
+{
+	like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is a dependency");
+}
+for my $file (sort glob('sql/*.sql'))
+{
+	my $name = basename($file, '.sql');
+	if ($name =~ /--/)
+	{
+		like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is installed");
+		next;
+	}
+	like($makefile, qr/(?<!\S)\Q$name\E(?!\S)/, "test $name runs");
+	ok(-f "expected/$name.out", "test $name has an expected output");
+}
+
+# One file knows the server's version
+none('PG_VERSION_NUM only in comb_compat.h',
+	grep { !m{/comb_compat\.h$} && slurp($_) =~ /PG_VERSION_NUM/ } glob('src/*.[ch]'));
+
+# Documents name every function and setting
+my $script = slurp("sql/pg_comb--$series.sql");
+my %function = map { $_ => 1 } $script =~ /^CREATE FUNCTION (\w+)\(/mg;
+my ($table) = $readme =~ /^## Reference\n(.*?)^## /ms;
+
+cmp_ok(scalar keys %function, '>', 0, 'the script creates functions');
+for my $name (sort keys %function)
+{
+	like($reference, qr/^### $name$/m, "reference has $name");
+	like($table, qr/`$name\(/, "README has $name");
+	like($changelog, qr/`$name\b/, "changelog has $name");
+}
+my %setting = map { $_ => 1 } map { slurp($_) =~ /"(pg_comb\.\w+)"/g } glob('src/*.c');
+cmp_ok(scalar keys %setting, '>', 0, 'the module has settings');
+for my $name (sort keys %setting)
+{
+	like($reference, qr/^### \Q$name\E$/m, "reference has $name");
+	like($readme, qr/^### \Q$name\E$(?:(?!^#).)*^The default is `[^`]+`\.$/ms,
+		"README has $name and its default");
+}
+
+# Links lead somewhere
+sub anchors
+{
+	return map { my $a = lc; $a =~ s/[^\w\s-]//g; $a =~ s/ /-/g; ($a => 1) }
+	  slurp($_[0]) =~ /^#+ (.*)$/mg;
+}
+
+for my $file ('README.md', 'CHANGELOG.md', sort glob('doc/*.md'))
+{
+	my @broken;
+	for my $link (slurp($file) =~ /\]\(([^)]+)\)/g)
+	{
+		next if $link =~ /^https?:/;
+		my ($path, $anchor) = split /#/, $link, 2;
+		my $target = $path eq '' ? $file : dirname($file) . "/$path";
+		my %known = -f $target && $target =~ /\.md$/ ? anchors($target) : ();
+		push @broken, $link
+		  if !-e $target || (defined $anchor && !$known{$anchor});
+	}
+	none("links of $file", @broken);
+}
+
+done_testing();
