@@ -50,8 +50,13 @@ include $(PGXS)
 $(OBJS) $(OBJS:.o=.bc): $(addprefix $(srcdir)/,$(HDRS))
 
 # A VPATH build (Debian's pg_buildext) starts in an empty directory, and make
-# would find "src" through VPATH, so the target has to be phony.
-ifdef VPATH
+# would find "src" through VPATH, so the target has to be phony.  It would find
+# object files there too, and take them for this build's.  PGXS sets VPATH to
+# ./ in any other build.
+ifneq ($(abspath $(VPATH)),$(CURDIR))
+ifneq ($(wildcard $(VPATH)/src/*.o),)
+$(error $(VPATH) has been built in: run "make clean" there first)
+endif
 .PHONY: vpath-mkdirs
 all: vpath-mkdirs
 $(OBJS) $(OBJS:.o=.bc): | vpath-mkdirs
