@@ -624,9 +624,9 @@ comb_time_encoder(PG_FUNCTION_ARGS)
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
 	pg_uuid_t  *id;
 
-	comb_check_time(COMB_LAYOUT_BARE, at);
+	comb_check_time(comb_layout_default, at);
 	at += COMB_US_PER_MS - 1;
-	comb_check_time(COMB_LAYOUT_BARE, at);
+	comb_check_time(comb_layout_default, at);
 	id = (pg_uuid_t *) palloc0(UUID_LEN);
 	comb_encode(COMB_LAYOUT_BARE, id->data, at);
 	PG_RETURN_UUID_P(id);
