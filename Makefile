@@ -7,7 +7,8 @@
 EXTENSION  = pg_comb
 MODULE_big = pg_comb
 PGFILEDESC = "pg_comb - time-ordered uuid keys"
-OBJS       = src/pg_comb.o src/comb_layout.o src/comb_generate.o
+OBJS       = src/pg_comb.o src/comb_layout.o src/comb_generate.o \
+             src/comb_mssql.o
 HDRS       = src/comb.h src/comb_compat.h src/comb_layout.h
 
 # Listed, not wildcarded: a wildcard is empty in a VPATH build.  Under sql/ a
@@ -15,7 +16,7 @@ HDRS       = src/comb.h src/comb_compat.h src/comb_layout.h
 DATA       = sql/pg_comb--1.0.sql
 DOCS       = doc/pg_comb.md
 
-REGRESS        = sanity
+REGRESS        = sanity mssql mssql_sort
 REGRESS_OPTS   = --load-extension=$(EXTENSION)
 TAP_TESTS      = 1
 PROVE_TESTS   ?= test/t/*.pl

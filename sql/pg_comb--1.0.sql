@@ -187,3 +187,157 @@ CREATE FUNCTION comb_clock_status(
 
 COMMENT ON FUNCTION comb_clock_status() IS
 	'the clock, and how far the keys of this process are ahead of it';
+
+--
+-- comb_mssql.c: SQL Server's order
+--
+
+CREATE FUNCTION comb_mssql_lt(uuid, uuid) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'comb_mssql_lt'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_mssql_lt(uuid, uuid) IS
+	'implementation of operator #<#';
+
+CREATE FUNCTION comb_mssql_le(uuid, uuid) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'comb_mssql_le'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_mssql_le(uuid, uuid) IS
+	'implementation of operator #<=#';
+
+CREATE FUNCTION comb_mssql_ge(uuid, uuid) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'comb_mssql_ge'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_mssql_ge(uuid, uuid) IS
+	'implementation of operator #>=#';
+
+CREATE FUNCTION comb_mssql_gt(uuid, uuid) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'comb_mssql_gt'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_mssql_gt(uuid, uuid) IS
+	'implementation of operator #>#';
+
+CREATE FUNCTION comb_mssql_cmp(uuid, uuid) RETURNS integer
+	AS 'MODULE_PATHNAME', 'comb_mssql_cmp'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_mssql_cmp(uuid, uuid) IS
+	'comparison in SQL Server''s order of uniqueidentifier: -1, 0 or 1';
+
+CREATE FUNCTION comb_mssql_key(id uuid) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_mssql_key'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_mssql_key(uuid) IS
+	'the bytes rearranged so that plain order of the result is SQL Server''s order of the argument';
+
+CREATE FUNCTION comb_guid_swap(id uuid) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_guid_swap'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_guid_swap(uuid) IS
+	'.NET byte order of a Guid to text order, and back';
+
+CREATE FUNCTION comb_mssql_sortsupport(internal) RETURNS void
+	AS 'MODULE_PATHNAME', 'comb_mssql_sortsupport'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_mssql_sortsupport(internal) IS
+	'sort support of comb_mssql_ops';
+
+CREATE FUNCTION comb_mssql_skipsupport(internal) RETURNS void
+	AS 'MODULE_PATHNAME', 'comb_mssql_skipsupport'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_mssql_skipsupport(internal) IS
+	'skip support of comb_mssql_ops, used from PostgreSQL 18';
+
+-- The planner's own estimators, because only these are paired: a lower and an
+-- upper bound on one column become one range instead of two filters that are
+-- taken as independent.  They notice that the column's histogram is in
+-- another order, and count its entries instead of looking a place up.
+
+CREATE OPERATOR #<# (
+	LEFTARG = uuid,
+	RIGHTARG = uuid,
+	FUNCTION = comb_mssql_lt,
+	COMMUTATOR = #>#,
+	NEGATOR = #>=#,
+	RESTRICT = scalarltsel,
+	JOIN = scalarltjoinsel
+);
+
+COMMENT ON OPERATOR #<# (uuid, uuid) IS
+	'less than, in SQL Server''s order of uniqueidentifier';
+
+CREATE OPERATOR #<=# (
+	LEFTARG = uuid,
+	RIGHTARG = uuid,
+	FUNCTION = comb_mssql_le,
+	COMMUTATOR = #>=#,
+	NEGATOR = #>#,
+	RESTRICT = scalarlesel,
+	JOIN = scalarlejoinsel
+);
+
+COMMENT ON OPERATOR #<=# (uuid, uuid) IS
+	'less than or equal, in SQL Server''s order of uniqueidentifier';
+
+CREATE OPERATOR #>=# (
+	LEFTARG = uuid,
+	RIGHTARG = uuid,
+	FUNCTION = comb_mssql_ge,
+	COMMUTATOR = #<=#,
+	NEGATOR = #<#,
+	RESTRICT = scalargesel,
+	JOIN = scalargejoinsel
+);
+
+COMMENT ON OPERATOR #>=# (uuid, uuid) IS
+	'greater than or equal, in SQL Server''s order of uniqueidentifier';
+
+CREATE OPERATOR #># (
+	LEFTARG = uuid,
+	RIGHTARG = uuid,
+	FUNCTION = comb_mssql_gt,
+	COMMUTATOR = #<#,
+	NEGATOR = #<=#,
+	RESTRICT = scalargtsel,
+	JOIN = scalargtjoinsel
+);
+
+COMMENT ON OPERATOR #># (uuid, uuid) IS
+	'greater than, in SQL Server''s order of uniqueidentifier';
+
+CREATE OPERATOR CLASS comb_mssql_ops
+	FOR TYPE uuid USING btree AS
+	OPERATOR 1 #<#,
+	OPERATOR 2 #<=#,
+	OPERATOR 3 pg_catalog.=,
+	OPERATOR 4 #>=#,
+	OPERATOR 5 #>#,
+	FUNCTION 1 comb_mssql_cmp(uuid, uuid),
+	FUNCTION 2 comb_mssql_sortsupport(internal),
+	FUNCTION 4 pg_catalog.btequalimage(oid);
+
+COMMENT ON OPERATOR CLASS comb_mssql_ops USING btree IS
+	'uuid in SQL Server''s order of uniqueidentifier';
+
+COMMENT ON OPERATOR FAMILY comb_mssql_ops USING btree IS
+	'uuid in SQL Server''s order of uniqueidentifier';
+
+-- Servers before 18 refuse to hear of support function 6
+DO $$
+BEGIN
+	IF pg_catalog.current_setting('server_version_num')::pg_catalog.int4
+		OPERATOR(pg_catalog.>=) 180000
+	THEN
+		ALTER OPERATOR FAMILY comb_mssql_ops USING btree
+			ADD FUNCTION 6 (pg_catalog.uuid, pg_catalog.uuid)
+				comb_mssql_skipsupport(pg_catalog.internal);
+	END IF;
+END
+$$;

@@ -36,4 +36,33 @@
 #define COMB_MODULE_MAGIC	PG_MODULE_MAGIC
 #endif
 
+/*
+ * 15 exported its comparison of abbreviated keys, which its sort recognizes
+ * and inlines.  Before, every type brought one of its own.
+ */
+#if PG_VERSION_NUM < 150000
+#include "utils/sortsupport.h"
+
+static inline int
+ssup_datum_unsigned_cmp(Datum x, Datum y, SortSupport ssup)
+{
+	return (x > y) - (x < y);
+}
+#endif
+
+/*
+ * trace_sort: from 17 always there, before only with TRACE_SORT, and before
+ * 15 out of a module's reach on Windows.
+ */
+#if PG_VERSION_NUM >= 170000 || (PG_VERSION_NUM >= 150000 && defined(TRACE_SORT))
+#define COMB_TRACE_SORT		trace_sort
+#else
+#define COMB_TRACE_SORT		false
+#endif
+
+/* 18 brought skip scans, and with them support function 6 of btree */
+#if PG_VERSION_NUM >= 180000
+#define COMB_HAVE_SKIP_SUPPORT
+#endif
+
 #endif							/* COMB_COMPAT_H */

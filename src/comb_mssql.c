@@ -1,0 +1,310 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_mssql.c
+ *	  uuid in SQL Server's order of uniqueidentifier.
+ *
+ * Keys made for SQL Server have their time in the last six bytes, where that
+ * server looks first.  In PostgreSQL's own order they are random: every insert
+ * hits another page, and the index grows by splitting pages in the middle.
+ * comb_mssql_ops is a btree operator class that compares as SQL Server does,
+ * so such keys stay what they are and still append.
+ *
+ * Equality is plain "=", since both orders look at all 16 bytes.  So an index
+ * of this class also serves "=" and IN, unique indexes, foreign keys to them
+ * and merge joins.
+ *
+ * Sorting follows uuid's own support functions (adt/uuid.c), with the
+ * comparison done on whole words instead of by memcmp().
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/comb_mssql.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "lib/hyperloglog.h"
+#include "utils/guc.h"
+#include "utils/sortsupport.h"
+
+#include "comb.h"
+
+#ifdef COMB_HAVE_SKIP_SUPPORT
+#include "utils/skipsupport.h"
+#endif
+
+PG_FUNCTION_INFO_V1(comb_mssql_lt);
+PG_FUNCTION_INFO_V1(comb_mssql_le);
+PG_FUNCTION_INFO_V1(comb_mssql_ge);
+PG_FUNCTION_INFO_V1(comb_mssql_gt);
+PG_FUNCTION_INFO_V1(comb_mssql_cmp);
+PG_FUNCTION_INFO_V1(comb_mssql_key);
+PG_FUNCTION_INFO_V1(comb_guid_swap);
+PG_FUNCTION_INFO_V1(comb_mssql_sortsupport);
+PG_FUNCTION_INFO_V1(comb_mssql_skipsupport);
+
+/* What a sort with abbreviated keys has learned about them */
+typedef struct CombMssqlSort
+{
+	int64		input_count;	/* values abbreviated so far */
+	bool		estimating;		/* still counting distinct ones? */
+	hyperLogLogState distinct;
+} CombMssqlSort;
+
+static inline int
+comb_mssql_compare_args(FunctionCallInfo fcinfo)
+{
+	return comb_mssql_compare(PG_GETARG_UUID_P(0)->data,
+							  PG_GETARG_UUID_P(1)->data);
+}
+
+/*
+ * Operators #<# #<=# #>=# #>#: (uuid, uuid) returns boolean
+ *
+ * Order of System.Data.SqlTypes.SqlGuid, which is the server's (see
+ * comb_layout.h).  NULL for NULL; no input raises an error.
+ */
+Datum
+comb_mssql_lt(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(comb_mssql_compare_args(fcinfo) < 0);
+}
+
+Datum
+comb_mssql_le(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(comb_mssql_compare_args(fcinfo) <= 0);
+}
+
+Datum
+comb_mssql_ge(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(comb_mssql_compare_args(fcinfo) >= 0);
+}
+
+Datum
+comb_mssql_gt(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(comb_mssql_compare_args(fcinfo) > 0);
+}
+
+/*
+ * comb_mssql_cmp(uuid, uuid) returns integer
+ *
+ * -1, 0 or 1 as the first sorts before, with or after the second; support
+ * function 1 of comb_mssql_ops.
+ */
+Datum
+comb_mssql_cmp(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32(comb_mssql_compare_args(fcinfo));
+}
+
+/*
+ * comb_mssql_key(id uuid) returns uuid
+ *
+ * The same bytes in the order of their weight, so that plain comparison of
+ * results is SQL Server's comparison of arguments: for BRIN, for other tools'
+ * indexes, for statistics on the expression.  Not a key to store: it has
+ * neither version nor time where readers look for them.
+ */
+Datum
+comb_mssql_key(PG_FUNCTION_ARGS)
+{
+	pg_uuid_t  *key = (pg_uuid_t *) palloc(UUID_LEN);
+
+	comb_mssql_permute(key->data, PG_GETARG_UUID_P(0)->data);
+	PG_RETURN_UUID_P(key);
+}
+
+/*
+ * comb_guid_swap(id uuid) returns uuid
+ *
+ * A uuid whose bytes are those of .NET's Guid.ToByteArray(), which is also
+ * how SQL Server casts to binary(16), turned into the one whose text .NET and
+ * SQL Server show; and back, being its own inverse.
+ */
+Datum
+comb_guid_swap(PG_FUNCTION_ARGS)
+{
+	pg_uuid_t  *swapped = (pg_uuid_t *) palloc(UUID_LEN);
+
+	comb_guid_swap_bytes(swapped->data, PG_GETARG_UUID_P(0)->data);
+	PG_RETURN_UUID_P(swapped);
+}
+
+static int
+comb_mssql_fast_cmp(Datum x, Datum y, SortSupport ssup)
+{
+	return comb_mssql_compare(DatumGetUUIDP(x)->data, DatumGetUUIDP(y)->data);
+}
+
+/*
+ * The first bytes in SQL Server's order, as many as a Datum holds, as an
+ * unsigned number: with the time at the end these are the time and what
+ * follows it.
+ */
+static Datum
+comb_mssql_abbrev_convert(Datum original, SortSupport ssup)
+{
+	CombMssqlSort *sort = (CombMssqlSort *) ssup->ssup_extra;
+	uint64		hi = comb_mssql_hi(DatumGetUUIDP(original)->data);
+	Datum		abbrev;
+
+#if SIZEOF_DATUM == 8
+	abbrev = (Datum) hi;
+#else
+	abbrev = (Datum) (hi >> 32);
+#endif
+
+	sort->input_count++;
+	if (sort->estimating)
+	{
+		uint32		bits = (uint32) abbrev;
+
+#if SIZEOF_DATUM == 8
+		bits ^= (uint32) (abbrev >> 32);
+#endif
+		addHyperLogLog(&sort->distinct, hash_bytes_uint32(bits));
+	}
+	return abbrev;
+}
+
+/*
+ * Should the sort give up abbreviated keys?
+ *
+ * The rule and its numbers are uuid's: not before 10,000 values; never once
+ * 100,000 distinct ones were seen, because then even billions of rows break
+ * even; else when there are fewer than one in 2,000 distinct ones, and the
+ * half makes it give up at once on just one.
+ */
+static bool
+comb_mssql_abbrev_abort(int memtupcount, SortSupport ssup)
+{
+	CombMssqlSort *sort = (CombMssqlSort *) ssup->ssup_extra;
+	double		distinct;
+	bool		abort;
+
+	if (memtupcount < 10000 || sort->input_count < 10000 || !sort->estimating)
+		return false;
+
+	distinct = estimateHyperLogLog(&sort->distinct);
+	sort->estimating = (distinct <= 100000.0);
+	abort = (distinct < sort->input_count / 2000.0 + 0.5);
+
+	if (COMB_TRACE_SORT)
+		elog(LOG,
+			 "comb_mssql_abbrev: %s at cardinality %f after " INT64_FORMAT " values (%d rows)",
+			 abort ? "aborting abbreviation" :
+			 (sort->estimating ? "going on" : "estimation ends"),
+			 distinct, sort->input_count, memtupcount);
+	return abort;
+}
+
+/*
+ * comb_mssql_sortsupport(internal) returns void
+ *
+ * Support function 2 of comb_mssql_ops: sorting without calls through fmgr,
+ * and with abbreviated keys.
+ */
+Datum
+comb_mssql_sortsupport(PG_FUNCTION_ARGS)
+{
+	SortSupport ssup = (SortSupport) PG_GETARG_POINTER(0);
+
+	ssup->comparator = comb_mssql_fast_cmp;
+	ssup->ssup_extra = NULL;
+
+	if (ssup->abbreviate)
+	{
+		MemoryContext oldcontext = MemoryContextSwitchTo(ssup->ssup_cxt);
+		CombMssqlSort *sort = (CombMssqlSort *) palloc(sizeof(CombMssqlSort));
+
+		sort->input_count = 0;
+		sort->estimating = true;
+		initHyperLogLog(&sort->distinct, 10);
+		MemoryContextSwitchTo(oldcontext);
+
+		ssup->ssup_extra = sort;
+		ssup->comparator = ssup_datum_unsigned_cmp;
+		ssup->abbrev_converter = comb_mssql_abbrev_convert;
+		ssup->abbrev_abort = comb_mssql_abbrev_abort;
+		ssup->abbrev_full_comparator = comb_mssql_fast_cmp;
+	}
+
+	PG_RETURN_VOID();
+}
+
+#ifdef COMB_HAVE_SKIP_SUPPORT
+
+/* The value next below, unless there is none; must not leak */
+static Datum
+comb_mssql_decrement(Relation rel, Datum existing, bool *underflow)
+{
+	const unsigned char *id = DatumGetUUIDP(existing)->data;
+	uint64		hi = comb_mssql_hi(id);
+	uint64		lo = comb_mssql_lo(id);
+	pg_uuid_t  *before;
+
+	*underflow = (hi == 0 && lo == 0);
+	if (*underflow)
+		return (Datum) 0;
+
+	if (lo == 0)
+		hi--;
+	before = (pg_uuid_t *) palloc(UUID_LEN);
+	comb_mssql_write(before->data, hi, lo - 1);
+	return UUIDPGetDatum(before);
+}
+
+/* The value next above, unless there is none; must not leak */
+static Datum
+comb_mssql_increment(Relation rel, Datum existing, bool *overflow)
+{
+	const unsigned char *id = DatumGetUUIDP(existing)->data;
+	uint64		hi = comb_mssql_hi(id);
+	uint64		lo = comb_mssql_lo(id);
+	pg_uuid_t  *after;
+
+	*overflow = (hi == PG_UINT64_MAX && lo == PG_UINT64_MAX);
+	if (*overflow)
+		return (Datum) 0;
+
+	if (lo == PG_UINT64_MAX)
+		hi++;
+	after = (pg_uuid_t *) palloc(UUID_LEN);
+	comb_mssql_write(after->data, hi, lo + 1);
+	return UUIDPGetDatum(after);
+}
+
+#endif							/* COMB_HAVE_SKIP_SUPPORT */
+
+/*
+ * comb_mssql_skipsupport(internal) returns void
+ *
+ * Support function 6 of comb_mssql_ops, where servers know of one.  The
+ * function itself exists everywhere, so that a cluster upgraded in place from
+ * 17 still finds it, and can add it to the family then.
+ */
+Datum
+comb_mssql_skipsupport(PG_FUNCTION_ARGS)
+{
+#ifdef COMB_HAVE_SKIP_SUPPORT
+	SkipSupport sksup = (SkipSupport) PG_GETARG_POINTER(0);
+	pg_uuid_t  *low = (pg_uuid_t *) palloc(UUID_LEN);
+	pg_uuid_t  *high = (pg_uuid_t *) palloc(UUID_LEN);
+
+	memset(low->data, 0x00, UUID_LEN);
+	memset(high->data, 0xff, UUID_LEN);
+
+	sksup->decrement = comb_mssql_decrement;
+	sksup->increment = comb_mssql_increment;
+	sksup->low_elem = UUIDPGetDatum(low);
+	sksup->high_elem = UUIDPGetDatum(high);
+#endif
+
+	PG_RETURN_VOID();
+}
