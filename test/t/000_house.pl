@@ -107,6 +107,14 @@ none('PG_VERSION_NUM only in comb_compat.h',
 # Documents name every function and setting
 my $script = slurp("sql/pg_comb--$series.sql");
 my %function = map { $_ => 1 } $script =~ /^CREATE FUNCTION (\w+)\(/mg;
+# An operator's name stands for its function, an operator class for the
+# functions that only the server can call.
+delete $function{$_} for $script =~ /^\tFUNCTION = (\w+)/mg;
+delete $function{$_} for $script =~ /^CREATE FUNCTION (\w+)\(internal\)/mg;
+for my $operator ($script =~ /^CREATE OPERATOR (?!CLASS\b|FAMILY\b)(\S+) \(/mg)
+{
+	like($reference, qr/`\Q$operator\E`/, "reference has $operator");
+}
 my ($table) = $readme =~ /^## Reference\n(.*?)^## /ms;
 
 cmp_ok(scalar keys %function, '>', 0, 'the script creates functions');
