@@ -216,6 +216,15 @@ VACUUM ANALYZE skip;
 EXPLAIN (COSTS OFF) SELECT id FROM skip WHERE n = 1000 ORDER BY id USING #<#;
 SELECT id FROM skip WHERE n = 1000 ORDER BY id USING #<#;
 SELECT id FROM skip WHERE n = 1000 ORDER BY id USING #>#;
+-- a strict bound there becomes the next or the previous value
+SELECT (SELECT count(*) FROM skip s WHERE n = 1000 AND s.id #># v.id) AS above,
+       (SELECT count(*) FROM skip s WHERE n = 1000 AND s.id #<# v.id) AS below, id
+FROM (SELECT DISTINCT id FROM skip WHERE id IS NOT NULL) v
+ORDER BY id USING #<#;
+SELECT id FROM skip
+WHERE n = 1000 AND id #># 'ffffffff-ffff-ffff-0000-000000000000' ORDER BY id USING #<#;
+SELECT id FROM skip
+WHERE n = 1000 AND id #<# '00000000-0000-0000-0001-000000000000' ORDER BY id USING #<#;
 SELECT id FROM skip
 WHERE n = 1000 AND id #># '00000000-0000-0000-0000-000000000000'
   AND id #<# 'ffffffff-ffff-ffff-ffff-ffffffffffff'
