@@ -9,6 +9,9 @@ WHERE refclassid = 'pg_extension'::regclass
   AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb')
   AND deptype = 'e'
   AND obj_description(objid, classid::regclass::name) IS NULL
+  -- 17 counts an enum's array type among the members
+  AND NOT (classid = 'pg_type'::regclass AND
+           EXISTS (SELECT FROM pg_type WHERE oid = objid AND typcategory = 'A'))
 ORDER BY 1;
 
 -- functions whose parallel label was left to the default: none
@@ -23,7 +26,9 @@ SELECT p.proname AS shadows
 FROM pg_proc p JOIN pg_proc c ON c.proname = p.proname
 WHERE p.probin LIKE '%pg_comb' AND c.pronamespace = 'pg_catalog'::regnamespace;
 
--- what a query can call, and its labels
+-- what a query can call, and its labels; unaligned, so that a new function is
+-- one new line
+\pset format unaligned
 SELECT oid::regprocedure AS function, provolatile AS volatile,
        proisstrict AS strict, proparallel AS parallel, proleakproof AS leakproof
 FROM pg_proc
@@ -32,6 +37,7 @@ WHERE oid IN (SELECT objid FROM pg_depend
                 AND refclassid = 'pg_extension'::regclass
                 AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb'))
 ORDER BY oid::regprocedure::text COLLATE "C";
+\pset format aligned
 
 -- settings, which exist once the module is loaded
 LOAD 'pg_comb';
