@@ -621,12 +621,20 @@ comb_max_layout(PG_FUNCTION_ARGS)
 Datum
 comb_time_encoder(PG_FUNCTION_ARGS)
 {
+	const CombCodec *codec = comb_layout_default->codec;
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
+	TimestampTz latest = codec->latest - (COMB_US_PER_MS - 1);
 	pg_uuid_t  *id;
 
-	comb_check_time(comb_layout_default, at);
+	/* not comb_check_time(): the last millisecond has no next one */
+	if (at < codec->earliest || at > latest)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("timestamp out of range for a partition bound"),
+				 errdetail("Bounds can be from %s to %s.",
+						   comb_time_text(codec->earliest),
+						   comb_time_text(latest))));
 	at += COMB_US_PER_MS - 1;
-	comb_check_time(comb_layout_default, at);
 	id = (pg_uuid_t *) palloc0(UUID_LEN);
 	comb_encode(COMB_LAYOUT_BARE, id->data, at);
 	PG_RETURN_UUID_P(id);
