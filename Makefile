@@ -18,7 +18,13 @@ DOCS       = doc/pg_comb.md
 
 REGRESS        = sanity layout generate install mssql mssql_sort
 REGRESS_OPTS   = --load-extension=$(EXTENSION)
+# What newer servers have in addition.  A version's tests are chosen here, and
+# no test has more than one expected output.
+REGRESS_V18    = generate-v18
+ISOLATION      = keys
+ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation --load-extension=$(EXTENSION)
 TAP_TESTS      = 1
+# prove starts in the source directory
 PROVE_TESTS   ?= test/t/*.pl
 
 HARNESS    = demo test bench
@@ -46,6 +52,8 @@ ifeq ($(wildcard $(PGXS)),)
 $(error $(PG_CONFIG) leads to no PGXS: install the server's development package (Debian: postgresql-server-dev-NN), or name its pg_config with PG_CONFIG=)
 endif
 include $(PGXS)
+
+REGRESS += $(if $(filter 13 14 15 16 17,$(MAJORVERSION)),,$(REGRESS_V18))
 
 # Debian's PostgreSQL has no autodepend.
 $(OBJS) $(OBJS:.o=.bc): $(addprefix $(srcdir)/,$(HDRS))
