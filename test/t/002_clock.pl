@@ -1,0 +1,285 @@
+# Keys while the clock is set back and forth under a running session
+#
+# libfaketime stands between the server and the clock.  It reads the shift
+# from a file, and the session itself writes that file, so each step lies
+# exactly between two statements, or inside one.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my ($lib) = grep { -e $_ } (
+	$ENV{COMB_FAKETIME} || (),
+	glob('/usr/lib/*/faketime/libfaketime.so.1'),
+	glob('/usr/{,local/}lib{,64}/faketime/libfaketime.so.1'));
+plan skip_all => 'libfaketime is not installed (Debian: faketime)'
+  unless defined $lib;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+
+# A shift of the autovacuum launcher's or the checkpointer's clock is no part
+# of the test.
+$node->append_conf(
+	'postgresql.conf', q{
+autovacuum = off
+checkpoint_timeout = 1d
+});
+
+my $shift = $node->data_dir . '/clock';
+set_clock('+0');
+{
+	local $ENV{LD_PRELOAD}              = $lib;
+	local $ENV{FAKETIME_TIMESTAMP_FILE} = $shift;
+	local $ENV{FAKETIME_NO_CACHE}       = 1;
+	local $ENV{FAKETIME_DONT_FAKE_MONOTONIC} = 1;
+	local $ENV{FAKETIME_DISABLE_SHM}    = 1;
+	delete local $ENV{FAKETIME};
+	$node->start;
+}
+
+$node->safe_psql(
+	'postgres', qq{
+	CREATE EXTENSION pg_comb;
+	CREATE SEQUENCE calls;
+	-- the primary key is the test for duplicates, over all that happens here
+	CREATE TABLE keys (id uuid PRIMARY KEY, call bigint DEFAULT nextval('calls'), part text);
+	CREATE FUNCTION make(part text, keys int) RETURNS bigint LANGUAGE sql AS \$\$
+		INSERT INTO keys (id, part) SELECT comb_generate(), part FROM generate_series(1, keys);
+		SELECT lastval() \$\$;
+	CREATE FUNCTION set_clock(shift text) RETURNS timestamptz LANGUAGE plpgsql AS \$\$
+	BEGIN
+		-- renamed, because a process that reads an empty file dies of it
+		EXECUTE format('COPY (SELECT %L) TO PROGRAM %L', shift,
+		               'cat > "$shift.new" && mv "$shift.new" "$shift"');
+		RETURN clock_timestamp();
+	END \$\$;
+	-- keys of a part that are not above the one made before them
+	CREATE FUNCTION disorder(wanted text) RETURNS bigint LANGUAGE sql AS \$\$
+		SELECT count(*) FROM (SELECT id, lag(id) OVER (ORDER BY call) AS before
+		                      FROM keys WHERE part LIKE wanted) lagged
+		WHERE id <= before \$\$;
+	-- how far a key's time is from the clock's now
+	CREATE FUNCTION off(id uuid) RETURNS interval LANGUAGE sql AS
+		\$\$ SELECT comb_timestamp(id) - clock_timestamp() \$\$;
+});
+
+# The library works as the test needs it to
+is( $node->safe_psql(
+		'postgres', q{
+		SELECT clock_timestamp() AS before \gset
+		SELECT set_clock('-3600') - :'before' BETWEEN '-1 hour' AND '-59 minutes';
+		SELECT set_clock('+0') - :'before' BETWEEN '0' AND '1 minute';
+	}),
+	"t\nt",
+	'the session moves its own clock');
+
+#
+# A second back, and one more, while a statement makes keys: order holds and
+# nobody is warned
+#
+my ($out, $err) = session(
+	q{
+	WITH made AS MATERIALIZED (
+		SELECT n, comb_generate() AS id,
+		       CASE n WHEN 2000 THEN set_clock('-1') WHEN 4000 THEN set_clock('-2') END
+		FROM generate_series(1, 6000) n)
+	SELECT count(*), count(DISTINCT id), bool_and(id > before)
+	FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before FROM made) lagged;
+	SELECT process_steps_back, process_resets FROM comb_clock_status();
+	SELECT set_clock('+0') IS NOT NULL;
+});
+is($out, "6000|6000|t\n2|0\nt", 'a second back: order holds');
+is($err, '', 'a second back: no warning');
+
+#
+# The same between statements, by as much as max_drift allows
+#
+($out, $err) = session(
+	q{
+	SELECT make('within 1', 1000) > 0;
+	SELECT set_clock('-5') IS NOT NULL;
+	SELECT make('within 2', 1000) > 0;
+	SELECT process_steps_back, process_resets,
+	       process_ahead BETWEEN '0.1 s' AND '5 s' FROM comb_clock_status();
+	SELECT set_clock('-9') IS NOT NULL;
+	SELECT make('within 3', 1000) > 0;
+	SELECT process_steps_back, process_resets FROM comb_clock_status();
+	-- when the clock has passed the keys, they are its own again
+	SELECT set_clock('+0') IS NOT NULL;
+	SELECT make('within 4', 1000) > 0;
+	SELECT process_steps_back, process_resets, process_ahead FROM comb_clock_status();
+	SELECT disorder('within%');
+	SELECT bool_and(off(id) BETWEEN '-1 min' AND '0') FROM keys WHERE part = 'within 4';
+});
+is( $out, join("\n",
+		't', 't', 't', '1|0|t',
+		't', 't', '2|0',
+		't', 't', '2|0|00:00:00', '0', 't'),
+	'some seconds back: order holds');
+is($err, '', 'some seconds back: no warning');
+
+#
+# Further back than max_drift: the clock is followed again.  One warning a
+# process, however often; no key twice.
+#
+foreach my $step ([ 'hour', 3600 ], [ 'day', 86400 ])
+{
+	my ($name, $seconds) = @$step;
+
+	($out, $err) = session(
+		qq{
+		SELECT make('$name 1', 1000) > 0;
+		SELECT set_clock('-$seconds') IS NOT NULL;
+		SELECT make('$name 2', 1000) > 0;
+		SELECT process_steps_back, process_resets, process_ahead FROM comb_clock_status();
+		SELECT bool_and(off(id) BETWEEN '-1 min' AND '0') FROM keys WHERE part = '$name 2';
+		SELECT disorder('$name 1'), disorder('$name 2'), disorder('$name%');
+		-- forward to the right time, and back once more over the same seconds
+		SELECT set_clock('+0') IS NOT NULL;
+		SELECT make('$name 3', 1000) > 0;
+		SELECT disorder('$name 3'), bool_and(off(id) BETWEEN '-1 min' AND '0') FROM keys WHERE part = '$name 3';
+		SELECT set_clock('-$seconds') IS NOT NULL;
+		SELECT make('$name 4', 1000) > 0;
+		SELECT process_steps_back, process_resets FROM comb_clock_status();
+		SELECT disorder('$name 4'), bool_and(off(id) BETWEEN '-1 min' AND '0') FROM keys WHERE part = '$name 4';
+		SELECT set_clock('+0') IS NOT NULL;
+		SELECT make('$name 5', 1000) > 0;
+	});
+	is( $out, join("\n",
+			't', 't', 't', '1|1|00:00:00', 't', '0|0|1',
+			't', 't', '0|t',
+			't', 't', '2|2', '0|t',
+			't', 't'),
+		"$name back: the clock is followed, order holds on each side");
+	is(scalar(() = $err =~ /WARNING/g), 1, "$name back, twice: one warning");
+	like(
+		$err,
+		qr/WARNING:  the clock went back, and new keys sort before earlier ones of this process
+DETAIL:  Keys were \d+ ms ahead of the clock, which now says \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?\+00; pg_comb.max_drift is 10000 ms.
+HINT:  Check the server's clock synchronization./,
+		"$name back: what the warning says");
+}
+
+#
+# The clock was far ahead and is put right: the same to a process that made
+# keys meanwhile, and no matter to one that did not
+#
+($out, $err) = session(
+	q{
+	SELECT set_clock('+86400') IS NOT NULL;
+	SELECT make('ahead 1', 1000) > 0;
+	SELECT set_clock('+0') IS NOT NULL;
+	SELECT make('ahead 2', 1000) > 0;
+	SELECT process_resets FROM comb_clock_status();
+	SELECT bool_and(off(id) BETWEEN '-1 min' AND '0') FROM keys WHERE part = 'ahead 2';
+});
+is($out, "t\nt\nt\nt\n1\nt", 'a clock put right is followed');
+is(scalar(() = $err =~ /WARNING/g), 1, 'with one warning');
+($out, $err) = session(
+	q{
+	SELECT make('new 1', 1000) > 0;
+	SELECT process_steps_back, process_resets FROM comb_clock_status();
+});
+is($out, "t\n0|0", 'a new process has nothing to follow');
+is($err, '', 'and gives no warning');
+
+#
+# The setting, changed under a running session.  One minute back is more than
+# 10 s and less than 2 h.
+#
+($out, $err) = session(
+	q{SELECT make('drift 1', 1000) > 0;}
+	  . change_drift('2h')
+	  . q{
+	SELECT set_clock('-60') IS NOT NULL;
+	SELECT make('drift 2', 1000) > 0;
+	SELECT process_steps_back, process_resets,
+	       process_ahead BETWEEN '50 s' AND '60 s' FROM comb_clock_status();
+	SELECT disorder('drift%');
+	SHOW pg_comb.max_drift;
+} . change_drift('10s') . q{
+	-- the keys are further ahead than that allows by now
+	SELECT make('drift 3', 1000) > 0;
+	SELECT process_steps_back, process_resets, process_ahead FROM comb_clock_status();
+	SELECT disorder('drift 3'), bool_and(off(id) BETWEEN '-10 s' AND '0') FROM keys WHERE part = 'drift 3';
+	SELECT set_clock('+0') IS NOT NULL;
+});
+is( $out, join("\n",
+		't', 't', 't', 't', '1|0|t', '0', '2h',
+		't', 't', '1|1|00:00:00', '0|t', 't'),
+	'max_drift follows a reload, up and down');
+is(scalar(() = $err =~ /WARNING/g), 1, 'and warns only when it was lowered');
+like($err, qr/pg_comb.max_drift is 10000 ms/, 'naming the new limit');
+
+#
+# Clocks whose time does not fit into a tick
+#
+foreach my $clock ('1969-12-30 12:00:00', '4200-01-02 12:00:00')
+{
+	($out, $err) = session(
+		qq{
+		SELECT set_clock('$clock') IS NOT NULL;
+		SELECT comb_generate();
+		SELECT set_clock('+0') IS NOT NULL;
+		SELECT make('$clock', 10) > 0;
+	}, 0);
+	is($out, "t\nt\nt", "no key when the clock says $clock");
+	like(
+		$err,
+		qr/ERROR:  the system clock is out of range for keys
+DETAIL:  Keys can be made from 1970 to the year 4199.
+HINT:  Correct the server's clock./,
+		'but an error');
+}
+
+# The primary key has refused none of them, though the clock went over the same
+# seconds several times.
+is( $node->safe_psql(
+		'postgres', 'SELECT count(*) = count(DISTINCT id), count(*) >= 17000 FROM keys'),
+	't|t',
+	'never a key twice');
+
+$node->stop;
+done_testing();
+
+# Output and messages of one session.  It lives through all the steps, which
+# psql takes one by one.
+sub session
+{
+	my ($sql, $stop) = @_;
+	my ($stdout, $stderr) = ('', '');
+	$node->psql(
+		'postgres', $sql,
+		stdout        => \$stdout,
+		stderr        => \$stderr,
+		on_error_stop => defined $stop ? $stop : 1,
+		timeout       => 120);
+	return ($stdout, $stderr);
+}
+
+sub set_clock
+{
+	my ($to) = @_;
+	open(my $fh, '>', $shift) or die "could not open $shift: $!";
+	print $fh "$to\n";
+	close($fh);
+	return;
+}
+
+# SQL that sets max_drift and waits for this session to see it, 10 s at most.
+# A session reads the new value between two statements, hence many.
+sub change_drift
+{
+	my ($value) = @_;
+	return
+	    "ALTER SYSTEM SET pg_comb.max_drift = '$value';\n"
+	  . "SELECT pg_reload_conf();\n"
+	  . "SELECT current_setting('pg_comb.max_drift') <> '$value' AS waiting \\gset\n"
+	  . (
+		"\\if :waiting\n"
+		  . "SELECT pg_sleep(0.05) AS slept, current_setting('pg_comb.max_drift') <> '$value' AS waiting \\gset\n"
+		  . "\\endif\n") x 200;
+}
