@@ -155,7 +155,9 @@ SELECT is_empty(
 CREATE TEMP TABLE stamped AS
 SELECT base, at, i.ms, comb_stamp(base, at) AS id
 FROM instants i,
-     LATERAL (VALUES (gen_random_uuid()), (md5(random()::text || us)::uuid),
+     LATERAL (VALUES (overlay(overlay(md5(random()::text || us) PLACING '4' FROM 13 FOR 1)
+                              PLACING 'a' FROM 17 FOR 1)::uuid), -- version 4
+                     (md5(random()::text || us)::uuid),
                      ('00000000-0000-0000-0000-000000000000'),
                      ('ffffffff-ffff-ffff-ffff-ffffffffffff')) b (base)
 WHERE ms BETWEEN 0 AND :last_ms;

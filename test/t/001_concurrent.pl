@@ -22,17 +22,18 @@ $node->safe_psql('postgres', 'CREATE EXTENSION pg_comb');
 # in memory, whatever their number.  generate_series() in the target list is
 # not stored either.
 my $dir = PostgreSQL::Test::Utils::tempdir();
-$node->pgbench(
-	"-n -c $sessions -j $sessions -t 1",
+append_to_file("$dir/generate",
+	"COPY (SELECT comb_generate() FROM (SELECT generate_series(1, $each)) n)"
+	  . " TO '$dir/keys:client_id'\n");
+$node->command_checks_all(
+	[
+		'pgbench', '-n', '-c', $sessions, '-j', $sessions, '-t', 1,
+		'-f', "$dir/generate", 'postgres'
+	],
 	0,
 	[qr{actually processed: $sessions/$sessions}],
 	[],
-	"$sessions sessions make $each keys each",
-	{
-		'001_generate' =>
-		  "COPY (SELECT comb_generate() FROM (SELECT generate_series(1, $each)) n)"
-		  . " TO '$dir/keys:client_id'"
-	});
+	"$sessions sessions make $each keys each");
 
 $ENV{LC_ALL} = 'C';
 my @files = map { "$dir/keys$_" } 0 .. $sessions - 1;
@@ -62,19 +63,18 @@ $node->safe_psql(
 	'postgres', q{
 	CREATE TABLE orders (id uuid PRIMARY KEY DEFAULT comb_generate(),
 	                     session int, n int)});
-$node->pgbench(
-	"-n -M prepared -c $sessions -j $sessions -t 250",
+append_to_file("$dir/insert",
+	"\\set n :n + 1\n"
+	  . "INSERT INTO orders (session, n) VALUES (:client_id, :n);\n");
+$node->command_checks_all(
+	[
+		'pgbench', '-n', '-M', 'prepared', '-c', $sessions, '-j', $sessions,
+		'-t', 250, '-D', 'n=0', '-f', "$dir/insert", 'postgres'
+	],
 	0,
 	[qr{actually processed: 2000/2000}],
 	[],
-	'single-row inserts',
-	{
-		'001_insert' => q{
-		\set n :n + 1
-		INSERT INTO orders (session, n) VALUES (:client_id, :n);
-	}
-	},
-	'-D', 'n=0');
+	'single-row inserts');
 is( $node->safe_psql(
 		'postgres', q{
 		SELECT count(*), bool_and(id > before)

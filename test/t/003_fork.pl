@@ -12,6 +12,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $processes = 300;
+my $dir       = PostgreSQL::Test::Utils::tempdir();
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
@@ -40,19 +41,20 @@ foreach my $mode ('none', 'shared_preload_libraries', 'session_preload_libraries
 		"$mode: module loaded as the test means it");
 
 	# -C is a new connection for each transaction
-	$node->pgbench(
-		"-n -C -c 4 -j 2 -t " . $processes / 4,
+	append_to_file("$dir/$mode", qq{
+		INSERT INTO first_keys
+		SELECT '$mode', me.*, n, comb_generate(), comb_at('2026-11-20+00')
+		FROM me, generate_series(1, 3) n;
+	});
+	$node->command_checks_all(
+		[
+			'pgbench', '-n', '-C', '-c', 4, '-j', 2, '-t', $processes / 4,
+			'-f', "$dir/$mode", 'postgres'
+		],
 		0,
 		[qr{actually processed: $processes/$processes}],
 		[],
-		"$mode: $processes sessions",
-		{
-			"003_$mode" => qq{
-			INSERT INTO first_keys
-			SELECT '$mode', me.*, n, comb_generate(), comb_at('2026-11-20+00')
-			FROM me, generate_series(1, 3) n;
-		}
-		});
+		"$mode: $processes sessions");
 
 	if ($mode ne 'none')
 	{
