@@ -214,6 +214,16 @@ is( $out, join("\n",
 is(scalar(() = $err =~ /WARNING/g), 1, 'and warns only when it was lowered');
 like($err, qr/pg_comb.max_drift is 10000 ms/, 'naming the new limit');
 
+# A session finds the value of the file when it loads the module
+session(change_drift('2h'));
+($out, $err) = session(
+	q{
+	SELECT count(*) FROM pg_settings WHERE name = 'pg_comb.max_drift' AND setting = '7200000';
+	SELECT make('loaded', 10) > 0;
+	SHOW pg_comb.max_drift;
+});
+is($out, "0\nt\n2h", 'max_drift of the file holds from the first key on');
+
 #
 # Clocks whose time does not fit into a tick
 #
