@@ -29,6 +29,7 @@ checkpoint_timeout = 1d
 });
 
 my $shift = $node->data_dir . '/clock';
+my @shared;
 set_clock('+0');
 {
 	local $ENV{LD_PRELOAD}              = $lib;
@@ -37,6 +38,8 @@ set_clock('+0');
 	local $ENV{FAKETIME_DONT_FAKE_MONOTONIC} = 1;
 	local $ENV{FAKETIME_DISABLE_SHM}    = 1;
 	delete local $ENV{FAKETIME};
+	local $ENV{FAKETIME_SHARED} = share();
+	delete $ENV{FAKETIME_SHARED} unless $ENV{FAKETIME_SHARED};
 	$node->start;
 }
 
@@ -254,6 +257,25 @@ is( $node->safe_psql(
 
 $node->stop;
 done_testing();
+
+END { unlink(@shared); }
+
+# Without FAKETIME_DISABLE_SHM, which came after 0.9.10, the library makes a
+# semaphore and a piece of shared memory, names them in the environment for
+# child processes, and removes them when the program exits that made them.
+# Here that would be pg_ctl, and each child of the server would make its own
+# and leave it behind.  A shell that replaces itself by another program leaves
+# a pair for all of them, which goes at the end.
+sub share
+{
+	open(my $fh, '-|', '/bin/sh', '-c', 'echo $FAKETIME_SHARED; exec /bin/true')
+	  or die "could not start a shell: $!";
+	my $names = <$fh>;
+	close($fh);
+	return '' unless defined $names && $names =~ m{^/(\w+) /(\w+)$};
+	@shared = ("/dev/shm/sem.$1", "/dev/shm/$2");
+	return "/$1 /$2";
+}
 
 # Output and messages of one session.  It lives through all the steps, which
 # psql takes one by one.
