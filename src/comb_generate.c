@@ -35,6 +35,7 @@
 #include <sys/time.h>			/* for PostgreSQL's own gettimeofday() */
 #endif
 
+#include "access/htup_details.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
