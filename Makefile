@@ -27,7 +27,7 @@ TAP_TESTS      = 1
 # prove starts in the source directory
 PROVE_TESTS   ?= test/t/*.pl
 
-HARNESS    = demo test bench
+HARNESS    = demo test bench instructions
 
 .PHONY: $(HARNESS)
 ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
@@ -43,6 +43,8 @@ test:
 	@test/run
 bench:
 	@test/bench/run
+instructions:
+	@test/bench/instructions
 
 else
 

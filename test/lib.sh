@@ -149,6 +149,10 @@ lacking() {
 			[ -f "$tests/perl/PostgreSQL/Test/Cluster.pm" ] ||
 				lack_of_server "postgresql-client-$major" "PostgreSQL::Test::Cluster"
 			have faketime || lack faketime faketime ;;
+		charts)
+			have gnuplot || lack gnuplot-nox gnuplot ;;
+		callgrind)
+			have valgrind || lack valgrind valgrind ;;
 		contrib)
 			[ -f "$share/extension/pgstattuple.control" ] ||
 				lack_of_server "postgresql-$major" "contrib's pgstattuple" ;;
