@@ -27,7 +27,7 @@ TAP_TESTS      = 1
 # prove starts in the source directory
 PROVE_TESTS   ?= test/t/*.pl
 
-HARNESS    = demo test bench instructions
+HARNESS    = demo test bench instructions fuzz
 
 .PHONY: $(HARNESS)
 ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
@@ -45,6 +45,8 @@ bench:
 	@test/bench/run
 instructions:
 	@test/bench/instructions
+fuzz:
+	@PROVE_TESTS=test/t/080_fuzz.pl FUZZ_SECONDS=$${FUZZ_SECONDS:-120} test/run tap
 
 else
 
