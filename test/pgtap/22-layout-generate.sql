@@ -1,0 +1,146 @@
+-- Keys that one process makes, in every layout that can be generated
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+BEGIN;
+CREATE EXTENSION IF NOT EXISTS pgtap;
+CREATE EXTENSION IF NOT EXISTS pg_comb;
+-- the promises are one process's, so no other may help
+SET LOCAL max_parallel_workers_per_gather = 0;
+
+SELECT plan(20);
+
+-- A value's bytes in the order in which the layout's database compares them
+CREATE FUNCTION pg_temp.in_order(id uuid, sorts_in text) RETURNS uuid IMMUTABLE LANGUAGE sql AS $$
+  SELECT CASE sorts_in
+    WHEN 'SQL Server' THEN
+      (substr(h, 21, 12) || substr(h, 17, 4) || substr(h, 15, 2) || substr(h, 13, 2) ||
+       substr(h, 11, 2) || substr(h, 9, 2) || substr(h, 7, 2) || substr(h, 5, 2) ||
+       substr(h, 3, 2) || substr(h, 1, 2))::uuid
+    WHEN 'raw .NET bytes' THEN
+      (substr(h, 7, 2) || substr(h, 5, 2) || substr(h, 3, 2) || substr(h, 1, 2) ||
+       substr(h, 11, 2) || substr(h, 9, 2) || substr(h, 15, 2) || substr(h, 13, 2) ||
+       substr(h, 17, 16))::uuid
+    ELSE id END
+  FROM (SELECT replace(id::text, '-', '') AS h OFFSET 0) s
+$$;
+
+CREATE TEMP TABLE layouts AS
+SELECT layout, sorts_in, resolution FROM comb_layouts() WHERE generates;
+SELECT is(count(*), 14::bigint, 'as many layouts can be generated') FROM layouts;
+
+-- One layout after the other, so that each of them has a run of its own
+CREATE TEMP TABLE made (layout comb_layout, n int, before timestamptz, id uuid, after timestamptz);
+INSERT INTO made
+SELECT layout, n, clock_timestamp(), comb_generate(layout), clock_timestamp()
+FROM (SELECT layout, n FROM layouts, generate_series(1, 20000) n ORDER BY layout, n OFFSET 0) l;
+-- All in turn, so that no key is of the same layout as the one before
+INSERT INTO made
+SELECT layout, 20000 + n, clock_timestamp(), comb_generate(layout), clock_timestamp()
+FROM (SELECT layout, n FROM layouts, generate_series(1, 5000) n ORDER BY n, layout OFFSET 0) l;
+ALTER TABLE made ADD k uuid;
+UPDATE made SET k = pg_temp.in_order(id, sorts_in) FROM layouts l WHERE l.layout = made.layout;
+ANALYZE made;
+SELECT is(count(*), 14 * 25000::bigint, 'keys are made') FROM made;
+
+SELECT is_empty(
+  $$ SELECT * FROM (SELECT *, lag(k) OVER (PARTITION BY layout ORDER BY n) AS k_before FROM made) lagged
+     WHERE k <= k_before LIMIT 3 $$,
+  'each is larger than the one before in the order of the layout''s database');
+SELECT is_empty(
+  $$ SELECT layout FROM made GROUP BY layout HAVING count(DISTINCT id) < 25000 $$,
+  'no two are the same');
+
+-- A key's time is the start of the unit in which the clock stood; 3.334 ms is
+-- the longest unit, and the shortest time that timestamptz tells is 1 us
+SELECT is_empty(
+  $$ SELECT layout, before, comb_timestamp(id, layout) AS made, after FROM made
+     WHERE comb_timestamp(id, layout) > after
+        OR comb_timestamp(id, layout) <= before - CASE (SELECT resolution FROM layouts l WHERE l.layout = made.layout)
+                                                  WHEN '1 ms' THEN '1 ms'::interval
+                                                  WHEN '100 ns' THEN '2 us'
+                                                  ELSE '3.335 ms' END LIMIT 3 $$,
+  'a key''s time is the clock''s, cut off to the layout''s unit');
+SELECT is_empty(
+  $$ SELECT layout FROM layouts
+     WHERE comb_timestamp(comb_generate(layout), layout) IS NULL $$,
+  'every one has a time');
+
+-- Version and variant as the original software sets them
+CREATE TEMP TABLE bits AS
+SELECT layout, substr(id::text, 15, 1) AS version,
+       translate(substr(id::text, 20, 1), '89ab', 'vvvv') AS variant FROM made;
+SELECT is_empty(
+  $$ SELECT layout, version FROM bits
+     WHERE version <> '4' AND (layout::text LIKE 'rtcomb%' OR layout IN ('nhibernate', 'efcore')) LIMIT 3 $$,
+  'RT.Comb, NHibernate and EF Core are of version 4');
+SELECT is_empty(
+  $$ SELECT layout, variant FROM bits
+     WHERE variant <> 'v' AND (layout::text LIKE 'rtcomb%' OR layout = 'nhibernate') LIMIT 3 $$,
+  'RT.Comb and NHibernate have the RFC''s variant');
+SELECT is_empty(
+  $$ SELECT layout, version, variant FROM bits
+     WHERE (version, variant) <> ('7', 'v') AND layout = 'uuidv7' LIMIT 3 $$,
+  'UUIDv7 is of version 7');
+SELECT is(string_agg(layout::text, ' ' ORDER BY layout),
+          'ulid sequential_string sequential_binary sequential_end',
+          'these have any version')
+FROM (SELECT layout FROM bits GROUP BY 1 HAVING count(DISTINCT version) = 16) l;
+-- where the time stands there, the rest of the time is as long as the test
+SELECT is(string_agg(layout::text, ' ' ORDER BY layout), 'ulid sequential_string sequential_binary sequential_end morris efcore',
+          'and these any variant')
+FROM (SELECT layout FROM bits WHERE layout NOT IN ('efcore', 'morris')
+      GROUP BY 1 HAVING count(DISTINCT variant) = 13
+      UNION ALL
+      SELECT layout FROM bits WHERE layout IN ('efcore', 'morris')
+      GROUP BY 1 HAVING count(DISTINCT variant) > 1) l;
+
+-- Randomness where the layout has none of its own bits, by byte of the text
+CREATE TEMP TABLE digits AS
+SELECT layout, pos, count(DISTINCT digit) AS kinds
+FROM (SELECT layout, pos, substr(replace(id::text, '-', ''), pos, 1) AS digit
+      FROM made, generate_series(1, 32) pos WHERE n <= 500) d
+GROUP BY 1, 2;
+SELECT is_empty(
+  $$ SELECT layout, pos, kinds FROM digits
+     WHERE kinds < 16 AND pos BETWEEN 1 AND 12
+       AND layout IN ('rtcomb_sql', 'rtcomb_legacy', 'nhibernate', 'sequential_end', 'efcore') $$,
+  'the first six bytes are random where the time is at the end');
+SELECT is_empty(
+  $$ SELECT layout, pos, kinds FROM digits
+     WHERE kinds < 16 AND pos BETWEEN 19 AND 32
+       AND layout IN ('uuidv7', 'ulid', 'rtcomb_postgresql', 'rtcomb_postgresql_datetime', 'rtcomb_binary',
+                      'rtcomb_binary_datetime', 'sequential_string', 'sequential_binary') $$,
+  'the last seven bytes are random where the time is in front');
+SELECT is(max(kinds), 1::bigint, 'Morris''s first eight bytes are one process''s')
+FROM digits WHERE layout = 'morris' AND pos <= 16;
+SELECT isnt((SELECT left(comb_generate('morris')::text, 18)), '00000000-0000-0000', 'and are drawn');
+SELECT ok(count(DISTINCT left(id::text, 18)) = 1000, 'comb_at draws them for each key')
+FROM (SELECT comb_at('2026-11-20', 'morris') AS id FROM generate_series(1, 1000)) m;
+
+--
+-- comb_at
+--
+CREATE TEMP TABLE at_us AS
+SELECT layout, us, pg_temp.in_order(comb_at(timestamptz '2026-11-20 04:22:18.36+00' + us * interval '1 us', layout),
+                                    sorts_in) AS k
+FROM layouts, generate_series(0, 9999) us;
+SELECT is_empty(
+  $$ SELECT * FROM (SELECT layout, us, k, lag(k) OVER (PARTITION BY layout ORDER BY us) AS k_before FROM at_us) lagged
+     WHERE k <= k_before LIMIT 3 $$,
+  'comb_at keeps the order of microseconds over three units of time');
+SELECT is_empty(
+  $$ SELECT layout, us FROM (SELECT layout, timestamptz '2026-11-20 04:22:18+00' + us * interval '1 us' AS at
+                             FROM layouts, generate_series(0, 99999, 37) us) i (layout, us)
+     WHERE comb_timestamp(comb_at(us, layout), layout)
+        <> comb_timestamp(comb_stamp('00000000-0000-0000-0000-000000000000', us, layout), layout) LIMIT 3 $$,
+  'comb_at''s time is comb_stamp''s');
+SELECT is_empty(
+  $$ SELECT layout FROM (SELECT layout, comb_at('2026-11-20 04:22:18.367999', layout) AS id
+                         FROM layouts, generate_series(1, 20000)) m
+     GROUP BY layout HAVING count(DISTINCT id) < 20000 $$,
+  'comb_at never gives the same key for one instant');
+SELECT ok(process_ahead < '1 ms' AND process_resets = 0, 'keys of a running clock are not ahead of it')
+FROM comb_clock_status();
+
+SELECT * FROM finish();
+ROLLBACK;

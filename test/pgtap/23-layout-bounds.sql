@@ -1,0 +1,133 @@
+-- Bounds of every layout, in the order of the database that it is made for
+--
+-- Every run draws other values.  A failure names the seed; repeat its run with
+--     pg_prove --set seed=0.123456 ... test/pgtap/23-layout-bounds.sql
+-- The instants are rows of their own, so --set n=100000 makes it a deep run.
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+BEGIN;
+CREATE EXTENSION IF NOT EXISTS pgtap;
+CREATE EXTENSION IF NOT EXISTS pg_comb;
+
+\if :{?seed}
+\else
+SELECT round(random()::numeric, 6) AS seed \gset
+\endif
+\set why ', seed ' :seed
+SELECT setseed(:seed) AS void \gset
+\if :{?n}
+\else
+\set n 150
+\endif
+
+SELECT plan(11);
+
+-- A value's bytes in the order in which the layout's database compares them
+CREATE FUNCTION pg_temp.in_order(id uuid, sorts_in text) RETURNS uuid IMMUTABLE LANGUAGE sql AS $$
+  SELECT CASE sorts_in
+    WHEN 'SQL Server' THEN
+      (substr(h, 21, 12) || substr(h, 17, 4) || substr(h, 15, 2) || substr(h, 13, 2) ||
+       substr(h, 11, 2) || substr(h, 9, 2) || substr(h, 7, 2) || substr(h, 5, 2) ||
+       substr(h, 3, 2) || substr(h, 1, 2))::uuid
+    WHEN 'raw .NET bytes' THEN
+      (substr(h, 7, 2) || substr(h, 5, 2) || substr(h, 3, 2) || substr(h, 1, 2) ||
+       substr(h, 11, 2) || substr(h, 9, 2) || substr(h, 15, 2) || substr(h, 13, 2) ||
+       substr(h, 17, 16))::uuid
+    ELSE id END
+  FROM (SELECT replace(id::text, '-', '') AS h OFFSET 0) s
+$$;
+
+CREATE TEMP TABLE layouts AS
+SELECT layout, sorts_in, earliest, latest FROM comb_layouts() WHERE sorts_in IS NOT NULL;
+SELECT is(count(*), 17::bigint, 'as many layouts sort by time') FROM layouts;
+
+-- Instants: anywhere in the layout, whole milliseconds and between, the last
+-- units of a day, its first, around both ends, and outside
+CREATE TEMP TABLE instants AS
+SELECT layout, sorts_in, earliest, latest, i.at
+FROM layouts, LATERAL (
+  SELECT date_trunc(CASE n % 3 WHEN 0 THEN 'milliseconds' WHEN 1 THEN 'seconds' ELSE 'microseconds' END,
+                    earliest + random() * (latest - earliest))
+  FROM generate_series(1, :n) n
+  UNION ALL
+  SELECT timestamptz '2026-11-20' + (random() * 3e8)::int * interval '10 us' FROM generate_series(1, :n)
+  UNION ALL
+  SELECT timestamptz '2026-11-20' + d * interval '1 us' FROM generate_series(-11000, 10000, 331) d
+  UNION ALL
+  SELECT timestamptz '2026-11-20' + (u + d) * interval '1 us'
+  FROM unnest('{23333331, 43333329, 46666662}'::int[]) u, generate_series(-2, 2) d
+  UNION ALL
+  SELECT e + d * interval '1 us' FROM unnest(ARRAY[earliest, latest]) e,
+         unnest('{-3334, -3333, -1001, -1000, -1, 0, 1, 999, 1000, 3333, 3334}'::int[]) d
+  UNION ALL
+  SELECT unnest('{-infinity, infinity, 4000-01-01 BC, 200000-01-01}'::timestamptz[])
+) i (at);
+ANALYZE instants;
+
+-- A layout can say less than PostgreSQL: an instant's neighbours are the start
+-- of its unit, the next one's, and the one's before.  Each with the smallest,
+-- the largest and some other bits.  In layouts without a version the nil uuid
+-- and the one of all ones are keys too; those are the bounds beyond the ends,
+-- as documented, so the keys that are these are left out.
+CREATE TEMP TABLE keys AS
+SELECT layout, sorts_in, at, comb_stamp(b.base, i.near, layout) AS id, i.near
+FROM (SELECT layout, sorts_in, at, greatest(least(at + d * interval '1 us', latest), earliest) AS near
+      FROM instants, unnest('{-3334, -1000, -1, 0, 1, 1000, 3334}'::int[]) d WHERE isfinite(at)
+      UNION ALL
+      SELECT layout, sorts_in, at, e FROM instants, unnest(ARRAY[earliest, latest, '2026-11-20']) e) i,
+     LATERAL (VALUES ('00000000-0000-0000-0000-000000000000'::uuid),
+                     ('ffffffff-ffff-ffff-ffff-ffffffffffff'), (md5(random()::text || near)::uuid)) b (base)
+WHERE comb_stamp(b.base, i.near, layout) NOT IN ('00000000-0000-0000-0000-000000000000',
+                                                 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+UNION ALL
+SELECT layout, sorts_in, at, b.id, at
+FROM instants, LATERAL (VALUES (comb_min(at, layout)), (comb_max(at, layout))) b (id)
+WHERE b.id NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+ALTER TABLE keys ADD made timestamptz, ADD k uuid, ADD lower uuid, ADD upper uuid;
+UPDATE keys SET made = comb_timestamp(id, layout), k = pg_temp.in_order(id, sorts_in),
+                lower = pg_temp.in_order(comb_min(at, layout), sorts_in),
+                upper = pg_temp.in_order(comb_max(at, layout), sorts_in);
+ANALYZE keys;
+
+SELECT is_empty('SELECT * FROM keys WHERE made IS NULL LIMIT 3', 'all keys have a time' || :'why');
+SELECT is_empty('SELECT * FROM keys WHERE (made >= at) <> (k >= lower) LIMIT 3',
+                'ts >= x if and only if id >= comb_min(x)' || :'why');
+SELECT is_empty('SELECT * FROM keys WHERE (made < at) <> (k < lower) LIMIT 3',
+                'ts < x if and only if id < comb_min(x)' || :'why');
+SELECT is_empty('SELECT * FROM keys WHERE (made <= at) <> (k <= upper) LIMIT 3',
+                'ts <= x if and only if id <= comb_max(x)' || :'why');
+SELECT is_empty('SELECT * FROM keys WHERE (made > at) <> (k > upper) LIMIT 3',
+                'ts > x if and only if id > comb_max(x)' || :'why');
+SELECT is_empty(
+  $$ SELECT layout FROM layouts EXCEPT
+     SELECT layout FROM keys GROUP BY layout
+     HAVING bool_or(made < at) AND bool_or(made = at) AND bool_or(made > at)
+        AND bool_or(k = lower) AND bool_or(k = upper) $$,
+  'every layout has keys before, at and after, and the bounds themselves' || :'why');
+SELECT is_empty(
+  $$ SELECT * FROM (SELECT layout, at, lag(at) OVER w AS before,
+                           pg_temp.in_order(comb_min(at, layout), sorts_in) AS lower,
+                           pg_temp.in_order(comb_max(at, layout), sorts_in) AS upper,
+                           lag(pg_temp.in_order(comb_min(at, layout), sorts_in)) OVER w AS lower_before,
+                           lag(pg_temp.in_order(comb_max(at, layout), sorts_in)) OVER w AS upper_before
+                    FROM instants WINDOW w AS (PARTITION BY layout ORDER BY at)) i
+     WHERE lower < lower_before OR upper < upper_before LIMIT 3 $$,
+  'a later instant has no smaller bound' || :'why');
+SELECT is_empty(
+  $$ SELECT layout, at FROM instants
+     WHERE at BETWEEN earliest AND latest
+       AND (comb_timestamp(comb_max(at, layout), layout) <= at) IS NOT TRUE LIMIT 3 $$,
+  'comb_max has a time at or before the given one' || :'why');
+SELECT is_empty(
+  $$ SELECT layout, at FROM instants
+     WHERE at BETWEEN earliest AND latest AND comb_min(at, layout) <> 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+       AND (comb_timestamp(comb_min(at, layout), layout) >= at) IS NOT TRUE LIMIT 3 $$,
+  'comb_min has a time at or after the given one' || :'why');
+SELECT is_empty(
+  $$ SELECT layout, at FROM instants
+     WHERE at < earliest AND comb_max(at, layout) <> '00000000-0000-0000-0000-000000000000'
+        OR at > latest AND comb_min(at, layout) <> 'ffffffff-ffff-ffff-ffff-ffffffffffff' LIMIT 3 $$,
+  'beyond the ends they are all zeros and all ones' || :'why');
+
+SELECT * FROM finish();
+ROLLBACK;
