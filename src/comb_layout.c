@@ -676,12 +676,13 @@ comb_time_decoder_text(PG_FUNCTION_ARGS)
  * comb_convert(id uuid, source comb_layout, target comb_layout) returns uuid
  *
  * The same instant and the same other bits in another layout.  Keys of one
- * source keep their order, each in the order of its own database.  Where the
- * target's unit is the coarser one, the rest of the instant goes in front of
- * the other bits, and as many of these fall off the end.  Converting back
- * gives the same key where both have one unit and the target no fewer bits to
- * use.  NULL where comb_timestamp(id, source) is; 22008 where the target
- * cannot hold the time.
+ * source keep their order, each in the order of its own database.  Where units
+ * of the target do not lie inside units of the source, the rest of the instant
+ * goes in front of the other bits, and as many of these fall off the end.
+ * Converting back gives the same key where both have one unit and the target
+ * no fewer bits to use, a version that it does not demand included.  NULL
+ * where comb_timestamp(id, source) is; 22008 where the target cannot hold the
+ * time.
  */
 Datum
 comb_convert(PG_FUNCTION_ARGS)
@@ -691,7 +692,8 @@ comb_convert(PG_FUNCTION_ARGS)
 	const CombLayout *target = comb_layout_arg(fcinfo, 2);
 	const CombCodec *from = source->codec;
 	const CombCodec *to = target->codec;
-	uint64		field = comb_get_field(source, id->data);
+	bool		same_unit = comb_same_unit(from, to);
+	uint64		below_us;
 	pg_uuid_t  *result;
 	CombTail	tail = {{0}, 0};
 	TimestampTz at;
@@ -701,37 +703,45 @@ comb_convert(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	comb_check_time(target, at);
 
-	/* what is below the microsecond is left in "field" */
-	field -= from->encode(at);
-	if (from->fields_per_us > to->fields_per_us || from->unit_us < to->unit_us)
+	/* in fields, and only where these are 100 ns there is any */
+	below_us = comb_get_field(source, id->data) - from->encode(at);
+	if (!same_unit && from->unit_us <= to->unit_us)
 	{
 		(void) to->decode(to->encode(at), &start);
-		comb_tail_append(&tail, comb_ticks_from_100ns((at - start) * 10 + field),
+		comb_tail_append(&tail,
+						 comb_ticks_from_100ns((at - start) * COMB_100NS_PER_US +
+											   below_us),
 						 to->tick_bits);
-		field = 0;
 	}
-	comb_get_tail(source, id->data, &tail);
 
 	result = (pg_uuid_t *) palloc0(UUID_LEN);
 	comb_set_fixed_bits(target, result->data);
-	comb_set_tail(target, result->data, &tail);
-
-	comb_set_field(target, result->data, to->encode(at) + field);
+	if (same_unit && comb_moves_bytes(source, target))
+		comb_move_bytes(target, result->data, source, id->data);
+	else
+	{
+		comb_get_tail(source, id->data, &tail);
+		comb_set_tail(target, result->data, &tail, same_unit);
+	}
+	comb_set_field(target, result->data,
+				   to->encode(at) + (same_unit ? below_us : 0));
 	PG_RETURN_UUID_P(result);
 }
 
 /*
  * How likely a random uuid is to have a time of the window in this layout.
  * Version and variant count where they are as new keys have them, demanded or
- * not.
+ * not.  Of the window only what the layout can hold counts, and a window of
+ * one instant still is one field.
  */
 static double
 comb_chance(const CombLayout *layout, const pg_uuid_t *id,
 			TimestampTz since, TimestampTz until)
 {
 	const CombCodec *codec = layout->codec;
-	double		units = ((double) until - (double) since) * codec->fields_per_us /
-		codec->unit_us;
+	double		us = (double) Min(until, codec->latest) -
+		(double) Max(since, codec->earliest);
+	double		units = us * codec->fields_per_us / codec->unit_us + 1;
 	int			bits = 0;
 	int			pos;
 

@@ -463,6 +463,17 @@ comb_time_from_tick(uint64 tick)
 }
 
 /*
+ * Are the units of two codecs one, so that a field of either is a whole field
+ * of the other?  1/300 s and NHibernate's 3.333333 ms are not: twice a day the
+ * latter gains one, and near that two fields of either fall into one.
+ */
+static inline bool
+comb_same_unit(const CombCodec *a, const CombCodec *b)
+{
+	return strcmp(a->unit, b->unit) == 0;
+}
+
+/*
  * A key's bits outside the time field as one string of bits: first those that
  * are the layout's to use, in its byte order; then, where the layout lets any
  * value stand in their place, the version's and variant's.  Moved between
@@ -476,7 +487,7 @@ typedef struct CombTail
 	int			nbits;
 } CombTail;
 
-/* Append the low "nbits" bits of "value", 8 at most */
+/* Append the low "nbits" bits of "value" */
 static inline void
 comb_tail_append(CombTail *tail, unsigned int value, int nbits)
 {
@@ -520,8 +531,14 @@ comb_tail_take(const CombTail *tail, int *from, unsigned char byte,
 	return byte;
 }
 
+/*
+ * With "all", bits that the layout has no room for take the version's place
+ * if it lets them; without, they are dropped and a new key's version stands
+ * there, because the place is in front of bits that keep keys in order.
+ */
 static inline void
-comb_set_tail(const CombLayout *layout, unsigned char *id, const CombTail *tail)
+comb_set_tail(const CombLayout *layout, unsigned char *id,
+			  const CombTail *tail, bool all)
 {
 	int			from = 0;
 	int			i;
@@ -533,9 +550,39 @@ comb_set_tail(const CombLayout *layout, unsigned char *id, const CombTail *tail)
 		id[pos] = comb_tail_take(tail, &from, id[pos],
 								 comb_room(layout, pos), 0);
 	}
-	for (i = 0; i < COMB_ID_LEN && !layout->versioned; i++)
+	for (i = 0; i < COMB_ID_LEN && all && !layout->versioned; i++)
 		id[i] = comb_tail_take(tail, &from, id[i], 8 - comb_room(layout, i),
 							   comb_room(layout, i));
+}
+
+/*
+ * Do a key's bytes outside the time field move as they are?  So they must
+ * where all of them fit and one of the layouts has a version and the other
+ * has none: no other way keeps both every bit and the order.
+ */
+static inline bool
+comb_moves_bytes(const CombLayout *source, const CombLayout *target)
+{
+	int			room = 0;
+	int			pos;
+
+	if (source->versioned || target->versioned ||
+		source->field_bytes != target->field_bytes)
+		return false;
+	for (pos = 0; pos < COMB_ID_LEN; pos++)
+		room += comb_room(source, pos) - comb_room(target, pos);
+	return room != 0;
+}
+
+/* Give "id" the bytes outside the time field of a key of another layout */
+static inline void
+comb_move_bytes(const CombLayout *layout, unsigned char *id,
+				const CombLayout *source, const unsigned char *source_id)
+{
+	int			i;
+
+	for (i = layout->field_bytes; i < COMB_ID_LEN; i++)
+		id[layout->order[i]] = source_id[source->order[i]];
 }
 
 /*
