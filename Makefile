@@ -16,7 +16,7 @@ HDRS       = src/comb.h src/comb_compat.h src/comb_layout.h
 DATA       = sql/pg_comb--1.0.sql
 DOCS       = doc/pg_comb.md
 
-REGRESS        = sanity layout generate install mssql mssql_sort
+REGRESS        = sanity layout layouts generate install mssql mssql_sort
 REGRESS_OPTS   = --load-extension=$(EXTENSION)
 # What newer servers have in addition.  A version's tests are chosen here, and
 # no test has more than one expected output.

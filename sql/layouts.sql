@@ -1,0 +1,154 @@
+--
+-- The layout table, and what its functions answer to one value
+--
+SET TimeZone = 'UTC';
+SET DateStyle = 'ISO, YMD';
+\set SHOW_CONTEXT never
+
+SELECT layout, generates, sorts_in, resolution, earliest, latest FROM comb_layouts();
+SELECT layout, description FROM comb_layouts();
+
+-- the rows are the enum's labels, in its order
+SELECT array_agg(layout ORDER BY n) = enum_range(NULL::comb_layout) AS t
+FROM comb_layouts() WITH ORDINALITY r (layout, description, generates, sorts_in, resolution, earliest, latest, n);
+-- the same each time, also side by side
+SELECT count(*) AS "361", count(*) FILTER (WHERE a = b) AS "19"
+FROM comb_layouts() a, comb_layouts() b;
+
+--
+-- Errors
+--
+-- a label that is none, as PostgreSQL says it
+SELECT comb_generate('rtcomb');
+SELECT comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', 'UUIDv7');
+-- a label that the module does not know
+ALTER TYPE comb_layout RENAME VALUE 'ulid' TO 'dilu';
+SELECT comb_generate('dilu');
+SELECT comb_timestamp('01a1f744-053e-76e2-9b7d-f2a1cb024a36', 'dilu');
+ALTER TYPE comb_layout RENAME VALUE 'dilu' TO 'ulid';
+SELECT comb_timestamp('01a1f744-053e-76e2-9b7d-f2a1cb024a36', 'ulid');
+
+-- layouts that are only read; the SQLSTATE of all of them
+CREATE FUNCTION sqlstate_of(call text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE call;
+  RETURN '00000';
+EXCEPTION WHEN OTHERS THEN
+  RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+SELECT comb_generate('newid');
+SELECT comb_at('2026-11-20', 'uuidv1');
+SELECT sqlstate_of(format('SELECT %s%L)', call, layout))
+FROM comb_layouts(), unnest('{comb_generate(,"comb_at(''2026-11-20'', "}'::text[]) call
+WHERE NOT generates;
+-- and stamped
+SELECT layout, comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', '2026-11-20 04:22:18.367', layout)
+FROM comb_layouts();
+
+-- layouts that sort nowhere by time
+SELECT comb_min('2026-11-20', 'uuidv1');
+SELECT comb_max('2026-11-20', 'newsequentialid');
+
+-- times: the last inside and the first outside, at both ends
+SELECT layout, comb_timestamp(comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', earliest, layout), layout) = earliest AS t,
+       latest - comb_timestamp(comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', latest, layout), layout) AS in_unit
+FROM comb_layouts();
+SELECT resolution, layout, sqlstate_of(format('SELECT %s%L, %L)', call, at, layout))
+FROM (SELECT DISTINCT ON (resolution, earliest, latest) * FROM comb_layouts() ORDER BY resolution, earliest, latest, layout) l,
+     LATERAL unnest(ARRAY[earliest - interval '1 us', latest + interval '1 us', '-infinity', 'infinity']) at,
+     unnest('{"comb_stamp(''919108f7-52d1-4320-9bac-f847db4148a8'', "}'::text[]) call
+ORDER BY layout, at;
+SELECT count(*) AS "56", count(*) FILTER (WHERE sqlstate_of(format('SELECT comb_at(%L, %L)', at, layout)) LIKE '22008 %') AS "56"
+FROM comb_layouts(),
+     LATERAL unnest(ARRAY[earliest - interval '1 us', latest + interval '1 us', '-infinity', 'infinity']) at
+WHERE generates;
+-- the limits in the message are UTC's, whatever the session's zone and style
+SET TimeZone = 'Asia/Kathmandu';
+SET DateStyle = 'German';
+SELECT comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', '2079-06-07 05:45:00', 'rtcomb_legacy');
+SELECT comb_at('0001-01-01 00:00:00+00 BC', 'sequential_string');
+SELECT comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', 'infinity', 'morris');
+SELECT comb_at('-infinity', 'uuidv7');
+SELECT comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', '1582-10-14', 'uuidv6');
+SET DateStyle = 'ISO, YMD';
+SET TimeZone = 'UTC';
+-- a conversion into a layout that ends before
+SELECT comb_convert('01a1f744-053e-76e2-9b7d-f2a1cb024a36', 'uuidv7', 'rtcomb_legacy');
+SELECT comb_convert(comb_max('2079-06-06 23:59:59.999'), 'uuidv7', 'rtcomb_legacy');
+SELECT comb_convert(comb_min('2079-06-07'), 'uuidv7', 'rtcomb_legacy');
+
+-- NULL for NULL, and for what is none of the layout
+SELECT comb_timestamp(NULL, 'morris') IS NULL AND comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', NULL) IS NULL
+   AND comb_generate(NULL::comb_layout) IS NULL AND comb_at(NULL, 'morris') IS NULL
+   AND comb_stamp(NULL, '2026-11-20', 'morris') IS NULL AND comb_min(NULL, 'morris') IS NULL
+   AND comb_convert('919108f7-52d1-4320-9bac-f847db4148a8', NULL, 'morris') IS NULL AS t;
+SELECT comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', 'uuidv7') IS NULL
+   AND comb_convert('919108f7-52d1-4320-9bac-f847db4148a8', 'uuidv7', 'ulid') IS NULL AS t;
+
+-- a label that changes from row to row
+SELECT layout, comb_timestamp(id, layout), comb_convert(id, layout, 'uuidv7'), comb_convert(id, layout, 'newid')
+FROM (VALUES ('rtcomb_sql'::comb_layout, 'd01c25cc-63a7-47cc-b5ba-018e5f3bff48'::uuid),
+             ('morris', 'ac210700-c656-4cf2-cc8b-08de7bf5381d'), ('morris', 'b8a7f6e5-d4c3-b2a1-1b80-08c368475598'),
+             ('efcore', '011aaf6f-d588-4fad-d4ac-08da7aca624f')) v (layout, id);
+
+--
+-- comb_inspect: published keys, the layout first that is least likely by chance
+--
+\set window '''2000-01-01'', ''2040-01-01'''
+SELECT * FROM comb_inspect('d01c25cc-63a7-47cc-b5ba-018e5f3bff48', :window);  -- RT.Comb, DateFromComb.sql
+SELECT * FROM comb_inspect('e25afe33-db2d-4502-9bf0-919001862cc4', :window);  -- RT.Comb, DateFromCombLegacy.sql
+SELECT * FROM comb_inspect('076a04fa-ef4e-4093-8479-b0e10103cdc5', :window);  -- NHibernate, GuidCombFixture.cs
+SELECT * FROM comb_inspect('39babcb4-e446-4ed5-4012-2e27653a9d13', :window);  -- Zaabee.SequentialGuid, README
+SELECT * FROM comb_inspect('011aaf6f-d588-4fad-d4ac-08da7aca624f', :window);  -- EF Core, inheritance.md
+SELECT * FROM comb_inspect('181c0000-6393-3630-36a4-08daf4e7c6da', :window);  -- MassTransit, serialization.md
+SELECT * FROM comb_inspect('017f22e2-79b0-7cc3-98c4-dc0c0c07398f', :window);  -- RFC 9562, A.6
+SELECT * FROM comb_inspect('c232ab00-9414-11ec-b3c8-9f6bdeced846', :window);  -- RFC 9562, A.1
+SELECT * FROM comb_inspect('1ec9414c-232a-6b00-b3c8-9f6bdeced846', :window);  -- RFC 9562, A.5
+SELECT * FROM comb_inspect('919108f7-52d1-4320-9bac-f847db4148a8', :window);  -- RFC 9562, A.3, of version 4
+SELECT * FROM comb_inspect('00000000-0000-0000-0000-000000000000', :window);
+SELECT * FROM comb_inspect('ffffffff-ffff-ffff-ffff-ffffffffffff', :window);
+-- by default what has been so far
+SELECT * FROM comb_inspect('017f22e2-79b0-7cc3-98c4-dc0c0c07398f');
+SELECT count(*) AS "0" FROM comb_inspect(comb_stamp('017f22e2-79b0-7cc3-98c4-dc0c0c07398f', now() + '2 days'));
+SELECT count(*) AS "3" FROM comb_inspect(comb_stamp('017f22e2-79b0-7cc3-98c4-dc0c0c07398f', now()));
+SELECT count(*) AS "0" FROM comb_inspect('017f22e2-79b0-7cc3-98c4-dc0c0c07398f', '2040-01-01', '2000-01-01');
+-- both ends belong to the window, and one instant is a window
+SELECT * FROM comb_inspect('018e5f3b-ff48-47cc-b5ba-d01c25cc63a7', '2024-03-21 04:19:11.304', '2024-03-21 04:19:11.304');
+SELECT count(*) AS "0" FROM comb_inspect('018e5f3b-ff48-47cc-b5ba-d01c25cc63a7', '2024-03-21 04:19:11.304001', 'infinity')
+WHERE layout = 'rtcomb_postgresql';
+-- no window: the candidates are most of the layouts
+SELECT * FROM comb_inspect('018e5f3b-ff48-47cc-b5ba-d01c25cc63a7', '-infinity', 'infinity');
+-- a set for each of several values
+SELECT n, count(*) FROM (VALUES (1, 'd01c25cc-63a7-47cc-b5ba-018e5f3bff48'::uuid), (2, '919108f7-52d1-4320-9bac-f847db4148a8'),
+                                (3, '076a04fa-ef4e-4093-8479-b0e10103cdc5')) v (n, id), comb_inspect(id, :window) GROUP BY n ORDER BY n;
+
+--
+-- comb_convert: one key in every layout, and back
+--
+SELECT layout, comb_convert('01a1f744-053e-76e2-9b7d-f2a1cb024a36', 'uuidv7', layout),
+       comb_convert(comb_convert('01a1f744-053e-76e2-9b7d-f2a1cb024a36', 'uuidv7', layout), layout, 'uuidv7')
+         = '01a1f744-053e-76e2-9b7d-f2a1cb024a36' AS same_back
+FROM comb_layouts();
+SELECT layout, comb_convert('b8a7f6e5-d4c3-b2a1-1b83-08c368475598', 'morris', layout),
+       comb_timestamp(comb_convert('b8a7f6e5-d4c3-b2a1-1b83-08c368475598', 'morris', layout), layout)
+FROM comb_layouts();
+
+--
+-- Stored: an index on the time, a generated column, a constraint
+--
+CREATE TABLE combs (id uuid PRIMARY KEY DEFAULT comb_generate('rtcomb_sql'), n int,
+                    created timestamptz GENERATED ALWAYS AS (comb_timestamp(id, 'rtcomb_sql')) STORED,
+                    CHECK (comb_timestamp(id, 'rtcomb_sql') > '2000-01-01'));
+CREATE INDEX combs_created ON combs (comb_timestamp(id, 'rtcomb_sql'));
+INSERT INTO combs (n) SELECT generate_series(1, 1000);
+INSERT INTO combs (id, n) VALUES ('d01c25cc-63a7-47cc-b5ba-018e5f3bff48', 0);
+ANALYZE combs;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+EXPLAIN (COSTS OFF) SELECT n FROM combs WHERE comb_timestamp(id, 'rtcomb_sql') < '2025-01-01';
+SELECT n, created FROM combs WHERE comb_timestamp(id, 'rtcomb_sql') < '2025-01-01';
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+SELECT count(*) AS "1000" FROM combs WHERE created BETWEEN now() - interval '1 hour' AND clock_timestamp();
+DROP TABLE combs;
+DROP FUNCTION sqlstate_of(text);
