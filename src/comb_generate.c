@@ -280,6 +280,8 @@ comb_unit_enter(CombUnit *unit, const CombLayout *layout, TimestampTz at)
 	unsigned char bytes[COMB_ID_LEN] = {0};
 	uint64		field;
 	int64		start;
+	int64		next;
+	int64		end;
 
 	comb_check_generates(layout);
 	comb_check_time(layout, at);
@@ -291,7 +293,14 @@ comb_unit_enter(CombUnit *unit, const CombLayout *layout, TimestampTz at)
 	memcpy(unit->same, bytes, COMB_ID_LEN);
 	comb_random_mask(layout, unit->random);
 	unit->start = comb_tick_from_time(start);
-	unit->end = comb_tick_from_time(start + layout->codec->unit_us);
+
+	/*
+	 * where a unit is cut short, NHibernate's last one of a day, it ends
+	 * there
+	 */
+	end = start + layout->codec->unit_us;
+	(void) layout->codec->decode(layout->codec->encode(end - 1), &next);
+	unit->end = comb_tick_from_time(next > start ? next : end);
 	unit->layout = layout;
 }
 

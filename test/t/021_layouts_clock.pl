@@ -1,0 +1,178 @@
+# Layouts and the clock: where units of a day end, where layouts end, and a
+# clock set back
+#
+# libfaketime stands between the server and the clock.  It reads the time from
+# a file, and the session itself writes that file: a shift, or a time at which
+# the clock stands still.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my ($lib) = grep { -e $_ } (
+	$ENV{COMB_FAKETIME} || (),
+	glob('/usr/lib/*/faketime/libfaketime.so.1'),
+	glob('/usr/{,local/}lib{,64}/faketime/libfaketime.so.1'));
+plan skip_all => 'libfaketime is not installed (Debian: faketime)'
+  unless defined $lib;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', q{
+autovacuum = off
+checkpoint_timeout = 1d
+});
+
+my $clock = $node->data_dir . '/clock';
+append_to_file($clock, '+0');
+{
+	local $ENV{LD_PRELOAD}              = $lib;
+	local $ENV{FAKETIME_TIMESTAMP_FILE} = $clock;
+	local $ENV{FAKETIME_NO_CACHE}       = 1;
+	local $ENV{FAKETIME_DONT_FAKE_MONOTONIC} = 1;
+	local $ENV{FAKETIME_DISABLE_SHM}    = 1;
+	local $ENV{TZ}                      = 'UTC';
+	delete local $ENV{FAKETIME};
+	$node->start;
+}
+
+$node->safe_psql(
+	'postgres', qq{
+	ALTER SYSTEM SET timezone = 'UTC';
+	SELECT pg_reload_conf();
+	CREATE EXTENSION pg_comb;
+	CREATE FUNCTION set_clock(setting text) RETURNS timestamptz LANGUAGE plpgsql AS \$\$
+	BEGIN
+		-- renamed, because a process that reads an empty file dies of it
+		EXECUTE format('COPY (SELECT %L) TO PROGRAM %L', setting,
+		               'cat > "$clock.new" && mv "$clock.new" "$clock"');
+		RETURN clock_timestamp();
+	END \$\$;
+	CREATE TABLE keys (layout comb_layout, n serial, id uuid, part text, PRIMARY KEY (layout, id));
+	CREATE FUNCTION make(part text, keys int) RETURNS void LANGUAGE sql AS \$\$
+		INSERT INTO keys (layout, id, part)
+		SELECT layout, comb_generate(layout), part
+		FROM (SELECT layout FROM generate_series(1, keys) n, comb_layouts()
+		      WHERE generates ORDER BY n, layout OFFSET 0) l \$\$;
+	-- bytes as the layout's database compares them
+	CREATE FUNCTION in_order(id uuid, layout comb_layout) RETURNS text LANGUAGE sql AS \$\$
+		SELECT CASE sorts_in
+			WHEN 'SQL Server' THEN substr(h, 21, 12) || substr(h, 17, 4) || substr(h, 15, 2) || substr(h, 13, 2)
+				|| substr(h, 11, 2) || substr(h, 9, 2) || substr(h, 7, 2) || substr(h, 5, 2) || substr(h, 3, 2) || substr(h, 1, 2)
+			WHEN 'raw .NET bytes' THEN substr(h, 7, 2) || substr(h, 5, 2) || substr(h, 3, 2) || substr(h, 1, 2)
+				|| substr(h, 11, 2) || substr(h, 9, 2) || substr(h, 15, 2) || substr(h, 13, 2) || substr(h, 17)
+			ELSE h END COLLATE "C"
+		FROM (SELECT replace(id::text, '-', '') AS h) i, comb_layouts() l WHERE l.layout = in_order.layout \$\$;
+	CREATE FUNCTION disorder(parts text) RETURNS text LANGUAGE sql AS \$\$
+		SELECT string_agg(DISTINCT layout::text, ' ')
+		FROM (SELECT layout, in_order(id, layout) AS k, lag(in_order(id, layout)) OVER (PARTITION BY layout ORDER BY n) AS before
+		      FROM keys WHERE part ~ parts) lagged
+		WHERE k <= before \$\$;
+});
+
+# The library works as the test needs it to
+is( $node->safe_psql(
+		'postgres', q{
+		SELECT set_clock('2079-06-06 23:59:59.998500');
+		SELECT clock_timestamp() = '2079-06-06 23:59:59.9985';
+		SELECT set_clock('+0') > '2079-06-07';
+	}),
+	"2079-06-06 23:59:59.9985+00\nt\nf",
+	'the session sets its own clock');
+
+#
+# The last unit of NHibernate's day is shorter than the others.  A key made
+# after it, though sooner than a unit later, is the next day's.
+#
+is( $node->safe_psql(
+		'postgres', q{
+		SELECT set_clock('2026-11-20 23:59:59.998500') IS NULL;
+		SELECT right(comb_generate('nhibernate')::text, 12), right(comb_generate('rtcomb_legacy')::text, 12);
+		SELECT right(comb_generate('nhibernate')::text, 12);
+		SELECT set_clock('2026-11-21 00:00:00.000400') IS NULL;
+		SELECT right(comb_generate('nhibernate')::text, 12), right(comb_generate('rtcomb_legacy')::text, 12);
+	}),
+	"f\nb508018b8202|b508018b81ff\nb508018b8202\nf\nb50900000000|b50900000000",
+	'midnight');
+
+#
+# Some layouts end in 2079
+#
+my ($ret, $stdout, $stderr) = $node->psql(
+	'postgres', q{
+	SELECT set_clock('2079-06-06 23:59:59.999999') IS NULL;
+	SELECT right(comb_generate('rtcomb_legacy')::text, 12);
+	SELECT set_clock('2079-06-07 00:00:00') IS NULL;
+	SELECT layout, comb_timestamp(comb_generate(layout), layout) FROM comb_layouts()
+	WHERE generates AND latest > '2080-01-01' AND resolution <> '100 ns';
+	SELECT comb_generate('rtcomb_legacy');
+});
+is( $stdout, join("\n", 'f', 'ffff018b81ff', 'f',
+		map { "$_|2079-06-07 00:00:00+00" }
+		  qw(uuidv7 ulid rtcomb_postgresql rtcomb_sql rtcomb_binary sequential_string sequential_binary sequential_end)),
+	'the last unit of 1/300 s, and other layouts after it');
+like($stderr, qr/timestamp out of range for layout "rtcomb_legacy".*2079-06-06 23:59:59.999999\+00/s,
+	'22008 after it');
+foreach my $layout (qw(rtcomb_postgresql_datetime rtcomb_binary_datetime nhibernate))
+{
+	($ret, $stdout, $stderr) =
+	  $node->psql('postgres', "SELECT comb_generate('$layout')");
+	like($stderr, qr/timestamp out of range for layout "$layout"/,
+		"and for $layout");
+}
+#
+# Back by less than pg_comb.max_drift, 10 s: order holds.  By more: the clock
+# is followed, and no key comes twice.
+#
+is( $node->safe_psql(
+		'postgres', q{
+		SELECT set_clock('+0') IS NULL;
+		SELECT make('1 ahead', 300);
+		SELECT set_clock('-5') IS NULL;
+		SELECT make('2 back', 300);
+		SELECT process_steps_back >= 1 AND process_resets = 0 FROM comb_clock_status();
+		SELECT set_clock('+0') IS NULL;
+		SELECT make('3 ahead', 300);
+		SELECT disorder('1|2|3') IS NULL;
+		-- the head of a process stays through all of it
+		SELECT count(DISTINCT left(id::text, 18)) FROM keys WHERE layout = 'morris';
+	}),
+	join("\n", 'f', '', 'f', '', 't', 'f', '', 't', '1'),
+	'order holds within max_drift');
+
+($ret, $stdout, $stderr) = $node->psql(
+	'postgres', q{
+	TRUNCATE keys;
+	SELECT set_clock('2026-11-20 12:00:00') IS NULL;
+	SELECT make('4 noon', 300);
+	SELECT set_clock('2026-11-20 11:00:00') IS NULL;
+	SELECT make('5 an hour before', 300);
+	SELECT process_resets FROM comb_clock_status();
+	SELECT disorder('5') IS NULL;
+	-- the same numbers are counted a second time
+	SELECT set_clock('2026-11-20 12:00:00') IS NULL;
+	SELECT make('6 noon', 300);
+	SELECT set_clock('2026-11-20 11:00:00') IS NULL;
+	SELECT make('7 an hour before', 300);
+	SELECT disorder('4|5') <> '', disorder('6') IS NULL;
+	SELECT process_resets FROM comb_clock_status();
+	SELECT count(*) FROM keys;
+	SELECT layout, count(DISTINCT left(id::text, 18)),
+	       count(*) - count(DISTINCT right(id::text, 17)) > 0
+	FROM keys WHERE layout = 'morris' GROUP BY 1;
+	SELECT count(*) FROM keys WHERE NOT comb_timestamp(id, layout) BETWEEN
+		CASE WHEN part ~ 'noon' THEN timestamptz '2026-11-20 12:00' ELSE '2026-11-20 11:00' END - interval '3.4 ms' AND
+		CASE WHEN part ~ 'noon' THEN timestamptz '2026-11-20 12:00' ELSE '2026-11-20 11:00' END + interval '3.4 ms';
+});
+is($stdout,
+	join("\n", 'f', '', 'f', '', '2', 't', 'f', '', 'f', '', 't|t', '4', 4 * 300 * 14,
+		'morris|3|t', '0'),
+	'beyond it times are true and keys distinct');
+like($stderr, qr/WARNING:  the clock went back/, 'with a warning');
+is(scalar(() = $stderr =~ /WARNING/g), 1, 'one a process');
+
+$node->stop;
+done_testing();
