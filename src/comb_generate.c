@@ -335,13 +335,14 @@ comb_set_head(unsigned char *id)
 static pg_uuid_t *
 comb_generate_100ns(const CombLayout *layout, uint64 now)
 {
-	uint64		since_1970 = comb_advance(&comb_last_100ns,
-										  comb_100ns_from_tick(now),
-										  COMB_100NS_PER_MS);
+	uint64		since_1970;
 	pg_uuid_t  *id;
 
+	/* first what can fail, so that only keys are counted */
 	if (unlikely(comb_unit.layout != layout))
 		comb_unit_enter(&comb_unit, layout, comb_time_from_tick(now));
+	since_1970 = comb_advance(&comb_last_100ns, comb_100ns_from_tick(now),
+							  COMB_100NS_PER_MS);
 	id = comb_unit_key(&comb_unit);
 	if (layout->process_head)
 		comb_set_head(id->data);

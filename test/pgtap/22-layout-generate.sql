@@ -7,7 +7,12 @@ CREATE EXTENSION IF NOT EXISTS pg_comb;
 -- the promises are one process's, so no other may help
 SET LOCAL max_parallel_workers_per_gather = 0;
 
-SELECT plan(20);
+SELECT plan(22);
+
+-- Asking for what cannot be made is no key
+SELECT throws_ok($$SELECT comb_generate('newid')$$, '0A000', 'keys of layout "newid" can only be read',
+                 'a layout that is only read');
+SELECT ok(process_last IS NULL, 'the status knows of no key') FROM comb_clock_status();
 
 -- A value's bytes in the order in which the layout's database compares them
 CREATE FUNCTION pg_temp.in_order(id uuid, sorts_in text) RETURNS uuid IMMUTABLE LANGUAGE sql AS $$
