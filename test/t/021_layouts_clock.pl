@@ -27,6 +27,7 @@ checkpoint_timeout = 1d
 });
 
 my $clock = $node->data_dir . '/clock';
+my @shared;
 append_to_file($clock, '+0');
 {
 	local $ENV{LD_PRELOAD}              = $lib;
@@ -36,6 +37,8 @@ append_to_file($clock, '+0');
 	local $ENV{FAKETIME_DISABLE_SHM}    = 1;
 	local $ENV{TZ}                      = 'UTC';
 	delete local $ENV{FAKETIME};
+	local $ENV{FAKETIME_SHARED} = share();
+	delete $ENV{FAKETIME_SHARED} unless $ENV{FAKETIME_SHARED};
 	$node->start;
 }
 
@@ -176,3 +179,18 @@ is(scalar(() = $stderr =~ /WARNING/g), 1, 'one a process');
 
 $node->stop;
 done_testing();
+
+END { unlink(@shared); }
+
+# libfaketime's semaphore and shared memory, for all processes of the server,
+# as in 002_clock.pl
+sub share
+{
+	open(my $fh, '-|', '/bin/sh', '-c', 'echo $FAKETIME_SHARED; exec /bin/true')
+	  or die "could not start a shell: $!";
+	my $names = <$fh>;
+	close($fh);
+	return '' unless defined $names && $names =~ m{^/(\w+) /(\w+)$};
+	@shared = ("/dev/shm/sem.$1", "/dev/shm/$2");
+	return "/$1 /$2";
+}
