@@ -305,6 +305,14 @@ comb_get_field(const CombLayout *layout, const unsigned char *id)
 	uint64		field = 0;
 	int			i;
 
+	/* whole bytes where there is no version: a quarter less to execute */
+	if (!layout->versioned)
+	{
+		for (i = 0; i < layout->field_bytes; i++)
+			field = (field << 8) | id[layout->order[i]];
+		return field;
+	}
+
 	for (i = 0; i < layout->field_bytes; i++)
 	{
 		int			pos = layout->order[i];
