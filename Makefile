@@ -8,7 +8,7 @@ EXTENSION  = pg_comb
 MODULE_big = pg_comb
 PGFILEDESC = "pg_comb - time-ordered uuid keys"
 OBJS       = src/pg_comb.o src/comb_layout.o src/comb_generate.o \
-             src/comb_mssql.o
+             src/comb_range.o src/comb_mssql.o
 HDRS       = src/comb.h src/comb_compat.h src/comb_layout.h
 
 # Listed, not wildcarded: a wildcard is empty in a VPATH build.  Under sql/ a
@@ -16,10 +16,11 @@ HDRS       = src/comb.h src/comb_compat.h src/comb_layout.h
 DATA       = sql/pg_comb--1.0.sql
 DOCS       = doc/pg_comb.md
 
-REGRESS        = sanity layout layouts generate install mssql mssql_sort
+REGRESS        = sanity layout layouts generate range install mssql mssql_sort
 REGRESS_OPTS   = --load-extension=$(EXTENSION)
 # What newer servers have in addition.  A version's tests are chosen here, and
 # no test has more than one expected output.
+REGRESS_V14    = range-v14
 REGRESS_V18    = generate-v18
 ISOLATION      = keys
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation --load-extension=$(EXTENSION)
@@ -57,6 +58,7 @@ $(error $(PG_CONFIG) leads to no PGXS: install the server's development package 
 endif
 include $(PGXS)
 
+REGRESS += $(if $(filter 13,$(MAJORVERSION)),,$(REGRESS_V14))
 REGRESS += $(if $(filter 13 14 15 16 17,$(MAJORVERSION)),,$(REGRESS_V18))
 
 # Debian's PostgreSQL has no autodepend.

@@ -189,6 +189,141 @@ COMMENT ON FUNCTION comb_clock_status() IS
 	'the clock, and how far the keys of this process are ahead of it';
 
 --
+-- comb_range.c: keys created during a period
+--
+
+/*
+ * The operators take a domain over tstzrange, not tstzrange itself.  With
+ * tstzrange they would be the best match for tstzrange @> '[...)' and
+ * tstzrange @> $1 too, where the untyped operand has always been taken for
+ * another range, and turn those into comparisons with a uuid.
+ */
+CREATE DOMAIN comb_period AS tstzrange;
+
+COMMENT ON DOMAIN comb_period IS
+	'the period of "uuid <@ period"; every tstzrange is one';
+
+CREATE FUNCTION comb_range_min(period tstzrange) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_range_min'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_range_min(tstzrange) IS
+	'smallest UUIDv7 whose time is in the period; larger than the largest if there is none';
+
+CREATE FUNCTION comb_range_min(period tstzrange, layout comb_layout) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_range_min_layout'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_range_min(tstzrange, comb_layout) IS
+	'smallest key of the layout whose time is in the period, in the order of the layout''s database';
+
+CREATE FUNCTION comb_range_max(period tstzrange) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_range_max'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_range_max(tstzrange) IS
+	'largest UUIDv7 whose time is in the period; smaller than the smallest if there is none';
+
+CREATE FUNCTION comb_range_max(period tstzrange, layout comb_layout) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_range_max_layout'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_range_max(tstzrange, comb_layout) IS
+	'largest key of the layout whose time is in the period, in the order of the layout''s database';
+
+CREATE FUNCTION comb_period_sel(internal, oid, internal, integer) RETURNS float8
+	AS 'MODULE_PATHNAME', 'comb_period_sel'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_period_sel(internal, oid, internal, integer) IS
+	'restriction selectivity of uuid <@ period';
+
+CREATE FUNCTION comb_period_joinsel(internal, oid, internal, smallint, internal) RETURNS float8
+	AS 'MODULE_PATHNAME', 'comb_period_joinsel'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_period_joinsel(internal, oid, internal, smallint, internal) IS
+	'join selectivity of uuid <@ period';
+
+CREATE FUNCTION comb_period_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'comb_period_support'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_period_support(internal) IS
+	'planner support for uuid <@ period and comb_created()';
+
+CREATE FUNCTION comb_recheck_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'comb_recheck_support'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_recheck_support(internal) IS
+	'planner support for comb_recheck()';
+
+CREATE FUNCTION comb_contained(id uuid, period comb_period) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'comb_contained'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
+	SUPPORT comb_period_support;
+
+COMMENT ON FUNCTION comb_contained(uuid, comb_period) IS
+	'implementation of <@ operator';
+
+CREATE FUNCTION comb_contains(period comb_period, id uuid) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'comb_contains'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
+	SUPPORT comb_period_support;
+
+COMMENT ON FUNCTION comb_contains(comb_period, uuid) IS
+	'implementation of @> operator';
+
+CREATE OPERATOR <@ (
+	LEFTARG = uuid,
+	RIGHTARG = comb_period,
+	FUNCTION = comb_contained,
+	COMMUTATOR = @>,
+	RESTRICT = comb_period_sel,
+	JOIN = comb_period_joinsel
+);
+
+COMMENT ON OPERATOR <@ (uuid, comb_period) IS
+	'is the time of the UUIDv7 in the period? False for any other uuid';
+
+CREATE OPERATOR @> (
+	LEFTARG = comb_period,
+	RIGHTARG = uuid,
+	FUNCTION = comb_contains,
+	COMMUTATOR = <@,
+	RESTRICT = comb_period_sel,
+	JOIN = comb_period_joinsel
+);
+
+COMMENT ON OPERATOR @> (comb_period, uuid) IS
+	'is the time of the UUIDv7 in the period? False for any other uuid';
+
+CREATE FUNCTION comb_created(id uuid, during tstzrange, layout comb_layout) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'comb_created'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
+	SUPPORT comb_period_support;
+
+COMMENT ON FUNCTION comb_created(uuid, tstzrange, comb_layout) IS
+	'is the time of the key, one of the given layout, in the period?';
+
+-- What the planner leaves of the clauses above where it adds a range of keys.
+CREATE FUNCTION comb_recheck(id uuid, period tstzrange) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'comb_contained'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
+	SUPPORT comb_recheck_support;
+
+COMMENT ON FUNCTION comb_recheck(uuid, tstzrange) IS
+	'uuid <@ period, in plans that also have its range of keys';
+
+CREATE FUNCTION comb_recheck(id uuid, period tstzrange, layout comb_layout) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'comb_created'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
+	SUPPORT comb_recheck_support;
+
+COMMENT ON FUNCTION comb_recheck(uuid, tstzrange, comb_layout) IS
+	'comb_created(), in plans that also have its range of keys';
+
 -- comb_mssql.c: SQL Server's order
 --
 

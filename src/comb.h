@@ -33,5 +33,6 @@ extern const CombLayout *comb_layout_of_label(Oid label);
 extern const CombLayout *comb_layout_arg(FunctionCallInfo fcinfo, int argno);
 extern char *comb_time_text(TimestampTz at);
 extern void comb_check_time(const CombLayout *layout, TimestampTz at);
+extern void comb_check_sorts(const CombLayout *layout);
 
 #endif							/* COMB_H */

@@ -28,6 +28,13 @@
 #define MarkGUCPrefixReserved(prefix)	EmitWarningsOnPlaceholders(prefix)
 #endif
 
+/* 14 gave these the planner's state, to find what placeholders stand for */
+#if PG_VERSION_NUM < 140000
+#define pull_varnos(root, node)		pull_varnos(node)
+#define is_pseudo_constant_for_index(root, expr, index) \
+	is_pseudo_constant_for_index(expr, index)
+#endif
+
 /* 18 can show a module's name and version (pg_get_loaded_modules) */
 #ifdef PG_MODULE_MAGIC_EXT
 #define COMB_MODULE_MAGIC \

@@ -73,6 +73,7 @@ static const CombCodec comb_datetime = {
 	.encode = comb_datetime_encode,
 	.earliest = COMB_EPOCH_1900,
 	.latest = COMB_DATETIME_LATEST,
+	.gaps = true,
 	.unit_us = 3333,
 	.fields_per_us = 1,
 	.tick_bits = 20
@@ -84,6 +85,7 @@ static const CombCodec comb_nhibernate = {
 	.encode = comb_nhibernate_encode,
 	.earliest = COMB_EPOCH_1900,
 	.latest = COMB_DATETIME_LATEST,
+	.gaps = true,
 	.unit_us = 3333,
 	.fields_per_us = 1,
 	.tick_bits = 20
@@ -438,7 +440,7 @@ comb_check_time(const CombLayout *layout, TimestampTz at)
 }
 
 /* Raise 0A000 where no range of values is a range of time */
-static void
+void
 comb_check_sorts(const CombLayout *layout)
 {
 	if (layout->sorts_in == COMB_SORTS_NOWHERE)

@@ -69,6 +69,7 @@ typedef struct CombCodec
 	uint64		(*encode) (int64 at);
 	int64		earliest;
 	int64		latest;
+	bool		gaps;			/* not every number could be a field */
 	int32		unit_us;
 	int32		fields_per_us;
 	int32		tick_bits;		/* ticks in one unit take this many bits; 0

@@ -1,0 +1,363 @@
+--
+-- "Created during": the operators, and what the planner makes of them
+--
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
+
+-- keys that need no generator: one per hour from 2026-01-01, for 100 days
+CREATE FUNCTION key_at(at timestamptz, n int) RETURNS uuid
+	LANGUAGE sql IMMUTABLE AS $$ SELECT comb_stamp(md5(n::text)::uuid, at) $$;
+
+-- The operators mean comb_timestamp(id) <@ period, but are false where the id
+-- has no time
+
+SELECT key_at('2026-01-01 12:00+00', 1) <@ tstzrange('2026-01-01', '2026-01-02') AS t,
+       tstzrange('2026-01-01', '2026-01-02') @> key_at('2026-01-01 12:00+00', 1) AS t,
+       key_at('2026-01-02 00:00+00', 1) <@ tstzrange('2026-01-01', '2026-01-02') AS f,
+       key_at('2026-01-02 00:00+00', 1) <@ tstzrange('2026-01-01', '2026-01-02', '[]') AS t,
+       key_at('2026-01-01 00:00+00', 1) <@ tstzrange('2026-01-01', '2026-01-02') AS t,
+       key_at('2026-01-01 00:00+00', 1) <@ tstzrange('2026-01-01', '2026-01-02', '()') AS f;
+
+-- an untyped literal is a period on the one side, never a key on the other
+SELECT key_at('2026-01-01 12:00+00', 1) <@ '[2026-01-01, 2026-01-02)' AS t,
+       '[2026-01-01, 2026-01-02)' @> key_at('2026-01-01 12:00+00', 1) AS t,
+       tstzrange('2026-01-01', '2026-01-02') @> '[2026-01-01, 2026-01-02)' AS t,
+       '[2026-01-01, 2026-01-02)' <@ tstzrange('2026-01-01', '2026-01-02') AS t;
+PREPARE untyped AS SELECT tstzrange('2026-01-01', '2026-01-02') @> $1;
+SELECT parameter_types = '{tstzrange}' AS t FROM pg_prepared_statements WHERE name = 'untyped';
+DEALLOCATE untyped;
+
+-- no time (v4, v1, nil, max): false, not NULL; NULL for NULL
+SELECT id <@ period AS f, (id <@ period) IS NULL AS f, NOT id <@ period AS t
+FROM unnest(ARRAY['2c5ea4c0-4067-41e9-8bad-9b1deb4d3b7d',
+                  'c232ab00-9414-11ec-b3c8-9f6bdeced846',
+                  '00000000-0000-0000-0000-000000000000',
+                  'ffffffff-ffff-ffff-ffff-ffffffffffff']::uuid[]) AS id,
+     (VALUES (tstzrange(NULL, NULL)), ('empty')) AS p(period);
+SELECT (NULL::uuid <@ tstzrange(NULL, NULL)) IS NULL AS t,
+       (key_at('2026-01-01', 1) <@ NULL) IS NULL AS t,
+       ('2c5ea4c0-4067-41e9-8bad-9b1deb4d3b7d'::uuid <@ NULL) IS NULL AS t,
+       (NULL @> key_at('2026-01-01', 1)) IS NULL AS t;
+
+-- bounds of periods: unbounded, infinite, inside a millisecond, out of range
+SELECT period,
+       comb_range_min(period) AS first,
+       comb_range_max(period) AS last
+FROM (VALUES
+	(1, tstzrange('2026-01-01', '2026-01-02')),
+	(2, tstzrange('2026-01-01', '2026-01-02', '(]')),
+	(3, tstzrange('2026-01-01', '2026-01-01', '[]')),
+	(4, tstzrange('2026-01-01 00:00:00.0001', '2026-01-01 00:00:00.0029')),
+	(5, tstzrange('2026-01-01 00:00:00.0001', '2026-01-01 00:00:00.0009')),
+	(6, 'empty'),
+	(7, tstzrange(NULL, NULL)),
+	(8, tstzrange('-infinity', 'infinity')),
+	(9, tstzrange('-infinity', 'infinity', '()')),
+	(10, tstzrange('infinity', 'infinity', '[]')),
+	(11, tstzrange('-infinity', '-infinity', '[]')),
+	(12, tstzrange('infinity', NULL, '()')),
+	(13, tstzrange(NULL, '1970-01-01')),
+	(14, tstzrange(NULL, '1970-01-01', '[]')),
+	(15, tstzrange('10889-08-02 05:31:50.655', NULL)),
+	(16, tstzrange('10889-08-02 05:31:50.655', NULL, '()')),
+	(17, tstzrange('20000-01-01', NULL))
+) AS v(n, period)
+ORDER BY n;
+
+-- no key has a time in these, and none is between their bounds
+SELECT count(*) AS zero
+FROM (VALUES (tstzrange('2026-01-01 00:00:00.0001', '2026-01-01 00:00:00.0009')),
+             ('empty'), (tstzrange('20000-01-01', NULL))) AS v(period),
+     unnest(ARRAY['uuidv7', 'ulid', 'rtcomb_postgresql', 'sequential_string']::comb_layout[]) AS layout,
+     unnest(ARRAY['00000000-0000-0000-0000-000000000000',
+                  'ffffffff-ffff-ffff-ffff-ffffffffffff']::uuid[]) AS id
+WHERE id BETWEEN comb_range_min(period, layout) AND comb_range_max(period, layout);
+SELECT comb_range_min(tstzrange('2026-01-01', '2026-01-02'), 'uuidv1');
+
+--
+-- Plans on a plain table.  The keys of other versions lie between those of
+-- version 7.
+--
+CREATE TABLE orders (id uuid, n int);
+INSERT INTO orders SELECT key_at('2026-01-01'::timestamptz + g * interval '1 hour', g), g FROM generate_series(0, 2399) g;
+INSERT INTO orders
+	SELECT overlay(id::text PLACING '4' FROM 15 FOR 1)::uuid, -n FROM orders WHERE n % 10 = 0
+	UNION ALL
+	SELECT overlay(id::text PLACING '1' FROM 15 FOR 1)::uuid, -n FROM orders WHERE n % 10 = 1
+	UNION ALL
+	SELECT NULL, -n FROM orders WHERE n % 10 = 2;
+CREATE INDEX orders_id ON orders (id);
+VACUUM ANALYZE orders;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SET enable_indexonlyscan = off;
+SET max_parallel_workers_per_gather = 0;
+
+-- constants, either way round, by name, and together with other clauses
+EXPLAIN (COSTS OFF)
+SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
+EXPLAIN (COSTS OFF)
+SELECT * FROM orders WHERE tstzrange('2026-02-01', '2026-02-02') @> id;
+EXPLAIN (COSTS OFF)
+SELECT * FROM orders WHERE id <@ '[2026-02-01, 2026-02-02)';
+EXPLAIN (COSTS OFF)
+SELECT * FROM orders WHERE comb_contained(id, tstzrange('2026-02-01', '2026-02-02'));
+EXPLAIN (COSTS OFF)
+SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', NULL) AND id < comb_min('2026-02-02') ORDER BY id LIMIT 1;
+
+-- stable expressions, and parameters of a generic plan
+EXPLAIN (COSTS OFF)
+SELECT * FROM orders WHERE id <@ tstzrange(now() - interval '1 day', now());
+SET plan_cache_mode = force_generic_plan;
+PREPARE during(tstzrange) AS SELECT * FROM orders WHERE id <@ $1;
+EXPLAIN (COSTS OFF) EXECUTE during('[2026-02-01, 2026-02-02)');
+PREPARE since(timestamptz) AS SELECT * FROM orders WHERE id <@ tstzrange($1, NULL);
+EXPLAIN (COSTS OFF) EXECUTE since('2026-02-01');
+RESET plan_cache_mode;
+
+-- join clauses
+CREATE TABLE periods (n int, period tstzrange);
+INSERT INTO periods SELECT g, tstzrange('2026-01-01'::timestamptz + g * interval '1 day', '2026-01-02'::timestamptz + g * interval '1 day') FROM generate_series(1, 9) g;
+INSERT INTO periods VALUES (10, 'empty'), (11, NULL), (12, '[2026-04-10,)');
+ANALYZE periods;
+SET enable_seqscan = on;
+SET enable_material = off;
+EXPLAIN (COSTS OFF)
+SELECT p.n, o.n FROM periods p JOIN orders o ON o.id <@ p.period;
+EXPLAIN (COSTS OFF)
+SELECT p.n, o.n FROM periods p LEFT JOIN orders o ON p.period @> o.id;
+SELECT p.n, count(o.id) FROM periods p LEFT JOIN orders o ON o.id <@ p.period GROUP BY 1 ORDER BY 1;
+SET enable_seqscan = off;
+
+-- nothing for volatile or same-row periods, sub-selects inside, and NOT
+CREATE FUNCTION uncertain() RETURNS tstzrange LANGUAGE plpgsql VOLATILE
+	AS $$ BEGIN RETURN tstzrange('2026-02-01', '2026-02-02'); END $$;
+RESET enable_seqscan;
+EXPLAIN (COSTS OFF)
+SELECT n FROM orders WHERE id <@ tstzrange('2026-02-01'::timestamptz - random() * interval '1 day', '2026-02-02');
+EXPLAIN (COSTS OFF)
+SELECT n FROM orders WHERE id <@ tstzrange('2026-02-01'::timestamptz + n * interval '1 day', '2026-02-02');
+EXPLAIN (COSTS OFF)
+SELECT n FROM orders WHERE comb_contained(id, uncertain());
+EXPLAIN (COSTS OFF)
+SELECT n FROM orders WHERE NOT id <@ tstzrange('2026-02-01', '2026-02-02');
+SET enable_seqscan = off;
+
+-- a partial index is used where the query repeats its predicate
+CREATE INDEX orders_february ON orders (n) WHERE id <@ tstzrange('2026-02-01', '2026-03-01');
+EXPLAIN (COSTS OFF)
+SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-03-01') AND n = 800;
+DROP INDEX orders_february;
+
+-- other layouts by comb_created(); without a recheck where every value
+-- between the bounds is one of the layout
+EXPLAIN (COSTS OFF)
+SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'uuidv7');
+EXPLAIN (COSTS OFF)
+SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'ulid');
+EXPLAIN (COSTS OFF)
+SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'rtcomb_postgresql_datetime');
+SET plan_cache_mode = force_generic_plan;
+PREPARE created(tstzrange) AS SELECT * FROM orders WHERE comb_created(id, $1, 'ulid');
+EXPLAIN (COSTS OFF) EXECUTE created('[2026-02-01, 2026-02-02)');
+RESET plan_cache_mode;
+RESET enable_seqscan;
+EXPLAIN (COSTS OFF)
+SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'uuidv1');
+SET enable_seqscan = off;
+
+-- BRIN
+DROP INDEX orders_id;
+SET enable_bitmapscan = on;
+CREATE INDEX orders_brin ON orders USING brin (id) WITH (pages_per_range = 1);
+EXPLAIN (COSTS OFF)
+SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
+SELECT count(*) AS "24" FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
+DROP INDEX orders_brin;
+
+-- left alone: hash, and expressions of the column.  An index on an expression
+-- serves clauses on that expression.
+RESET enable_seqscan;
+CREATE INDEX orders_hash ON orders USING hash (id);
+CREATE INDEX orders_text ON orders ((id::text));
+CREATE INDEX orders_coalesce ON orders (COALESCE(id, '00000000-0000-0000-0000-000000000000'));
+EXPLAIN (COSTS OFF)
+SELECT n FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF)
+SELECT n FROM orders WHERE COALESCE(id, '00000000-0000-0000-0000-000000000000') <@ tstzrange('2026-02-01', '2026-02-02');
+DROP INDEX orders_hash, orders_text, orders_coalesce;
+
+-- row security and security barriers use the index: all of it is leakproof
+CREATE INDEX orders_id ON orders (id);
+CREATE ROLE regress_comb_reader;
+GRANT SELECT ON orders TO regress_comb_reader;
+ALTER TABLE orders ENABLE ROW LEVEL SECURITY;
+CREATE POLICY small ON orders USING (n < 1000);
+CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM orders WHERE n % 2 = 0;
+SET enable_bitmapscan = off;
+EXPLAIN (COSTS OFF)
+SELECT * FROM barrier WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
+SET ROLE regress_comb_reader;
+EXPLAIN (COSTS OFF)
+SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
+EXPLAIN (COSTS OFF)
+SELECT * FROM orders WHERE id <@ tstzrange(now() - interval '1 day', NULL);
+RESET ROLE;
+DROP VIEW barrier;
+DROP TABLE orders;
+DROP ROLE regress_comb_reader;
+
+--
+-- Partitioned tables: pruned when planned and when run
+--
+CREATE TABLE events (id uuid NOT NULL, n int) PARTITION BY RANGE (id);
+CREATE TABLE events_01 PARTITION OF events FOR VALUES FROM (comb_min('2026-01-01')) TO (comb_min('2026-02-01'));
+CREATE TABLE events_02 PARTITION OF events FOR VALUES FROM (comb_min('2026-02-01')) TO (comb_min('2026-03-01'));
+CREATE TABLE events_03 PARTITION OF events FOR VALUES FROM (comb_min('2026-03-01')) TO (comb_min('2026-04-01'));
+INSERT INTO events SELECT key_at('2026-01-01'::timestamptz + g * interval '1 hour', g), g FROM generate_series(0, 2159) g;
+INSERT INTO events SELECT overlay(id::text PLACING '4' FROM 15 FOR 1)::uuid, -n FROM events WHERE n % 10 = 9;
+VACUUM ANALYZE events;
+RESET enable_seqscan;
+
+EXPLAIN (COSTS OFF)
+SELECT * FROM events WHERE id <@ tstzrange('2026-02-10', '2026-02-20');
+EXPLAIN (COSTS OFF)
+SELECT * FROM events WHERE id <@ tstzrange('2026-02-10', '2026-03-02');
+EXPLAIN (COSTS OFF)
+SELECT * FROM events WHERE id <@ 'empty';
+EXPLAIN (COSTS OFF)
+SELECT * FROM events WHERE id <@ NULL::tstzrange;
+EXPLAIN (COSTS OFF)
+SELECT * FROM events WHERE comb_created(id, tstzrange('2026-02-10', '2026-02-20'), 'ulid');
+-- stable, though a constant to the eye: adding an interval depends on the zone
+EXPLAIN (COSTS OFF)
+SELECT * FROM events WHERE id <@ tstzrange('2026-02-10', timestamptz '2026-02-10' + interval '1 day');
+SET plan_cache_mode = force_generic_plan;
+PREPARE during_events(tstzrange) AS SELECT * FROM events WHERE id <@ $1;
+EXPLAIN (COSTS OFF) EXECUTE during_events('[2026-02-10, 2026-02-20)');
+RESET plan_cache_mode;
+CREATE INDEX events_id ON events (id);
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+EXPLAIN (COSTS OFF)
+SELECT * FROM events WHERE id <@ tstzrange('2026-02-10', '2026-02-11');
+CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE 'EXPLAIN (COSTS OFF, ANALYZE, TIMING OFF, SUMMARY OFF) ' || query;
+END $$;
+SELECT count(*) AS "2"
+FROM plan('SELECT p.n, e.n FROM (SELECT period, n FROM periods WHERE n < 3 OFFSET 0) p JOIN events e ON e.id <@ p.period') AS line
+WHERE line ~ 'never executed';
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+DROP INDEX events_id;
+
+-- volatile, expensive and sub-select periods are evaluated as they stand
+CREATE FUNCTION expensive() RETURNS tstzrange STABLE COST 1000 LANGUAGE plpgsql
+	AS $$ BEGIN RETURN tstzrange('2026-02-01', '2026-02-02'); END $$;
+SELECT bool_or(line ~ 'comb_recheck') AS f, bool_or(line ~ '<@') AS t
+FROM (VALUES ('tstzrange(''2026-02-01''::timestamptz - random() * interval ''1 day'', ''2026-02-02'')'),
+             ('expensive()'),
+             ('(SELECT period FROM periods WHERE n = 1)'),
+             ('(SELECT period FROM periods p WHERE p.n = e.n % 10 + 1)'),
+             ('tstzrange(comb_timestamp(e.id), NULL)')) AS v(period),
+     plan('SELECT * FROM events e WHERE id <@ ' || period) AS line
+GROUP BY period ORDER BY period;
+
+-- deleting prunes as well
+BEGIN;
+SELECT count(*) AS "1" FROM plan('DELETE FROM events WHERE id <@ tstzrange(NULL, ''2026-02-01'')') AS line WHERE line ~ 'Scan';
+ROLLBACK;
+
+-- under NOT: the rewritten clause is the same in three-valued logic
+CREATE TABLE truth (id uuid, period tstzrange);
+INSERT INTO truth SELECT id, period
+FROM unnest(ARRAY[key_at('2026-02-10', 1), key_at('2026-03-10', 2), '2c5ea4c0-4067-41e9-8bad-9b1deb4d3b7d',
+                  overlay(key_at('2026-02-10', 3)::text PLACING '4' FROM 15 FOR 1)::uuid, NULL]) AS id,
+     (VALUES (tstzrange('2026-02-01', '2026-03-01')), (tstzrange(NULL, NULL)), ('empty'), (NULL)) AS p(period);
+CREATE TABLE truth_parted (LIKE truth) PARTITION BY RANGE (id);
+CREATE TABLE truth_default PARTITION OF truth_parted DEFAULT;
+INSERT INTO truth_parted SELECT * FROM truth;
+SELECT count(*) AS "20",
+       count(*) FILTER (WHERE p.id <@ t.period IS DISTINCT FROM t.id <@ t.period) AS zero,
+       count(*) FILTER (WHERE (NOT p.id <@ t.period) IS DISTINCT FROM NOT t.id <@ t.period) AS zero
+FROM truth t JOIN truth_parted p ON p.id IS NOT DISTINCT FROM t.id AND p.period IS NOT DISTINCT FROM t.period;
+EXPLAIN (COSTS OFF)
+SELECT * FROM truth_parted WHERE NOT id <@ tstzrange('2026-02-01', '2026-03-01');
+DROP TABLE truth, truth_parted;
+
+-- a constraint and an index predicate of a partitioned table are stored as
+-- they were written
+ALTER TABLE events ADD CONSTRAINT known CHECK (id <@ tstzrange('2026-01-01', NULL)) NOT VALID;
+SELECT pg_get_constraintdef(oid) ~ '<@' AS t FROM pg_constraint WHERE conrelid = 'events'::regclass AND contype = 'c';
+ALTER TABLE events DROP CONSTRAINT known;
+CREATE INDEX events_february ON events (n) WHERE id <@ tstzrange('2026-02-01', '2026-03-01');
+SELECT pg_get_indexdef('events_february'::regclass) ~ '<@' AS t;
+DROP TABLE events;
+
+-- subpartitions, at both levels
+CREATE TABLE logs (tenant int, id uuid NOT NULL) PARTITION BY LIST (tenant);
+CREATE TABLE logs_1 PARTITION OF logs FOR VALUES IN (1) PARTITION BY RANGE (id);
+CREATE TABLE logs_1_01 PARTITION OF logs_1 FOR VALUES FROM (comb_min('2026-01-01')) TO (comb_min('2026-02-01'));
+CREATE TABLE logs_1_02 PARTITION OF logs_1 FOR VALUES FROM (comb_min('2026-02-01')) TO (comb_min('2026-03-01'));
+CREATE TABLE logs_2 PARTITION OF logs FOR VALUES IN (2);
+EXPLAIN (COSTS OFF)
+SELECT * FROM logs WHERE id <@ tstzrange('2026-02-10', '2026-02-20');
+
+-- UNION ALL: each branch as it is
+CREATE TABLE logs_plain (tenant int, id uuid);
+CREATE INDEX logs_plain_id ON logs_plain (id);
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+EXPLAIN (COSTS OFF)
+SELECT * FROM (SELECT id FROM logs_plain UNION ALL SELECT id FROM logs_plain) u WHERE id <@ tstzrange('2026-02-10', '2026-02-20');
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+EXPLAIN (COSTS OFF)
+SELECT * FROM (SELECT id FROM logs_1 UNION ALL SELECT id FROM logs_1) u WHERE id <@ tstzrange('2026-02-10', '2026-02-20');
+DROP TABLE logs, logs_plain;
+
+--
+-- Inheritance: excluded by CHECK constraints
+--
+CREATE TABLE parent (id uuid, n int);
+CREATE TABLE child_01 (CHECK (id >= comb_min('2026-01-01') AND id < comb_min('2026-02-01'))) INHERITS (parent);
+CREATE TABLE child_02 (CHECK (id >= comb_min('2026-02-01') AND id < comb_min('2026-03-01'))) INHERITS (parent);
+EXPLAIN (COSTS OFF)
+SELECT * FROM parent WHERE id <@ tstzrange('2026-02-10', '2026-02-20');
+EXPLAIN (COSTS OFF)
+SELECT * FROM ONLY parent WHERE id <@ tstzrange('2026-02-10', '2026-02-20');
+DROP TABLE parent CASCADE;
+
+-- a domain over uuid is a key as well
+CREATE DOMAIN order_id AS uuid;
+CREATE TABLE domained (id order_id) PARTITION BY RANGE (id);
+CREATE TABLE domained_02 PARTITION OF domained FOR VALUES FROM (comb_min('2026-02-01')) TO (comb_min('2026-03-01'));
+EXPLAIN (COSTS OFF)
+SELECT * FROM domained WHERE id <@ tstzrange('2026-03-10', '2026-03-20');
+DROP TABLE domained;
+DROP DOMAIN order_id;
+
+--
+-- Foreign tables: core's operators are sent, the rest is checked here
+--
+CREATE EXTENSION postgres_fdw;
+CREATE SERVER elsewhere FOREIGN DATA WRAPPER postgres_fdw;
+CREATE USER MAPPING FOR CURRENT_USER SERVER elsewhere;
+CREATE FOREIGN TABLE remote (id uuid, n int) SERVER elsewhere;
+EXPLAIN (COSTS OFF, VERBOSE)
+SELECT * FROM remote WHERE id <@ tstzrange('2026-02-10', '2026-02-20');
+SET plan_cache_mode = force_generic_plan;
+PREPARE during_remote(tstzrange) AS SELECT * FROM remote WHERE comb_created(id, $1, 'sequential_string');
+EXPLAIN (COSTS OFF, VERBOSE) EXECUTE during_remote('[2026-02-10, 2026-02-20)');
+RESET plan_cache_mode;
+-- the whole of it where the extension is known to be there too
+ALTER SERVER elsewhere OPTIONS (ADD extensions 'pg_comb');
+EXPLAIN (COSTS OFF, VERBOSE)
+SELECT * FROM remote WHERE id <@ tstzrange('2026-02-10', '2026-02-20');
+DROP EXTENSION postgres_fdw CASCADE;
+
+DROP TABLE periods;
+DROP FUNCTION key_at, uncertain, expensive, plan;
