@@ -320,6 +320,36 @@ SELECT * FROM (SELECT id FROM logs_1 UNION ALL SELECT id FROM logs_1) u WHERE id
 DROP TABLE logs, logs_plain;
 
 --
+-- Layouts in SQL Server's order: comb_mssql_ops, and nothing else
+--
+CREATE TABLE moved (id uuid, n int);
+INSERT INTO moved SELECT comb_stamp(md5(g::text)::uuid, '2026-01-01'::timestamptz + g * interval '1 hour', 'rtcomb_sql'), g FROM generate_series(0, 2399) g;
+CREATE INDEX moved_plain ON moved (id);
+VACUUM ANALYZE moved;
+EXPLAIN (COSTS OFF)
+SELECT * FROM moved WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'rtcomb_sql');
+CREATE INDEX moved_id ON moved (id comb_mssql_ops);
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+EXPLAIN (COSTS OFF)
+SELECT * FROM moved WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'rtcomb_sql');
+SELECT count(*) AS "24" FROM moved WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'rtcomb_sql');
+EXPLAIN (COSTS OFF)
+SELECT * FROM moved WHERE comb_created(id, tstzrange(now() - interval '1 day', NULL), 'nhibernate');
+DROP INDEX moved_plain;
+EXPLAIN (COSTS OFF)
+SELECT n FROM moved WHERE id <@ tstzrange('2026-02-01', '2026-02-02') ORDER BY id USING #<#;
+DROP TABLE moved;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+CREATE TABLE moved (id uuid, n int) PARTITION BY RANGE (id comb_mssql_ops);
+CREATE TABLE moved_01 PARTITION OF moved FOR VALUES FROM (comb_min('2026-01-01', 'rtcomb_sql')) TO (comb_min('2026-02-01', 'rtcomb_sql'));
+CREATE TABLE moved_02 PARTITION OF moved FOR VALUES FROM (comb_min('2026-02-01', 'rtcomb_sql')) TO (comb_min('2026-03-01', 'rtcomb_sql'));
+EXPLAIN (COSTS OFF)
+SELECT * FROM moved WHERE comb_created(id, tstzrange('2026-02-10', '2026-02-20'), 'rtcomb_sql');
+DROP TABLE moved;
+
+--
 -- Inheritance: excluded by CHECK constraints
 --
 CREATE TABLE parent (id uuid, n int);
