@@ -1,0 +1,337 @@
+-- Periods on the key: the same answers whatever the plan, and good estimates
+--
+-- Every run draws other keys and periods.  A failure names the seed; repeat
+-- its run with
+--     pg_prove --set seed=0.123456 ... test/pgtap/50-range.sql
+SET client_min_messages = warning;
+BEGIN;
+CREATE EXTENSION IF NOT EXISTS pgtap;
+CREATE EXTENSION IF NOT EXISTS pg_comb;
+
+\if :{?seed}
+\else
+SELECT round(random()::numeric, 6) AS seed \gset
+\endif
+\if :{?periods}
+\else
+\set periods 25
+\endif
+\set why ', seed ' :seed
+SELECT setseed(:seed) \g /dev/null
+SET LOCAL timezone = 'UTC';
+SET LOCAL jit = off;
+
+SELECT no_plan();
+
+--
+-- Answers
+--
+
+-- 30 days of v7, among them v4 and v1 with the same leading bits, keys with
+-- no time in them at all, and NULL
+CREATE TABLE key AS
+SELECT n, CASE WHEN kind < 0.6 THEN id
+               WHEN kind < 0.7 THEN overlay(id::text PLACING '4' FROM 15 FOR 1)::uuid
+               WHEN kind < 0.8 THEN overlay(id::text PLACING '1' FROM 15 FOR 1)::uuid
+               WHEN kind < 0.95 THEN md5(random()::text)::uuid
+          END AS id
+FROM (SELECT n, random() AS kind,
+             comb_stamp(md5(random()::text)::uuid,
+                        '2026-01-01'::timestamptz + random() * interval '30 days') AS id
+      FROM generate_series(1, 2000) n) s;
+
+-- one row per period: exact times of keys for bounds, so that whether they
+-- are in matters, and every special one
+CREATE TABLE during (i serial, period tstzrange);
+INSERT INTO during (period)
+SELECT tstzrange(least(a, b), greatest(a, b), (ARRAY['[)', '(]', '[]', '()'])[1 + i % 4])
+FROM (SELECT i, (SELECT comb_timestamp(id) FROM key WHERE comb_timestamp(id) IS NOT NULL AND i > 0 ORDER BY random() LIMIT 1) AS a,
+             (SELECT comb_timestamp(id) FROM key WHERE comb_timestamp(id) IS NOT NULL AND i > 0 ORDER BY random() LIMIT 1) AS b
+      FROM generate_series(1, :periods) i) s;
+INSERT INTO during (period)
+SELECT tstzrange(lower(period), lower(period), '[]') FROM during WHERE i < 3
+UNION ALL
+SELECT tstzrange(lower(period) + interval '1 us', NULL) FROM during WHERE i = 3
+UNION ALL
+SELECT tstzrange(NULL, upper(period) + interval '999 us', '[]') FROM during WHERE i = 4;
+INSERT INTO during (period)
+VALUES ('empty'), (NULL), ('(,)'), ('[-infinity,infinity]'), ('(infinity,)'), ('[infinity,]'),
+       ('[,-infinity]'), ('(,-infinity)'), ('[,2026-01-11)'), ('(2026-01-11,]'),
+       ('[1900-01-01,1970-01-01]'), ('[20000-01-01,)');
+
+-- what each has to say, without the operator
+CREATE TABLE expected AS
+SELECT i, ARRAY(SELECT n FROM key WHERE comb_timestamp(id) <@ period ORDER BY n) AS yes,
+       ARRAY(SELECT n FROM key
+             WHERE id IS NOT NULL AND period IS NOT NULL
+               AND NOT COALESCE(comb_timestamp(id) <@ period, false) ORDER BY n) AS no
+FROM during;
+SELECT cmp_ok((SELECT count(*) FROM expected WHERE cardinality(yes) BETWEEN 1 AND 1500), '>', (:periods / 2)::bigint,
+              'the periods tell keys apart' || :'why');
+
+-- the same rows in every kind of table
+CREATE TABLE heap AS TABLE key;
+CREATE INDEX ON heap (id);
+CREATE TABLE brin AS SELECT * FROM key ORDER BY id;
+CREATE INDEX ON brin USING brin (id) WITH (pages_per_range = 1);
+CREATE TEMP TABLE temporary AS TABLE key;
+CREATE INDEX ON temporary (id);
+CREATE TABLE bare AS TABLE key;
+CREATE TABLE parted (n int, id uuid) PARTITION BY RANGE (id);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (comb_min('2026-01-01')) TO (comb_min('2026-01-11'));
+CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM (comb_min('2026-01-11')) TO (comb_min('2026-01-21'));
+CREATE TABLE parted_3 PARTITION OF parted FOR VALUES FROM (comb_min('2026-01-21')) TO (comb_min('2026-01-31'));
+CREATE TABLE parted_0 PARTITION OF parted DEFAULT;
+INSERT INTO parted TABLE key;
+CREATE INDEX ON parted (id);
+CREATE TABLE deep (n int, id uuid) PARTITION BY LIST ((n % 2));
+CREATE TABLE deep_0 PARTITION OF deep FOR VALUES IN (0);
+CREATE TABLE deep_1 PARTITION OF deep FOR VALUES IN (1) PARTITION BY RANGE (id);
+CREATE TABLE deep_1_1 PARTITION OF deep_1 FOR VALUES FROM (comb_min('2026-01-01')) TO (comb_min('2026-01-16'));
+CREATE TABLE deep_1_0 PARTITION OF deep_1 DEFAULT;
+INSERT INTO deep TABLE key;
+CREATE TABLE parent AS SELECT * FROM key WHERE id IS NULL;
+CREATE TABLE child_1 (CHECK (id < comb_min('2026-01-16'))) INHERITS (parent);
+CREATE TABLE child_2 (CHECK (id >= comb_min('2026-01-16'))) INHERITS (parent);
+INSERT INTO child_1 SELECT * FROM key WHERE id < comb_min('2026-01-16');
+INSERT INTO child_2 SELECT * FROM key WHERE id >= comb_min('2026-01-16');
+CREATE INDEX ON child_1 (id);
+CREATE VIEW viewed AS SELECT id AS key, n, id FROM heap;
+CREATE VIEW guarded WITH (security_barrier) AS SELECT * FROM heap WHERE n > 0;
+CREATE VIEW unioned AS
+	SELECT n, id FROM heap WHERE n % 2 = 0 UNION ALL SELECT n, id FROM parted WHERE n % 2 = 1;
+CREATE TABLE secured AS TABLE key;
+CREATE INDEX ON secured (id);
+ALTER TABLE secured ENABLE ROW LEVEL SECURITY;
+ALTER TABLE secured FORCE ROW LEVEL SECURITY;
+CREATE POLICY everything ON secured USING (n + 1 > 1);
+ANALYZE;
+
+CREATE TABLE question (source text, query text);
+INSERT INTO question (source, query)
+SELECT source, 'SELECT n FROM ' || source || ' q WHERE %s'
+FROM unnest('{heap,brin,temporary,bare,parted,deep,parent,viewed,guarded,unioned,secured}'::text[]) source;
+INSERT INTO question (source, query) VALUES
+('CTE', 'WITH q AS (SELECT * FROM parted) SELECT n FROM q WHERE %s'),
+('materialized CTE', 'WITH q AS MATERIALIZED (SELECT * FROM parted) SELECT n FROM q WHERE %s'),
+('subquery', 'SELECT n FROM (SELECT id, max(n) AS n FROM heap WHERE n > 0 GROUP BY id, n) q WHERE %s'),
+('outer join, inner side', 'SELECT k.n FROM key k LEFT JOIN parted q ON q.n = k.n WHERE %s'),
+('outer join, condition', 'SELECT k.n FROM key k LEFT JOIN parted q ON q.n = k.n AND %s WHERE q.n IS NOT NULL'),
+('full join', 'SELECT COALESCE(q.n, k.n) AS n FROM key k FULL JOIN heap q ON q.n = k.n WHERE %s'),
+('sub-select', 'SELECT n FROM parted q WHERE (SELECT %s)'),
+('EXISTS', 'SELECT n FROM key k WHERE EXISTS (SELECT FROM heap q WHERE q.n = k.n AND %s)');
+
+-- the ways to give a period; $1 is a parameter of a generic plan
+CREATE TABLE form (form text, positive bool, clause text);
+INSERT INTO form VALUES
+('constant', true, 'q.id <@ %L::tstzrange'),
+('commuted', true, '%L::tstzrange @> q.id'),
+('by name', true, 'comb_contained(q.id, %L)'),
+('any layout', true, 'comb_created(q.id, %L, ''uuidv7'')'),
+('stable', true, 'q.id <@ tstzrange(lower(%1$L::tstzrange) + interval ''0'', upper(%1$L::tstzrange), CASE WHEN lower_inc(%1$L::tstzrange) THEN ''['' ELSE ''('' END || CASE WHEN upper_inc(%1$L::tstzrange) THEN '']'' ELSE '')'' END) AND NOT isempty(%1$L::tstzrange)'),
+('sub-select', true, 'q.id <@ (SELECT period FROM during WHERE i = %2$s)'),
+('not', false, 'NOT q.id <@ %L::tstzrange'),
+('volatile', true, 'q.id <@ CASE WHEN random() < 2 THEN %L::tstzrange END');
+
+CREATE FUNCTION numbers(query text) RETURNS int[] LANGUAGE plpgsql AS $$
+DECLARE result int[];
+BEGIN
+	EXECUTE 'SELECT ARRAY(SELECT n FROM (' || query || ') s ORDER BY n)' INTO result;
+	RETURN result;
+END $$;
+
+-- how many answers are wrong, with one way of scanning or joining off
+CREATE FUNCTION wrong(off text, forms text[]) RETURNS TABLE (source text, form text, wrong bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	IF off <> '' THEN
+		PERFORM set_config(off, 'off', true);
+	END IF;
+	RETURN QUERY
+		SELECT q.source, f.form,
+		       count(*) FILTER (WHERE numbers(format(q.query, format(f.clause, d.period, d.i)))
+		                              IS DISTINCT FROM CASE WHEN f.positive THEN e.yes ELSE e.no END)
+		FROM question q, form f, during d, expected e
+		WHERE d.i = e.i AND f.form = ANY (forms)
+		GROUP BY 1, 2;
+	IF off <> '' THEN
+		PERFORM set_config(off, 'on', true);
+	END IF;
+END $$;
+
+SELECT is(sum(wrong), 0::numeric, 'period given as ' || form || :'why')
+FROM wrong('', (SELECT array_agg(form) FROM form))
+GROUP BY form ORDER BY form;
+
+SELECT is(sum(wrong), 0::numeric, 'answers with ' || off || ' off' || :'why')
+FROM unnest('{enable_seqscan,enable_indexscan,enable_indexonlyscan,enable_bitmapscan,enable_nestloop,enable_hashjoin,enable_mergejoin,enable_partition_pruning,enable_material}'::text[]) off,
+     LATERAL wrong(off, '{constant,not}')
+GROUP BY off ORDER BY off;
+
+-- every scan but the index's own off: these are index scans then
+CREATE FUNCTION plan_of(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE result text := ''; line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		result := result || line || E'\n';
+	END LOOP;
+	RETURN result;
+END $$;
+SET LOCAL enable_seqscan = off;
+SET LOCAL enable_bitmapscan = off;
+SELECT matches(plan_of('SELECT n FROM ' || source || ' WHERE id <@ tstzrange(''2026-01-12'', ''2026-01-13'')'),
+               'Index Cond: \(\(id >= .*\) AND \(id <= .*\)\)', 'index scan on ' || source)
+FROM unnest('{heap,temporary,parted,viewed,guarded,secured}'::text[]) source;
+SELECT is(sum(wrong), 0::numeric, 'answers by index scans' || :'why') FROM wrong('enable_seqscan', '{constant,not}');
+SET LOCAL enable_seqscan = off;
+SET LOCAL enable_bitmapscan = on;
+SET LOCAL enable_indexscan = off;
+SET LOCAL enable_indexonlyscan = off;
+SELECT matches(plan_of('SELECT n FROM ' || source || ' WHERE id <@ tstzrange(''2026-01-12'', ''2026-01-13'')'),
+               'Bitmap Index Scan', 'bitmap scan on ' || source)
+FROM unnest('{heap,brin,parted}'::text[]) source;
+SELECT is(sum(wrong), 0::numeric, 'answers by bitmap scans' || :'why') FROM wrong('enable_seqscan', '{constant,not}');
+SET LOCAL enable_seqscan = on;
+SET LOCAL enable_indexscan = on;
+SET LOCAL enable_indexonlyscan = on;
+
+-- generic plans of prepared statements
+SET LOCAL plan_cache_mode = force_generic_plan;
+CREATE FUNCTION wrong_prepared() RETURNS TABLE (source text, wrong bigint) LANGUAGE plpgsql AS $$
+DECLARE q record; d record; got int[];
+BEGIN
+	FOR q IN SELECT * FROM question LOOP
+		EXECUTE 'PREPARE asked(tstzrange) AS SELECT ARRAY(SELECT n FROM (' || format(q.query, 'q.id <@ $1') || ') s ORDER BY n) AS n';
+		source := q.source;
+		wrong := 0;
+		FOR d IN SELECT * FROM during JOIN expected USING (i) LOOP
+			EXECUTE format('EXECUTE asked(%L)', d.period) INTO got;
+			wrong := wrong + (got IS DISTINCT FROM d.yes)::int;
+		END LOOP;
+		DEALLOCATE asked;
+		RETURN NEXT;
+	END LOOP;
+END $$;
+SELECT is(sum(wrong), 0::numeric, 'answers of generic plans' || :'why') FROM wrong_prepared();
+RESET plan_cache_mode;
+
+-- joins with the table of periods, by each method
+CREATE FUNCTION wrong_join(source text, off text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE result bigint;
+BEGIN
+	PERFORM set_config(name, 'off', true) FROM unnest(string_to_array(off, ',')) name;
+	EXECUTE 'SELECT count(*) FROM expected e JOIN
+	         (SELECT d.i, array_remove(array_agg(q.n ORDER BY q.n), NULL) AS yes
+	          FROM during d LEFT JOIN ' || source || ' q ON q.id <@ d.period GROUP BY d.i) s USING (i)
+	         WHERE s.yes <> e.yes' INTO result;
+	PERFORM set_config(name, 'on', true) FROM unnest(string_to_array(off, ',')) name;
+	RETURN result;
+END $$;
+SELECT is(wrong_join(source, off), 0::bigint, 'join of periods and ' || source || ', off: ' || off || :'why')
+FROM unnest('{heap,brin,parted,deep,parent,viewed,guarded,unioned,secured}'::text[]) source,
+     unnest(ARRAY['enable_seqscan', 'enable_indexscan,enable_indexonlyscan', 'enable_bitmapscan', 'enable_material']) off;
+
+-- parallel plans; the results of CREATE TABLE AS are computed by workers
+SET LOCAL parallel_setup_cost = 0;
+SET LOCAL parallel_tuple_cost = 0;
+SET LOCAL min_parallel_table_scan_size = 0;
+SET LOCAL min_parallel_index_scan_size = 0;
+SET LOCAL max_parallel_workers_per_gather = 2;
+SELECT matches(plan_of('SELECT n FROM heap WHERE id <@ tstzrange(''2026-01-05'', ''2026-01-25'')'), 'Gather', 'a parallel plan');
+CREATE TABLE parallel_heap AS SELECT n FROM heap WHERE id <@ tstzrange('2026-01-05', '2026-01-25');
+CREATE TABLE parallel_parted AS SELECT n FROM parted WHERE id <@ tstzrange('2026-01-05', '2026-01-25');
+RESET max_parallel_workers_per_gather;
+SELECT set_eq('SELECT n FROM ' || got, 'SELECT n FROM key WHERE comb_timestamp(id) <@ tstzrange(''2026-01-05'', ''2026-01-25'')', got || :'why')
+FROM unnest('{parallel_heap,parallel_parted}'::text[]) got;
+SET LOCAL max_parallel_workers_per_gather = 0;
+
+-- bounds of a period and comb_timestamp() agree in every layout that sorts
+SELECT is((SELECT count(*) FROM during, key
+           WHERE id IS NOT NULL AND period IS NOT NULL
+             AND comb_created(id, period, layout) <> COALESCE(comb_timestamp(id, layout) <@ period, false)),
+          0::bigint, 'comb_created() in ' || layout || :'why')
+FROM unnest(enum_range(NULL::comb_layout)) layout;
+CREATE TABLE stamped AS
+SELECT layout, sorts_in, comb_stamp(md5(random()::text)::uuid, '2026-01-01'::timestamptz + random() * interval '30 days', layout) AS id
+FROM comb_layouts(), generate_series(1, 500) WHERE generates;
+SELECT is((SELECT count(*) FROM stamped s, during
+           WHERE s.layout = l.layout AND period IS NOT NULL
+             AND comb_created(id, period, s.layout) <>
+                 CASE sorts_in WHEN 'PostgreSQL' THEN id BETWEEN comb_range_min(period, s.layout) AND comb_range_max(period, s.layout)
+                               WHEN 'SQL Server' THEN id #>=# comb_range_min(period, s.layout) AND id #<=# comb_range_max(period, s.layout) END),
+          0::bigint, 'bounds of periods in ' || layout || :'why')
+FROM comb_layouts() l WHERE generates AND sorts_in IN ('PostgreSQL', 'SQL Server');
+
+--
+-- Estimates.  Tables up to 30000 rows are analyzed as a whole, so that these
+-- do not depend on a sample.
+--
+CREATE FUNCTION estimate(query text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE result json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO result;
+	RETURN (result -> 0 -> 'Plan' ->> 'Plan Rows')::float8;
+END $$;
+-- the larger of estimate and truth, as a multiple of the smaller
+CREATE FUNCTION miss(query text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE actual float8; e float8 := estimate(query);
+BEGIN
+	EXECUTE 'SELECT count(*) FROM (' || query || ') s' INTO actual;
+	RETURN greatest(e, actual, 1) / greatest(least(e, actual), 1);
+END $$;
+CREATE FUNCTION days(source text) RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT format('SELECT * FROM %I WHERE id <@ tstzrange(%L, %L)', source, day, day + interval '1 day')
+	FROM generate_series('2026-01-02'::timestamptz, '2026-01-29', '1 day') day
+$$;
+
+CREATE TABLE even AS
+SELECT n, comb_stamp(md5(n::text)::uuid, '2026-01-01'::timestamptz + n * interval '1.44 min') AS id
+FROM generate_series(0, 29999) n;
+-- ten times as many on the last day as on the first
+CREATE TABLE skewed AS
+SELECT n, comb_stamp(md5(n::text)::uuid, '2026-01-01'::timestamptz + interval '30 days' * (ln(1 + 9 * n / 30000.0) / ln(10))::float8) AS id
+FROM generate_series(0, 29999) n;
+CREATE TABLE nulls AS SELECT n, CASE WHEN n % 2 = 0 THEN id END AS id FROM even;
+CREATE TABLE mixed AS SELECT n, CASE WHEN n % 2 = 0 THEN id ELSE md5(n::text)::uuid END AS id FROM even;
+-- a foreign key: 40 orders, some with most of the lines
+CREATE TABLE lines AS
+SELECT n, comb_stamp(md5(k::text)::uuid, '2026-01-01'::timestamptz + k * interval '18 h') AS id
+FROM (SELECT n, (40 * (n / 30000.0) ^ 3)::int AS k FROM generate_series(1, 30000) n) s;
+CREATE TABLE month (n int, id uuid NOT NULL) PARTITION BY RANGE (id);
+CREATE TABLE month_1 PARTITION OF month FOR VALUES FROM (comb_min('2026-01-01')) TO (comb_min('2026-01-16'));
+CREATE TABLE month_2 PARTITION OF month FOR VALUES FROM (comb_min('2026-01-16')) TO (comb_min('2026-02-01'));
+INSERT INTO month SELECT * FROM even;
+CREATE TABLE weeks AS SELECT tstzrange(d, d + interval '7 days') AS period FROM generate_series('2026-01-01'::timestamptz, '2026-01-22', '1 hour') d;
+CREATE TABLE sequel AS
+SELECT n, comb_stamp(md5(n::text)::uuid, '2026-01-01'::timestamptz + n * interval '1.44 min', 'rtcomb_sql') AS id
+FROM generate_series(0, 29999) n;
+ANALYZE even, skewed, nulls, mixed, lines, month, weeks, sequel;
+
+SELECT cmp_ok(max(miss(query)), '<', 1.1::float8, 'a day of ' || source)
+FROM unnest('{even,skewed,nulls,mixed}'::text[]) source, days(source) query GROUP BY source;
+-- next to core's own estimate of the bounds, which counts half bins
+SELECT cmp_ok(max(miss(query)), '<', 1.2::float8, 'a day of partitions') FROM days('month') query;
+SELECT cmp_ok(max(miss(query)), '<', 1.2::float8, 'a day of few keys, often')
+FROM days('lines') query;
+SELECT cmp_ok(miss(format('SELECT * FROM %I WHERE id <@ tstzrange(%s)', source, bounds)), '<', 1.1::float8,
+              source || ' in ' || bounds)
+FROM unnest('{even,skewed,nulls,mixed,month}'::text[]) source,
+     unnest(ARRAY['NULL, NULL', '''2026-01-10'', NULL', 'NULL, ''2026-01-20''']) bounds;
+SELECT is(estimate(format('SELECT * FROM %I WHERE id <@ %s', source, period)), 1::float8,
+          source || ': no row of ' || period)
+FROM unnest('{even,skewed,nulls,mixed}'::text[]) source,
+     unnest(ARRAY['''empty''', 'tstzrange(NULL, ''1999-01-01'')', 'tstzrange(''2027-01-01'', ''2027-01-02'')']) period;
+SELECT cmp_ok(miss('SELECT * FROM even WHERE ' || clause), '<', 1.1::float8, clause)
+FROM unnest(ARRAY['tstzrange(''2026-01-10'', ''2026-01-11'') @> id',
+                  'comb_contained(id, tstzrange(''2026-01-10'', ''2026-01-11''))',
+                  'comb_created(id, tstzrange(''2026-01-10'', ''2026-01-11''), ''ulid'')',
+                  'NOT id <@ tstzrange(''2026-01-10'', NULL)']) clause;
+SELECT cmp_ok(miss('SELECT * FROM sequel WHERE comb_created(id, tstzrange(''2026-01-10'', ''2026-01-20''), ''rtcomb_sql'')'), '<', 1.5::float8,
+              'ten days of keys that sort in SQL Server');
+-- a period column: each of 505 weeks holds 7 / 30 of the keys
+SELECT cmp_ok(miss('SELECT * FROM weeks JOIN ' || source || ' ON id <@ period'), '<', 1.1::float8, 'join of weeks and ' || source)
+FROM unnest('{even,nulls}'::text[]) source;
+SELECT cmp_ok(miss('SELECT * FROM weeks WHERE period @> ' || quote_literal(comb_min('2026-01-15')) || '::uuid'), '<', 1.2::float8,
+              'the weeks of one key');
+
+SELECT * FROM finish();
+ROLLBACK;
