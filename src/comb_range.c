@@ -771,7 +771,7 @@ comb_average_share(const CombStats *stats, VariableStatData *vardata)
 	int			i;
 
 	if (!HeapTupleIsValid(vardata->statsTuple) ||
-		!statistic_proc_security_check(vardata, F_TIMESTAMPTZ_CMP))
+		!statistic_proc_security_check(vardata, F_TIMESTAMP_CMP))
 		return -1.0;
 	nullfrac = ((Form_pg_statistic)
 				GETSTRUCT(vardata->statsTuple))->stanullfrac;
