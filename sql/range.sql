@@ -9,6 +9,12 @@ SET intervalstyle = 'postgres';
 CREATE FUNCTION key_at(at timestamptz, n int) RETURNS uuid
 	LANGUAGE sql IMMUTABLE AS $$ SELECT comb_stamp(md5(n::text)::uuid, at) $$;
 
+-- for plans of which only a part is of interest, or the same in all versions
+CREATE FUNCTION plan(query text, options text DEFAULT 'ANALYZE, TIMING OFF, SUMMARY OFF') RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE 'EXPLAIN (COSTS OFF, ' || options || ') ' || query;
+END $$;
+
 -- The operators mean comb_timestamp(id) <@ period, but are false where the id
 -- has no time
 
@@ -225,10 +231,8 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM events WHERE id <@ tstzrange('2026-02-10', '2026-02-20');
 EXPLAIN (COSTS OFF)
 SELECT * FROM events WHERE id <@ tstzrange('2026-02-10', '2026-03-02');
-EXPLAIN (COSTS OFF)
-SELECT * FROM events WHERE id <@ 'empty';
-EXPLAIN (COSTS OFF)
-SELECT * FROM events WHERE id <@ NULL::tstzrange;
+SELECT count(*) AS "1" FROM plan('SELECT * FROM events WHERE id <@ ''empty''') AS line WHERE line ~ 'One-Time Filter: false';
+SELECT count(*) AS "1" FROM plan('SELECT * FROM events WHERE id <@ NULL::tstzrange') AS line WHERE line ~ 'One-Time Filter: false';
 EXPLAIN (COSTS OFF)
 SELECT * FROM events WHERE comb_created(id, tstzrange('2026-02-10', '2026-02-20'), 'ulid');
 -- stable, though a constant to the eye: adding an interval depends on the zone
@@ -243,10 +247,6 @@ SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF)
 SELECT * FROM events WHERE id <@ tstzrange('2026-02-10', '2026-02-11');
-CREATE FUNCTION plan(query text, options text DEFAULT 'ANALYZE, TIMING OFF, SUMMARY OFF') RETURNS SETOF text LANGUAGE plpgsql AS $$
-BEGIN
-	RETURN QUERY EXECUTE 'EXPLAIN (COSTS OFF, ' || options || ') ' || query;
-END $$;
 SELECT count(*) AS "2"
 FROM plan('SELECT p.n, e.n FROM (SELECT period, n FROM periods WHERE n < 3 OFFSET 0) p JOIN events e ON e.id <@ p.period') AS line
 WHERE line ~ 'never executed';
@@ -365,8 +365,7 @@ DROP TABLE parent CASCADE;
 CREATE DOMAIN order_id AS uuid;
 CREATE TABLE domained (id order_id) PARTITION BY RANGE (id);
 CREATE TABLE domained_02 PARTITION OF domained FOR VALUES FROM (comb_min('2026-02-01')) TO (comb_min('2026-03-01'));
-EXPLAIN (COSTS OFF)
-SELECT * FROM domained WHERE id <@ tstzrange('2026-03-10', '2026-03-20');
+SELECT count(*) AS "1" FROM plan('SELECT * FROM domained WHERE id <@ tstzrange(''2026-03-10'', ''2026-03-20'')') AS line WHERE line ~ 'One-Time Filter: false';
 DROP TABLE domained;
 DROP DOMAIN order_id;
 
