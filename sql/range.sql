@@ -370,6 +370,24 @@ DROP TABLE domained;
 DROP DOMAIN order_id;
 
 --
+-- The extension's functions are found by its schema, wherever that is, and
+-- whoever may use it
+--
+BEGIN;
+CREATE SCHEMA keys;
+ALTER EXTENSION pg_comb SET SCHEMA keys;
+CREATE TABLE hidden (id uuid) PARTITION BY RANGE (id);
+CREATE TABLE hidden_02 PARTITION OF hidden FOR VALUES FROM (keys.comb_min('2026-02-01')) TO (keys.comb_min('2026-03-01'));
+CREATE VIEW hidden_today AS
+	SELECT * FROM hidden WHERE id OPERATOR(keys.<@) tstzrange(now() - interval '1 day', NULL);
+CREATE ROLE regress_comb_reader;
+GRANT SELECT ON hidden_today TO regress_comb_reader;
+SET ROLE regress_comb_reader;
+SELECT has_schema_privilege('keys', 'USAGE') AS f;
+SELECT count(*) AS "1" FROM plan('SELECT * FROM hidden_today') AS line WHERE line ~ 'Subplans Removed|keys.comb_range_min';
+ROLLBACK;
+
+--
 -- Foreign tables: core's operators are sent, the rest is checked here
 --
 CREATE EXTENSION postgres_fdw;

@@ -1,0 +1,122 @@
+# Periods on foreign tables: what is sent, and that the answers are the same.
+
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('range_fdw');
+$node->init;
+$node->start;
+
+my $host = $node->host;
+my $port = $node->port;
+
+# The far side has no pg_comb: it needs none
+$node->safe_psql('postgres', 'CREATE DATABASE far');
+$node->safe_psql('postgres', qq{
+SET client_min_messages = warning;
+CREATE EXTENSION pg_comb;
+CREATE EXTENSION postgres_fdw;
+CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw
+	OPTIONS (host '$host', port '$port', dbname 'far');
+CREATE USER MAPPING FOR CURRENT_USER SERVER far;
+});
+$node->safe_psql('far', 'CREATE TABLE key (id uuid, n int); CREATE TABLE key_3 (id uuid, n int)');
+
+# v7 keys, one per hour for 60 days, v4 and v1 among them, and NULL
+$node->safe_psql('postgres', q{
+SET timezone = 'UTC';
+CREATE TABLE local AS
+SELECT CASE n % 5 WHEN 3 THEN overlay(id::text PLACING '4' FROM 15 FOR 1)::uuid
+                  WHEN 4 THEN overlay(id::text PLACING '1' FROM 15 FOR 1)::uuid
+                  ELSE id END AS id, n
+FROM (SELECT comb_stamp(md5(n::text)::uuid, '2026-01-01'::timestamptz + n * interval '1 hour') AS id, n
+      FROM generate_series(0, 1439) n) s
+UNION ALL SELECT NULL, 1440;
+CREATE FOREIGN TABLE key (id uuid, n int) SERVER far;
+INSERT INTO key TABLE local;
+-- January here, February there
+CREATE TABLE parted (id uuid, n int) PARTITION BY RANGE (id);
+CREATE TABLE parted_1 PARTITION OF parted
+	FOR VALUES FROM (comb_min('2026-01-01')) TO (comb_min('2026-02-01'));
+CREATE FOREIGN TABLE parted_2 PARTITION OF parted
+	FOR VALUES FROM (comb_min('2026-02-01')) TO (comb_min('2026-04-01'))
+	SERVER far OPTIONS (table_name 'key_3');
+INSERT INTO parted SELECT * FROM local WHERE id IS NOT NULL;
+CREATE TABLE during (i int, period tstzrange);
+INSERT INTO during VALUES
+(1, '[2026-01-10,2026-01-20)'), (2, '(2026-01-25,2026-02-05]'), (3, '[2026-02-10,)'),
+(4, '(,2026-01-05)'), (5, 'empty'), (6, NULL), (7, '(,)'), (8, '[2026-01-10,2026-01-10]');
+});
+
+my $zone = "SET timezone = 'UTC'; ";
+my $plan = $node->safe_psql('postgres',
+	$zone . q{EXPLAIN (COSTS OFF, VERBOSE) SELECT n FROM key WHERE id <@ '[2026-01-10,2026-01-20)'});
+like($plan, qr/Remote SQL: .* WHERE \(\(id >= '019ba533-e400-7000-8000-000000000000'.*\(id <= '019bd8b3-7bff-7fff-bfff-ffffffffffff'/,
+	'the bounds are sent');
+like($plan, qr/Filter: comb_recheck/, 'the version is checked here');
+
+$plan = $node->safe_psql('postgres',
+	$zone . q{EXPLAIN (COSTS OFF, VERBOSE) SELECT count(*) FROM key WHERE comb_created(id, '[2026-01-10,2026-01-20)', 'ulid')});
+like($plan, qr/Remote SQL: SELECT count\(\*\)/, 'an aggregate is sent where nothing is left to check');
+
+$plan = $node->safe_psql('postgres',
+	$zone . q{EXPLAIN (COSTS OFF) SELECT n FROM parted WHERE id <@ '[2026-01-10,2026-01-20)'});
+unlike($plan, qr/Foreign Scan/, 'a foreign partition is pruned');
+
+foreach my $table ('key', 'parted')
+{
+	my $of = $table eq 'parted' ? 'AND id IS NOT NULL' : '';
+	foreach my $not ('', 'NOT')
+	{
+		my $clause = "$not id <\@ %L::tstzrange";
+		my $wrong = $node->safe_psql('postgres', $zone . qq{
+DO \$\$
+DECLARE d record; got int[]; want int[];
+BEGIN
+	FOR d IN SELECT * FROM during LOOP
+		EXECUTE format('SELECT ARRAY(SELECT n FROM $table WHERE $clause ORDER BY n)', d.period) INTO got;
+		EXECUTE format('SELECT ARRAY(SELECT n FROM local WHERE id IS NOT NULL AND %1\$L::tstzrange IS NOT NULL
+			AND $not COALESCE(comb_timestamp(id) <\@ %1\$L::tstzrange, false) ORDER BY n)', d.period) INTO want;
+		IF got IS DISTINCT FROM want THEN
+			RAISE EXCEPTION 'period %: % and not %', d.i, got, want;
+		END IF;
+	END LOOP;
+END \$\$;
+SELECT 'same'});
+		is($wrong, 'same', "answers of $table" . ($not ? ', under NOT' : ''));
+	}
+	is( $node->safe_psql('postgres', $zone . qq{
+SELECT i, count(*) FROM during JOIN local ON comb_timestamp(id) <\@ period GROUP BY 1 ORDER BY 1}),
+		$node->safe_psql('postgres', $zone . qq{
+SELECT i, count(*) FROM during JOIN $table ON id <\@ period GROUP BY 1 ORDER BY 1}),
+		"join of periods and $table");
+	is( $node->safe_psql('postgres', $zone . qq{
+SET plan_cache_mode = force_generic_plan;
+PREPARE asked(tstzrange) AS SELECT count(*) FROM $table WHERE id <\@ \$1;
+EXECUTE asked('[2026-01-10,2026-02-20)')}),
+		$node->safe_psql('postgres', $zone . q{
+SELECT count(*) FROM local WHERE comb_timestamp(id) <@ tstzrange('2026-01-10', '2026-02-20')}),
+		"a generic plan on $table");
+}
+
+# what the clause deletes there
+$node->safe_psql('postgres', $zone . q{DELETE FROM key WHERE id <@ '(,2026-01-11)'});
+is( $node->safe_psql('postgres', $zone . q{SELECT count(*) FROM local l WHERE NOT EXISTS (SELECT FROM key k WHERE k.n = l.n)}),
+	$node->safe_psql('postgres', $zone . q{SELECT count(*) FROM local WHERE comb_timestamp(id) < '2026-01-11'}),
+	'a DELETE takes the keys of the period, and those only');
+
+# with the extension over there, all of the clause is sent
+$node->safe_psql('far', 'CREATE EXTENSION pg_comb');
+$node->safe_psql('postgres', q{ALTER SERVER far OPTIONS (ADD extensions 'pg_comb')});
+$plan = $node->safe_psql('postgres',
+	$zone . q{EXPLAIN (COSTS OFF, VERBOSE) SELECT count(*) FROM key WHERE id <@ '[2026-01-15,2026-01-20)'});
+like($plan, qr/Remote SQL: SELECT count\(\*\).*comb_recheck/, 'the whole clause is sent');
+is( $node->safe_psql('postgres', $zone . q{SELECT count(*) FROM key WHERE id <@ '[2026-01-15,2026-01-20)'}),
+	$node->safe_psql('postgres', $zone . q{SELECT count(*) FROM local WHERE comb_timestamp(id) <@ tstzrange('2026-01-15', '2026-01-20')}),
+	'and means the same there');
+
+$node->stop;
+done_testing();
