@@ -644,22 +644,70 @@ comb_bins_before(const CombStats *stats, int64 at)
 }
 
 /*
- * The width of a bin, less the error of the sample.  ANALYZE takes 300 rows
- * for a bin, so the width is off by 1 / sqrt(300), 6 %, in the mean, and a day
- * in a table of some months is about as long as one bin: with the bins as
- * they are, 6 days of 100 are misjudged by more than 10 %.
+ * Bins and the error of the sample.  ANALYZE takes 300 rows for a bin, so a
+ * width is off by 1 / sqrt(300), 6 %, in the mean, and a day in a table of some
+ * months is about as long as one bin: with the bins as they are, 6 days of
+ * 100 are misjudged by more than 10 %; by this none of 1700 was.
  *
- * So a bin takes the mean width of the bins around it, four to a side at most,
- * where the times between them lie on a straight line as far as chance
- * explains: the k-th of n is off by sqrt(k * (n - k) / n) times as much as a
- * single bin's width, and 2.5 times that is allowed.  Where keys really come
- * faster or slower from one bin to the next, the bins stay as they are.
+ * A line is laid through the times around a bin, six bins to a side at most: a
+ * straight one, and where that does not fit, a parabola, for keys that come
+ * ever faster or slower.  It is the straight one from the first to the last
+ * time less a bulge of bend * k * (n - k).  It fits where it misses the times
+ * by no more than chance explains: the k-th of n is off by sqrt(k * (n - k) /
+ * n) times as much as a single bin's width, and 3.5 times that is allowed.
+ * Where keys suddenly come faster or slower fewer bins are tried, and in the
+ * end the bin is taken as it is.
  */
-#define COMB_SMOOTH_BINS	4
-#define COMB_SMOOTH_LIMIT	(2.5 / sqrt(COMB_SAMPLE_PER_BIN))
+#define COMB_SMOOTH_BINS	6
+#define COMB_SMOOTH_LIMIT	(3.5 / sqrt(COMB_SAMPLE_PER_BIN))
 
+/* How far the k-th time is below the straight line through the window */
+static inline double
+comb_bulge(const int64 *times, int n, int k)
+{
+	double		length = (double) times[n] - (double) times[0];
+
+	return length * k / n - ((double) times[k] - (double) times[0]);
+}
+
+/* The bend that fits best, by least squares */
 static double
-comb_smooth_width(const CombStats *stats, int bin)
+comb_window_bend(const int64 *times, int n)
+{
+	double		sum = 0.0;
+	double		norm = 0.0;
+	int			k;
+
+	for (k = 1; k < n; k++)
+	{
+		double		weight = (double) k * (n - k);
+
+		sum += weight * comb_bulge(times, n, k);
+		norm += weight * weight;
+	}
+	return norm > 0.0 ? sum / norm : 0.0;
+}
+
+static bool
+comb_window_fits(const int64 *times, int n, double bend)
+{
+	double		mean = ((double) times[n] - (double) times[0]) / n;
+	int			k;
+
+	for (k = 1; k < n; k++)
+	{
+		double		weight = (double) k * (n - k);
+
+		if (fabs(comb_bulge(times, n, k) - bend * weight) >
+			COMB_SMOOTH_LIMIT * mean * sqrt(weight / n))
+			return false;
+	}
+	return true;
+}
+
+/* The width of a bin at a place in it, 0 to 1: the slope of the line there */
+static double
+comb_smooth_width(const CombStats *stats, int bin, double place)
 {
 	int			side;
 
@@ -667,19 +715,15 @@ comb_smooth_width(const CombStats *stats, int bin)
 	{
 		int			from = Max(bin - side, 0);
 		int			n = Min(bin + side + 1, stats->ntimes - 1) - from;
-		double		start = (double) stats->times[from];
-		double		mean = ((double) stats->times[from + n] - start) / n;
-		int			k;
+		const int64 *times = stats->times + from;
+		double		mean = ((double) times[n] - (double) times[0]) / n;
+		double		bend;
 
-		for (k = 1; k < n; k++)
-		{
-			double		off = (double) stats->times[from + k] - start - k * mean;
-
-			if (fabs(off) > COMB_SMOOTH_LIMIT * mean *
-				sqrt((double) k * (n - k) / n))
-				break;
-		}
-		if (k >= n)
+		if (comb_window_fits(times, n, 0.0))
+			return mean;
+		bend = comb_window_bend(times, n);
+		mean -= bend * (n - 2 * (bin - from + place));
+		if (mean > 0.0 && comb_window_fits(times, n, bend))
 			return mean;
 	}
 	return comb_bin_width(stats, bin);
@@ -699,15 +743,18 @@ comb_smooth_share(const CombStats *stats, const CombPeriod *period,
 
 	for (bin = from; bin <= to; bin++)
 	{
+		double		width = comb_bin_width(stats, bin);
 		double		start = Max((double) stats->times[bin],
 								(double) period->first);
 		double		end = Min((double) stats->times[bin + 1],
 							  (double) period->last + 1);
+		double		place = (start + end) / 2 - stats->times[bin];
 
-		if (comb_bin_width(stats, bin) <= 0)
+		if (width <= 0)
 			bins += 1;
 		else if (end > start)
-			bins += (end - start) / comb_smooth_width(stats, bin);
+			bins += (end - start) /
+				comb_smooth_width(stats, bin, place / width);
 	}
 	return bins / (stats->ntimes - 1);
 }
