@@ -110,7 +110,7 @@ my %function = map { $_ => 1 } $script =~ /^CREATE FUNCTION (\w+)\(/mg;
 # An operator's name stands for its function, an operator class for the
 # functions that only the server can call.
 delete $function{$_} for $script =~ /^\tFUNCTION = (\w+)/mg;
-delete $function{$_} for $script =~ /^CREATE FUNCTION (\w+)\(internal\)/mg;
+delete $function{$_} for $script =~ /^CREATE FUNCTION (\w+)\(internal\b/mg;
 for my $operator ($script =~ /^CREATE OPERATOR (?!CLASS\b|FAMILY\b)(\S+) \(/mg)
 {
 	like($reference, qr/`\Q$operator\E`/, "reference has $operator");
