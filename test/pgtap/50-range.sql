@@ -14,7 +14,7 @@ SELECT round(random()::numeric, 6) AS seed \gset
 \endif
 \if :{?periods}
 \else
-\set periods 25
+\set periods 15
 \endif
 \set why ', seed ' :seed
 SELECT setseed(:seed) \g /dev/null
@@ -119,7 +119,13 @@ INSERT INTO question (source, query) VALUES
 ('outer join, condition', 'SELECT k.n FROM key k LEFT JOIN parted q ON q.n = k.n AND %s WHERE q.n IS NOT NULL'),
 ('full join', 'SELECT COALESCE(q.n, k.n) AS n FROM key k FULL JOIN heap q ON q.n = k.n WHERE %s'),
 ('sub-select', 'SELECT n FROM parted q WHERE (SELECT %s)'),
-('EXISTS', 'SELECT n FROM key k WHERE EXISTS (SELECT FROM heap q WHERE q.n = k.n AND %s)');
+('EXISTS', 'SELECT n FROM key k WHERE EXISTS (SELECT FROM heap q WHERE q.n = k.n AND %s)'),
+('NOT EXISTS', 'SELECT n FROM key k WHERE NOT EXISTS (SELECT FROM parted q WHERE q.n = k.n AND (%s) IS NOT TRUE)'),
+('OR', 'SELECT n FROM parted q WHERE ((%1$s) AND n %% 2 = 0) OR ((%1$s) AND n %% 2 = 1)'),
+('CASE', 'SELECT n FROM parted q WHERE CASE WHEN %s THEN true ELSE false END'),
+('grouping', 'SELECT unnest(ns) AS n FROM (SELECT (%1$s) AS yes, (%1$s)::text AS said, array_agg(n) AS ns FROM parted q GROUP BY (%1$s)) g WHERE yes AND said = ''true'''),
+('HAVING', 'SELECT max(n) AS n FROM parted q GROUP BY id, n HAVING %s'),
+('window', 'SELECT n FROM (SELECT n, bool_and(%s) OVER (PARTITION BY n) AS yes FROM deep q) w WHERE yes');
 
 -- the ways to give a period; $1 is a parameter of a generic plan
 CREATE TABLE form (form text, positive bool, clause text);
@@ -230,6 +236,23 @@ SELECT is(wrong_join(source, off), 0::bigint, 'join of periods and ' || source |
 FROM unnest('{heap,brin,parted,deep,parent,viewed,guarded,unioned,secured}'::text[]) source,
      unnest(ARRAY['enable_seqscan', 'enable_indexscan,enable_indexonlyscan', 'enable_bitmapscan', 'enable_material']) off;
 
+-- correlated, and by LATERAL
+SELECT is((SELECT count(*) FROM during d JOIN expected e USING (i)
+           WHERE ARRAY(SELECT q.n FROM parted q WHERE q.id <@ d.period ORDER BY q.n) <> e.yes),
+          0::bigint, 'correlated sub-select' || :'why');
+SELECT is((SELECT count(*) FROM during d JOIN expected e USING (i),
+                  LATERAL (SELECT array_agg(q.n ORDER BY q.n) AS yes FROM deep q WHERE d.period @> q.id) l
+           WHERE COALESCE(l.yes, '{}') <> e.yes),
+          0::bigint, 'LATERAL' || :'why');
+
+-- changing what is found
+CREATE TABLE changed (n int);
+WITH gone AS (DELETE FROM parent WHERE id <@ tstzrange(NULL, '2026-01-06') RETURNING n) INSERT INTO changed SELECT n FROM gone;
+WITH moved AS (UPDATE parted SET n = -n WHERE id <@ tstzrange('2026-01-06', '2026-01-12') RETURNING -n) INSERT INTO changed SELECT * FROM moved;
+SELECT set_eq('SELECT n FROM changed', 'SELECT n FROM key WHERE comb_timestamp(id) < ''2026-01-12''',
+              'DELETE and UPDATE' || :'why');
+UPDATE parted SET n = -n WHERE n < 0;
+
 -- parallel plans; the results of CREATE TABLE AS are computed by workers
 SET LOCAL parallel_setup_cost = 0;
 SET LOCAL parallel_tuple_cost = 0;
@@ -332,6 +355,12 @@ SELECT cmp_ok(miss('SELECT * FROM weeks JOIN ' || source || ' ON id <@ period'),
 FROM unnest('{even,nulls}'::text[]) source;
 SELECT cmp_ok(miss('SELECT * FROM weeks WHERE period @> ' || quote_literal(comb_min('2026-01-15')) || '::uuid'), '<', 1.2::float8,
               'the weeks of one key');
+
+-- newer keys than ANALYZE saw: the index tells that there are some
+CREATE INDEX ON even (id);
+INSERT INTO even SELECT n, comb_stamp(md5(n::text)::uuid, '2026-01-01'::timestamptz + n * interval '1.44 min') FROM generate_series(30000, 30999) n;
+SELECT cmp_ok(estimate('SELECT * FROM even WHERE id <@ tstzrange(''2026-01-31 01:00'', NULL)'), '>', 50::float8, 'keys after ANALYZE');
+SELECT is(estimate('SELECT * FROM even WHERE id <@ tstzrange(''2026-02-03'', NULL)'), 1::float8, 'no keys after those');
 
 SELECT * FROM finish();
 ROLLBACK;
