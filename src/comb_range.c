@@ -1079,8 +1079,11 @@ comb_selectivity(SupportRequestSelectivity *req, bool recheck)
 	double		sel;
 
 	if (!comb_clause(&clause, req->funcid, req->args))
-		sel = DEFAULT_RANGE_INEQ_SEL;
-	else if (req->is_join)
+	{
+		req->selectivity = DEFAULT_RANGE_INEQ_SEL;
+		return (Node *) req;
+	}
+	if (req->is_join)
 		sel = comb_join_sel(&place, &clause);
 	else
 		sel = comb_restriction_sel(&place, &clause);
