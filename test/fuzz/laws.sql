@@ -24,6 +24,7 @@ CREATE TABLE fuzz_layout AS
 CREATE UNLOGGED TABLE fuzz_input (
 	n int, id uuid, other uuid, at timestamptz, until timestamptz,
 	layout comb_layout, sorts_in text, generates boolean, earliest timestamptz, latest timestamptz,
+	period tstzrange,
 	target comb_layout, target_earliest timestamptz, target_latest timestamptz,
 	created timestamptz			-- comb_timestamp(id, layout)
 );
@@ -111,6 +112,15 @@ INSERT INTO fuzz_law VALUES
 ('SQL Server''s operators are its comparison', 5,
  '(id #<# other) = (comb_mssql_cmp(id, other) < 0) AND (id #<=# other) = (comb_mssql_cmp(id, other) <= 0)
   AND (id #>=# other) = (comb_mssql_cmp(id, other) >= 0) AND (id #># other) = (comb_mssql_cmp(id, other) > 0)'),
+('created in a period = its time is in it', 2,
+ '(id <@ period) = coalesce(comb_timestamp(id) <@ period, false)'),
+('a period contains what is in it', 2,
+ '(period @> id) = (id <@ period)'),
+('in a period = between its bounds, for keys', 4,
+ 'comb_timestamp(id) IS NULL OR
+  (id <@ period) = (id >= comb_range_min(period) AND id <= comb_range_max(period))'),
+('created, in any layout', 1,
+ 'comb_created(id, period, layout) = coalesce(created <@ period, false)'),
 ('the byte swap is its own inverse', 2,
  'comb_guid_swap(comb_guid_swap(id)) = id');
 
@@ -129,6 +139,10 @@ BEGIN
 	-- a random uuid is seldom a key: two thirds become one of their layout
 	UPDATE fuzz_input SET id = comb_stamp(id, at, layout)
 	WHERE n % 3 > 0 AND at BETWEEN earliest AND latest;
+	-- bounds as they come, in order; every 16th period has none on a side, or is empty
+	UPDATE fuzz_input SET period = CASE n % 16
+		WHEN 0 THEN tstzrange(NULL, at) WHEN 1 THEN tstzrange(at, NULL) WHEN 2 THEN 'empty'
+		ELSE tstzrange(least(at, until), greatest(at, until), (ARRAY['[)', '[]', '()', '(]'])[1 + n % 4]) END;
 	UPDATE fuzz_input SET created = comb_timestamp(id, layout);
 END
 $$;
