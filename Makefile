@@ -8,15 +8,16 @@ EXTENSION  = pg_comb
 MODULE_big = pg_comb
 PGFILEDESC = "pg_comb - time-ordered uuid keys"
 OBJS       = src/pg_comb.o src/comb_layout.o src/comb_generate.o \
-             src/comb_range.o src/comb_mssql.o
-HDRS       = src/comb.h src/comb_compat.h src/comb_layout.h
+             src/comb_shared.o src/comb_snowflake.o src/comb_range.o src/comb_mssql.o
+HDRS       = src/comb.h src/comb_compat.h src/comb_layout.h src/comb_shared.h \
+             src/comb_snowflake.h
 
 # Listed, not wildcarded: a wildcard is empty in a VPATH build.  Under sql/ a
 # name with "--" is installed, one without is a test.
 DATA       = sql/pg_comb--1.0.sql
 DOCS       = doc/pg_comb.md
 
-REGRESS        = sanity layout layouts generate range install mssql mssql_sort
+REGRESS        = sanity layout layouts generate shared snowflake range install mssql mssql_sort
 REGRESS_OPTS   = --load-extension=$(EXTENSION)
 # What newer servers have in addition.  A version's tests are chosen here, and
 # no test has more than one expected output.

@@ -181,12 +181,159 @@ CREATE FUNCTION comb_clock_status(
 	OUT process_last timestamptz,
 	OUT process_ahead interval,
 	OUT process_steps_back bigint,
-	OUT process_resets bigint)
+	OUT process_resets bigint,
+	OUT ordered_last timestamptz,
+	OUT ordered_ahead interval,
+	OUT ordered_lease timestamptz,
+	OUT snowflake_last timestamptz,
+	OUT snowflake_ahead interval,
+	OUT snowflake_lease timestamptz)
 	AS 'MODULE_PATHNAME', 'comb_clock_status'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION comb_clock_status() IS
-	'the clock, and how far the keys of this process are ahead of it';
+	'the clock, and how far the keys of this process and of the server are ahead of it';
+
+--
+-- comb_shared.c: order across sessions, and its time limits
+--
+
+-- Written by the module only; dumped, so that a restored database continues
+-- after the keys in it, and readable so that any owner can dump.
+CREATE SEQUENCE comb_lease_ordered AS bigint MINVALUE 0 START WITH 0;
+CREATE SEQUENCE comb_lease_snowflake AS bigint MINVALUE 0 START WITH 0;
+CREATE SEQUENCE comb_lease_snowflake_slow AS bigint MINVALUE 0 START WITH 0;
+CREATE SEQUENCE comb_snowflake_claimed AS bigint MINVALUE 0 START WITH 0;
+
+REVOKE ALL ON SEQUENCE comb_lease_ordered, comb_lease_snowflake,
+	comb_lease_snowflake_slow, comb_snowflake_claimed FROM PUBLIC;
+GRANT SELECT ON SEQUENCE comb_lease_ordered, comb_lease_snowflake,
+	comb_lease_snowflake_slow, comb_snowflake_claimed TO PUBLIC;
+
+SELECT pg_catalog.pg_extension_config_dump('comb_lease_ordered', '');
+SELECT pg_catalog.pg_extension_config_dump('comb_lease_snowflake', '');
+SELECT pg_catalog.pg_extension_config_dump('comb_lease_snowflake_slow', '');
+SELECT pg_catalog.pg_extension_config_dump('comb_snowflake_claimed', '');
+
+COMMENT ON SEQUENCE comb_lease_ordered IS
+	'time limit of ordered keys, in microseconds since 1970; not to be changed';
+COMMENT ON SEQUENCE comb_lease_snowflake IS
+	'time limit of Snowflakes, in microseconds since 1970; not to be changed';
+COMMENT ON SEQUENCE comb_lease_snowflake_slow IS
+	'time limit of Snowflakes of less than 100000 a second; not to be changed';
+COMMENT ON SEQUENCE comb_snowflake_claimed IS
+	'last instance number that comb_snowflake_claim() gave';
+
+CREATE FUNCTION comb_generate_ordered() RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_generate_ordered'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION comb_generate_ordered() IS
+	'new UUIDv7, larger than every earlier one of the server, across crash, failover and a clock set back';
+
+CREATE FUNCTION comb_ordered_reset(at timestamptz) RETURNS void
+	AS 'MODULE_PATHNAME', 'comb_ordered_reset'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+REVOKE ALL ON FUNCTION comb_ordered_reset(timestamptz) FROM PUBLIC;
+
+COMMENT ON FUNCTION comb_ordered_reset(timestamptz) IS
+	'let ordered keys and Snowflakes continue after the given time, although later ones were made';
+
+--
+-- comb_snowflake.c: 64-bit keys
+--
+
+CREATE FUNCTION comb_snowflake(
+	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
+	instance_bits int DEFAULT 10,
+	sequence_bits int DEFAULT 12,
+	tick interval DEFAULT '1 ms')
+	RETURNS bigint
+	AS 'MODULE_PATHNAME', 'comb_snowflake'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION comb_snowflake(
+	timestamptz, int, int, interval) IS
+	'new Snowflake of this server, larger than every earlier one, across crash, failover and a clock set back';
+
+CREATE FUNCTION comb_snowflake_timestamp(
+	id bigint,
+	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
+	instance_bits int DEFAULT 10,
+	sequence_bits int DEFAULT 12,
+	tick interval DEFAULT '1 ms')
+	RETURNS timestamptz
+	AS 'MODULE_PATHNAME', 'comb_snowflake_timestamp'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_snowflake_timestamp(
+	bigint, timestamptz, int, int, interval) IS
+	'time of creation of a Snowflake';
+
+CREATE FUNCTION comb_snowflake_instance(
+	id bigint,
+	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
+	instance_bits int DEFAULT 10,
+	sequence_bits int DEFAULT 12,
+	tick interval DEFAULT '1 ms')
+	RETURNS int
+	AS 'MODULE_PATHNAME', 'comb_snowflake_instance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_snowflake_instance(
+	bigint, timestamptz, int, int, interval) IS
+	'instance number of a Snowflake';
+
+CREATE FUNCTION comb_snowflake_sequence(
+	id bigint,
+	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
+	instance_bits int DEFAULT 10,
+	sequence_bits int DEFAULT 12,
+	tick interval DEFAULT '1 ms')
+	RETURNS int
+	AS 'MODULE_PATHNAME', 'comb_snowflake_sequence'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_snowflake_sequence(
+	bigint, timestamptz, int, int, interval) IS
+	'sequence number of a Snowflake';
+
+CREATE FUNCTION comb_snowflake_min(
+	at timestamptz,
+	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
+	instance_bits int DEFAULT 10,
+	sequence_bits int DEFAULT 12,
+	tick interval DEFAULT '1 ms')
+	RETURNS bigint
+	AS 'MODULE_PATHNAME', 'comb_snowflake_min'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_snowflake_min(
+	timestamptz, timestamptz, int, int, interval) IS
+	'smallest Snowflake whose time is at or after the given one';
+
+CREATE FUNCTION comb_snowflake_max(
+	at timestamptz,
+	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
+	instance_bits int DEFAULT 10,
+	sequence_bits int DEFAULT 12,
+	tick interval DEFAULT '1 ms')
+	RETURNS bigint
+	AS 'MODULE_PATHNAME', 'comb_snowflake_max'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_snowflake_max(
+	timestamptz, timestamptz, int, int, interval) IS
+	'largest Snowflake whose time is at or before the given one';
+
+CREATE FUNCTION comb_snowflake_claim(instance_bits int DEFAULT 10) RETURNS int
+	AS 'MODULE_PATHNAME', 'comb_snowflake_claim'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION comb_snowflake_claim(int) IS
+	'instance number for a generator outside the server, this session''s until it ends';
+
 
 --
 -- comb_range.c: keys created during a period

@@ -25,6 +25,9 @@
 
 /* pg_comb.c */
 extern int	comb_max_drift;		/* pg_comb.max_drift, in ms */
+extern int	comb_max_ordered_drift; /* pg_comb.max_ordered_drift, in s */
+extern int	comb_lease_ms;		/* pg_comb.lease */
+extern int	comb_instance;		/* pg_comb.snowflake_instance */
 
 /* comb_layout.c */
 extern const CombLayout *const comb_layout_default;
@@ -34,5 +37,15 @@ extern const CombLayout *comb_layout_arg(FunctionCallInfo fcinfo, int argno);
 extern char *comb_time_text(TimestampTz at);
 extern void comb_check_time(const CombLayout *layout, TimestampTz at);
 extern void comb_check_sorts(const CombLayout *layout);
+
+/* comb_generate.c */
+extern uint64 comb_clock_ticks(void);
+extern uint64 comb_random_bits(void);
+
+/* comb_shared.c */
+#define COMB_STATUS_COLUMNS		6
+
+extern void comb_shared_preload(void);
+extern void comb_shared_status(int64 now, Datum *values, bool *nulls);
 
 #endif							/* COMB_H */

@@ -72,4 +72,68 @@ ssup_datum_unsigned_cmp(Datum x, Datum y, SortSupport ssup)
 #define COMB_HAVE_SKIP_SUPPORT
 #endif
 
+/*
+ * Shared memory under a name, made at first use: 17 has the registry of
+ * dynamic segments, 19 gave its callback an argument.  Before 17 it is a
+ * named piece of the main segment, which has some space to spare for that.
+ */
+#if PG_VERSION_NUM >= 190000
+#define COMB_SEGMENT_INIT_PARAMS	void *segment, void *arg
+#else
+#define COMB_SEGMENT_INIT_PARAMS	void *segment
+#endif
+
+#if PG_VERSION_NUM >= 170000
+#include "storage/dsm_registry.h"
+
+#if PG_VERSION_NUM >= 190000
+#define COMB_SEGMENT_ARGS(name, size, init, found) \
+	name, size, init, found, NULL
+#else
+#define COMB_SEGMENT_ARGS(name, size, init, found) \
+	name, size, init, found
+#endif
+
+static inline void *
+comb_get_segment(const char *name, Size size,
+				 void (*init) (COMB_SEGMENT_INIT_PARAMS))
+{
+	bool		found;
+
+	return GetNamedDSMSegment(COMB_SEGMENT_ARGS(name, size, init, &found));
+}
+#else
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+
+#define COMB_SHMEM_RESERVED
+
+static inline void *
+comb_get_segment(const char *name, Size size,
+				 void (*init) (COMB_SEGMENT_INIT_PARAMS))
+{
+	void	   *segment;
+	bool		found;
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	segment = ShmemInitStruct(name, size, &found);
+	if (!found)
+		init(segment);
+	LWLockRelease(AddinShmemInitLock);
+	return segment;
+}
+
+/* 15 made reserving a matter of a hook; before, it was done in _PG_init */
+typedef void (*comb_shmem_hook) (void);
+
+#if PG_VERSION_NUM >= 150000
+#define COMB_RESERVE_SHMEM(request, next) \
+	(next = shmem_request_hook, shmem_request_hook = request)
+#else
+#define COMB_RESERVE_SHMEM(request, next) \
+	(next = NULL, request())
+#endif
+#endif
+
 #endif							/* COMB_COMPAT_H */

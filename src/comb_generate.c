@@ -197,6 +197,19 @@ comb_advance_behind(uint64 *last, uint64 now, uint64 per_ms)
 	return now;
 }
 
+/* Clock and randomness for the keys that are not one process's own */
+uint64
+comb_clock_ticks(void)
+{
+	return comb_clock();
+}
+
+uint64
+comb_random_bits(void)
+{
+	return comb_random();
+}
+
 /*
  * The next number of a counter that starts anew from the clock whenever the
  * clock has passed it.  "per_ms" is the counter's unit.
@@ -437,15 +450,16 @@ comb_at_layout(PG_FUNCTION_ARGS)
 /*
  * comb_clock_status() returns record
  *
- * What the clock says and what this process made of it.  The time of the last
- * key and its distance from the clock are NULL before the first key.
+ * What the clock says, what this process made of it, and the server.  The
+ * time of the last key and its distance from the clock are NULL before the
+ * first key.
  */
 Datum
 comb_clock_status(PG_FUNCTION_ARGS)
 {
 	TupleDesc	desc;
-	Datum		values[5];
-	bool		nulls[5] = {false, false, false, false, false};
+	Datum		values[5 + COMB_STATUS_COLUMNS];
+	bool		nulls[5 + COMB_STATUS_COLUMNS] = {false};
 	TimestampTz now = comb_time_from_tick(comb_clock());
 	TimestampTz last = Max(comb_time_from_tick(comb_last_tick),
 						   COMB_UNIX_EPOCH +
@@ -462,6 +476,7 @@ comb_clock_status(PG_FUNCTION_ARGS)
 	values[2] = IntervalPGetDatum(ahead);
 	values[3] = Int64GetDatum(comb_steps_back);
 	values[4] = Int64GetDatum(comb_resets);
+	comb_shared_status(now, values + 5, nulls + 5);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc),
 													  values, nulls)));
 }

@@ -1,0 +1,156 @@
+--
+-- Ordered keys: what can be seen from one session
+--
+-- What survives crash, failover and a clock set back is tested with real
+-- processes, in test/t.
+--
+
+-- what a failed statement says, without the times in its detail
+CREATE FUNCTION failure(statement text, OUT state text, OUT message text, OUT hint text)
+LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE statement;
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE,
+		message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+END $$;
+
+-- keys are UUIDv7, rise, and have the clock's time
+SELECT bool_and(id > before) AS t, bool_and(id = comb_stamp(id, comb_timestamp(id))) AS t,
+       bool_and(comb_timestamp(id) BETWEEN now() - interval '1 minute' AND clock_timestamp() + interval '1 minute') AS t
+FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before
+      FROM (SELECT n, comb_generate_ordered() AS id FROM generate_series(1, 10000) n) made) lagged;
+
+-- in a read-only transaction, which gets no transaction id for it
+BEGIN READ ONLY;
+SELECT comb_generate_ordered() < comb_generate_ordered() AS t;
+SELECT pg_current_xact_id_if_assigned() IS NULL AS t;
+COMMIT;
+
+-- in a parallel query it is evaluated above the Gather Merge, in row order
+CREATE TABLE rows AS SELECT n, 10000 - n AS place FROM generate_series(1, 10000) n;
+ANALYZE rows;
+BEGIN;
+SET LOCAL parallel_setup_cost = 0;
+SET LOCAL parallel_tuple_cost = 0;
+SET LOCAL min_parallel_table_scan_size = 0;
+SET LOCAL max_parallel_workers_per_gather = 2;
+EXPLAIN (COSTS off, VERBOSE) SELECT comb_generate_ordered(), place FROM rows ORDER BY place;
+SELECT bool_and(id > before) AS t
+FROM (SELECT id, lag(id) OVER (ORDER BY place) AS before
+      FROM (SELECT comb_generate_ordered() AS id, place FROM rows ORDER BY place OFFSET 0) made) lagged;
+-- a worker can do it if somebody decides to label it so
+ALTER FUNCTION comb_generate_ordered() PARALLEL SAFE;
+SET LOCAL parallel_leader_participation = off;
+EXPLAIN (COSTS off, VERBOSE) SELECT comb_generate_ordered() AS id FROM rows OFFSET 0;
+SELECT count(DISTINCT id) AS "10000"
+FROM (SELECT comb_generate_ordered() AS id FROM rows OFFSET 0) made;
+ROLLBACK;
+
+-- the time limit is ahead of the keys and on the page of a sequence
+SELECT comb_timestamp(comb_generate_ordered()) < ordered_lease AS t,
+       ordered_lease = 'epoch'::timestamptz + last_value * interval '1 microsecond' AS t
+FROM comb_clock_status(), comb_lease_ordered;
+
+-- everybody can read the sequences, for pg_dump; nobody can change them
+SELECT relname, relacl::text LIKE '%{%,=r/%}' AS "public reads",
+       relacl::text ~ '[{,]=[^/]*[wU]' AS "public changes"
+FROM pg_class WHERE relkind = 'S' AND relname LIKE 'comb\_%' ORDER BY relname;
+SELECT array_agg(c::regclass::text ORDER BY c) AS dumped
+FROM pg_extension, unnest(extconfig) c WHERE extname = 'pg_comb';
+
+-- resetting is for superusers
+CREATE ROLE regress_comb_user;
+SET ROLE regress_comb_user;
+SELECT comb_generate_ordered() IS NOT NULL AS t;
+SELECT comb_ordered_reset(now());
+SELECT setval('comb_lease_ordered', 1);
+RESET ROLE;
+DROP ROLE regress_comb_user;
+
+-- reset: to the clock at least, and not beyond what drift allows
+SELECT now() AS before \gset
+SELECT comb_ordered_reset('-infinity') IS NOT NULL AS t;
+SELECT ordered_last BETWEEN :'before' AND clock_timestamp() AS t,
+       snowflake_last BETWEEN :'before' AND clock_timestamp() AS t FROM comb_clock_status();
+SELECT * FROM failure($$SELECT comb_ordered_reset('infinity')$$);
+SELECT * FROM failure($$SELECT comb_ordered_reset(now() + interval '25 hours')$$);
+SELECT comb_ordered_reset(NULL) IS NULL AS t;
+
+-- Keys continue after the time given, all of them in the future
+SELECT comb_ordered_reset(now() + interval '1 hour') IS NOT NULL AS t;
+SELECT comb_timestamp(comb_generate_ordered()) - now() BETWEEN '59 minutes' AND '61 minutes' AS t;
+SELECT ordered_ahead BETWEEN '59 minutes' AND '61 minutes' AS t FROM comb_clock_status();
+SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
+SELECT comb_timestamp(comb_generate_ordered()) - now() < '1 minute' AS t;
+
+-- A limit from elsewhere, as a restored dump brings it.  The session has one
+-- in its memory, which is in force until it ends, so it starts anew.
+SELECT setval('comb_lease_ordered',
+              (extract(epoch FROM now() + interval '2 hours') * 1000000)::bigint) > 0 AS t;
+\c -
+SELECT comb_timestamp(comb_generate_ordered()) - now() BETWEEN '119 minutes' AND '121 minutes' AS t;
+-- one that is lower than the keys made
+SELECT setval('comb_lease_ordered', 1000000) > 0 AS t;
+\c -
+SELECT comb_timestamp(comb_generate_ordered()) - now() BETWEEN '119 minutes' AND '121 minutes' AS t;
+SELECT last_value > 1000000 AS t FROM comb_lease_ordered;
+-- too far ahead: refused, and other lines not touched
+SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
+SELECT setval('comb_lease_ordered',
+              (extract(epoch FROM now() + interval '2 years') * 1000000)::bigint) > 0 AS t;
+\c -
+SELECT * FROM failure('SELECT comb_generate_ordered()');
+SELECT ordered_last - now() < '1 minute' AS t, ordered_lease - now() > '700 days' AS t,
+       snowflake_lease - now() < '1 minute' AS t FROM comb_clock_status();
+-- numbers that are no time at all
+SELECT setval('comb_lease_ordered', 9223372036854775807) > 0 AS t;
+\c -
+SELECT state FROM failure('SELECT comb_generate_ordered()');
+SELECT ordered_lease IS NULL AS t FROM comb_clock_status();
+SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
+SELECT comb_timestamp(comb_generate_ordered()) - now() < '1 minute' AS t;
+
+-- in any schema, whatever the search path and whatever has the same name
+CREATE SCHEMA moved;
+ALTER EXTENSION pg_comb SET SCHEMA moved;
+CREATE SEQUENCE comb_lease_ordered;
+SELECT moved.comb_generate_ordered() < moved.comb_generate_ordered() AS t;
+\c -
+SELECT moved.comb_generate_ordered() < moved.comb_generate_ordered() AS t;
+SELECT last_value AS "1" FROM comb_lease_ordered;
+DROP SEQUENCE comb_lease_ordered;
+ALTER EXTENSION pg_comb SET SCHEMA public;
+DROP SCHEMA moved;
+SELECT comb_generate_ordered() < comb_generate_ordered() AS t;
+
+-- what ends a session's state ends nothing here
+SELECT comb_generate_ordered()::text AS before \gset
+DISCARD ALL;
+SELECT comb_generate_ordered() > :'before' AS t;
+
+-- the sequences are lost: an error, no key without a lease
+BEGIN;
+ALTER EXTENSION pg_comb DROP SEQUENCE comb_lease_ordered;
+DROP SEQUENCE comb_lease_ordered;
+SELECT * FROM failure('SELECT comb_generate_ordered()');
+SELECT ordered_lease IS NULL AS t FROM comb_clock_status();
+ROLLBACK;
+SELECT comb_generate_ordered() > :'before' AS t;
+
+-- the extension created anew and rolled back; keys go on above all others
+SELECT comb_generate_ordered()::text AS before \gset
+BEGIN;
+DROP EXTENSION pg_comb;
+CREATE EXTENSION pg_comb;
+SELECT comb_generate_ordered() > :'before' AS t;
+SELECT comb_generate_ordered()::text AS before \gset
+ROLLBACK;
+SELECT comb_generate_ordered() > :'before' AS t;
+SELECT comb_generate_ordered()::text AS before \gset
+DROP EXTENSION pg_comb;
+CREATE EXTENSION pg_comb;
+SELECT comb_generate_ordered() > :'before' AS t;
+
+DROP TABLE rows;
+DROP FUNCTION failure;

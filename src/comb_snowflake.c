@@ -1,0 +1,474 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_snowflake.c
+ *	  64-bit keys: making Snowflakes, reading them, bounds, and instance
+ *	  numbers for programs that make their own.
+ *
+ * The format is that of Twitter's generator (2010) with its four constants
+ * as parameters: epoch, bits of the instance number, bits of the sequence,
+ * and length of a tick.  doc/snowflake.md has those of other services.
+ *
+ * Ids are taken from a word in shared memory (comb_shared.c), the same one
+ * for whatever parameters, see comb_snowflake.h.  That also holds for the
+ * instance number: it does not enter into a slot, so a server whose number
+ * is changed repeats nothing.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/comb_snowflake.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/int.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+#include "comb.h"
+#include "comb_snowflake.h"
+
+PG_FUNCTION_INFO_V1(comb_snowflake);
+PG_FUNCTION_INFO_V1(comb_snowflake_timestamp);
+PG_FUNCTION_INFO_V1(comb_snowflake_instance);
+PG_FUNCTION_INFO_V1(comb_snowflake_sequence);
+PG_FUNCTION_INFO_V1(comb_snowflake_min);
+PG_FUNCTION_INFO_V1(comb_snowflake_max);
+PG_FUNCTION_INFO_V1(comb_snowflake_claim);
+
+/* Parameters as a call gave them, and what was made of them */
+typedef struct CombSnowflakeCall
+{
+	TimestampTz epoch;
+	Interval	tick;
+	CombSnowflake set;
+} CombSnowflakeCall;
+
+/* A tick of a day is more than any use of Snowflakes has been seen to need */
+#define COMB_TICK_US_MAX	COMB_US_PER_DAY
+
+static void
+comb_check_bits(const char *part, int32 bits)
+{
+	if (bits < 0 || bits > COMB_PART_BITS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s of %d bits is out of range", part, bits),
+				 errdetail("Instance number and sequence have 0 to %d bits each; the time has what they leave of %d.",
+						   COMB_PART_BITS_MAX, COMB_SNOWFLAKE_BITS)));
+}
+
+/* Microseconds of a tick; months are not a length of time */
+static int64
+comb_tick_us(const Interval *tick)
+{
+	int64		us;
+
+	if (tick->month != 0 ||
+		pg_mul_s64_overflow(tick->day, COMB_US_PER_DAY, &us) ||
+		pg_add_s64_overflow(us, tick->time, &us) ||
+		us <= 0 || us > COMB_TICK_US_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("tick of a Snowflake is out of range"),
+				 errdetail("A tick lasts from 1 microsecond to 1 day.")));
+	return us;
+}
+
+/* Check the parameters of a call and derive the rest.  22023, 22008 */
+static void
+comb_snowflake_prepare(CombSnowflakeCall *call)
+{
+	CombSnowflake *set = &call->set;
+
+	comb_check_bits("instance number", set->instance_bits);
+	comb_check_bits("sequence", set->sequence_bits);
+	if (call->epoch < COMB_UNIX_EPOCH ||
+		call->epoch > COMB_US_MAX + COMB_UNIX_EPOCH)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("epoch of a Snowflake is out of range"),
+				 errdetail("An epoch is from %s to %s.",
+						   comb_time_text(COMB_UNIX_EPOCH),
+						   comb_time_text(COMB_US_MAX + COMB_UNIX_EPOCH))));
+	set->epoch_us = call->epoch - COMB_UNIX_EPOCH;
+	set->tick_us = comb_tick_us(&call->tick);
+	comb_snowflake_derive(set);
+}
+
+/*
+ * The parameter set of a call: epoch, instance_bits, sequence_bits and tick
+ * from argument "first" on.  They are nearly always the same in all calls of
+ * a statement, so they are checked once and remembered.
+ */
+static inline CombSnowflake *
+comb_snowflake_set(FunctionCallInfo fcinfo, int first)
+{
+	CombSnowflakeCall *call = (CombSnowflakeCall *) fcinfo->flinfo->fn_extra;
+	TimestampTz epoch = PG_GETARG_TIMESTAMPTZ(first);
+	int32		instance_bits = PG_GETARG_INT32(first + 1);
+	int32		sequence_bits = PG_GETARG_INT32(first + 2);
+	Interval   *tick = PG_GETARG_INTERVAL_P(first + 3);
+
+	if (unlikely(call == NULL ||
+				 call->epoch != epoch ||
+				 call->set.instance_bits != instance_bits ||
+				 call->set.sequence_bits != sequence_bits ||
+				 call->tick.time != tick->time ||
+				 call->tick.day != tick->day ||
+				 call->tick.month != tick->month))
+	{
+		if (call == NULL)
+			call = (CombSnowflakeCall *)
+				MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
+								   sizeof(CombSnowflakeCall));
+		/* not to be found again should the parameters be wrong */
+		fcinfo->flinfo->fn_extra = NULL;
+		call->epoch = epoch;
+		call->set.instance_bits = instance_bits;
+		call->set.sequence_bits = sequence_bits;
+		call->tick = *tick;
+		comb_snowflake_prepare(call);
+		fcinfo->flinfo->fn_extra = call;
+	}
+	return &call->set;
+}
+
+/* The instant of a time, false where timestamptz does not reach it */
+static bool
+comb_snowflake_instant(const CombSnowflake *set, uint64 time, TimestampTz *at)
+{
+	int64		us;
+
+	return !pg_mul_s64_overflow((int64) time, set->tick_us, &us) &&
+		!pg_add_s64_overflow(us, set->epoch_us + COMB_UNIX_EPOCH, at) &&
+		IS_VALID_TIMESTAMP(*at);
+}
+
+static pg_noinline void
+comb_snowflake_range_error(const CombSnowflake *set)
+{
+	TimestampTz end;
+
+	if (!comb_snowflake_instant(set, set->end, &end))
+		end = DT_NOEND;
+	ereport(ERROR,
+			(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+			 errmsg("the clock is out of range for Snowflakes of these parameters"),
+			 errdetail("With %d bits for the time, they can be made from %s until %s.",
+					   COMB_SNOWFLAKE_BITS - comb_snowflake_shift(set),
+					   comb_time_text(set->epoch_us + COMB_UNIX_EPOCH),
+					   comb_time_text(end)),
+			 errhint("Use another epoch, fewer bits for instance number and sequence, or a longer tick.")));
+}
+
+/* This server's number, which a set without instance bits does not need */
+static inline uint64
+comb_snowflake_server(const CombSnowflake *set)
+{
+	if (set->instance_bits == 0)
+		return 0;
+	if (unlikely(comb_instance < 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("this server has no instance number for Snowflakes"),
+				 errhint("Set pg_comb.snowflake_instance to a number that no other server has, and reload the configuration.")));
+	if (unlikely(comb_instance >> set->instance_bits != 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("instance number %d does not fit into %d bits",
+						comb_instance, set->instance_bits),
+				 errdetail("With %d bits, instance numbers are from 0 to %d.",
+						   set->instance_bits,
+						   (int) ((UINT64CONST(1) << set->instance_bits) - 1)),
+				 errhint("Change pg_comb.snowflake_instance, or give more bits to the instance number.")));
+	return (uint64) comb_instance;
+}
+
+/*
+ * Take the next slot: that of the clock where it begins after the word's
+ * time, otherwise the one after the word's.  So ids that do not fit into a
+ * tick borrow from the next, as far as pg_comb.max_ordered_drift allows.  The
+ * word's new time is the start of the slot and is also returned.
+ */
+static inline uint64
+comb_snowflake_step(CombSnowflake *set, CombSlot *slot)
+{
+	pg_atomic_uint64 *word = &comb_shared->last[set->line].value;
+	uint64		tick = comb_clock_ticks();
+	uint64		now = (tick >> COMB_TICK_BITS) * COMB_FINE_PER_MS +
+		(((tick & COMB_TICK_MASK) * COMB_FINE_PER_MS) >> COMB_TICK_BITS);
+	uint64		last = pg_atomic_read_u64(word);
+	uint64		next;
+
+	do
+	{
+		if (unlikely(Max(now, last) < set->epoch))
+			comb_snowflake_range_error(set);
+		next = 0;
+		if (now > last)
+		{
+			comb_check_leap(set->line, last, now);
+			*slot = comb_slot_at(set, now);
+			next = comb_slot_start(set, *slot);
+		}
+		if (next <= last)
+		{
+			*slot = comb_slot_after(set, comb_slot_at(set, last));
+			next = comb_slot_start(set, *slot);
+			comb_check_drift(set->line, next, now);
+		}
+		if (unlikely(slot->time >= set->end))
+			comb_snowflake_range_error(set);
+	} while (!pg_atomic_compare_exchange_u64(word, &last, next));
+	return next;
+}
+
+/*
+ * comb_snowflake(epoch timestamptz, instance_bits int, sequence_bits int,
+ *				  tick interval) returns bigint
+ *
+ * A new Snowflake of this server's instance number, larger than every one
+ * with the same parameters that any session was given before the call, across
+ * restart, crash, failover and a clock set back.  22023 for bad parameters,
+ * 22008 for a clock before the epoch or after what the bits hold, 55000
+ * without an instance number, on a standby, and where the clock is behind by
+ * more than pg_comb.max_ordered_drift or has leapt ahead.
+ *
+ * PARALLEL RESTRICTED for the same reason as comb_generate_ordered().
+ */
+Datum
+comb_snowflake(PG_FUNCTION_ARGS)
+{
+	CombSnowflake *set = comb_snowflake_set(fcinfo, 0);
+	uint64		instance = comb_snowflake_server(set);
+	uint64		last = 0;
+	CombSlot	slot = {0, 0};
+
+	for (;;)
+	{
+		if (likely(comb_lease_known(set->line)))
+		{
+			if (likely(last == 0))
+				last = comb_snowflake_step(set, &slot);
+			if (likely(comb_lease_covers(set->line, last)))
+				break;
+		}
+		if (!comb_lease_renew(set->line, last))
+			last = 0;
+	}
+	PG_RETURN_INT64(comb_snowflake_compose(set, slot, instance));
+}
+
+/*
+ * comb_snowflake_timestamp(id bigint, epoch timestamptz, instance_bits int,
+ *							sequence_bits int, tick interval)
+ * returns timestamptz
+ *
+ * Start of the tick that a Snowflake was made in.  NULL for a negative
+ * number, which is none; 22008 where timestamptz does not reach the time.
+ */
+Datum
+comb_snowflake_timestamp(PG_FUNCTION_ARGS)
+{
+	int64		id = PG_GETARG_INT64(0);
+	CombSnowflake *set = comb_snowflake_set(fcinfo, 1);
+	TimestampTz at;
+
+	if (id < 0)
+		PG_RETURN_NULL();
+	if (!comb_snowflake_instant(set, (uint64) id >> comb_snowflake_shift(set),
+								&at))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("timestamp of the Snowflake is out of range"),
+				 errdetail("With these parameters, its time is after the last one of type %s.",
+						   "timestamp with time zone")));
+	PG_RETURN_TIMESTAMPTZ(at);
+}
+
+/*
+ * comb_snowflake_instance(id bigint, ...) returns int
+ *
+ * The instance number of a Snowflake, with the same parameters; NULL for a
+ * negative number.
+ */
+Datum
+comb_snowflake_instance(PG_FUNCTION_ARGS)
+{
+	int64		id = PG_GETARG_INT64(0);
+	CombSnowflake *set = comb_snowflake_set(fcinfo, 1);
+
+	if (id < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_INT32((int32) (((uint64) id >> set->sequence_bits) &
+							 ((UINT64CONST(1) << set->instance_bits) - 1)));
+}
+
+/*
+ * comb_snowflake_sequence(id bigint, ...) returns int
+ *
+ * The sequence number of a Snowflake, with the same parameters; NULL for a
+ * negative number.
+ */
+Datum
+comb_snowflake_sequence(PG_FUNCTION_ARGS)
+{
+	int64		id = PG_GETARG_INT64(0);
+	CombSnowflake *set = comb_snowflake_set(fcinfo, 1);
+
+	if (id < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_INT32((int32) ((uint64) id &
+							 ((UINT64CONST(1) << set->sequence_bits) - 1)));
+}
+
+/*
+ * Whole ticks from the epoch to "at", which must not be before it, rounded
+ * down; at most one more than the bits hold.  "exact" tells whether "at" is
+ * the start of that tick.
+ */
+static uint64
+comb_snowflake_ticks(const CombSnowflake *set, TimestampTz at, bool *exact)
+{
+	uint64		us = (uint64) at - (uint64) (set->epoch_us + COMB_UNIX_EPOCH);
+
+	*exact = (us % (uint64) set->tick_us == 0);
+	return Min(us / (uint64) set->tick_us, comb_snowflake_time_max(set) + 1);
+}
+
+/*
+ * comb_snowflake_min(at timestamptz, epoch timestamptz, instance_bits int,
+ *					  sequence_bits int, tick interval) returns bigint
+ *
+ * The smallest Snowflake whose time is at or after "at", also for infinity
+ * and for instants inside a tick: 0 before the epoch, and the largest bigint,
+ * which comb_snowflake() never returns, after the last time that the bits
+ * hold.
+ */
+Datum
+comb_snowflake_min(PG_FUNCTION_ARGS)
+{
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
+	CombSnowflake *set = comb_snowflake_set(fcinfo, 1);
+	uint64		time;
+	bool		exact;
+
+	if (at <= set->epoch_us + COMB_UNIX_EPOCH)
+		PG_RETURN_INT64(0);
+	time = comb_snowflake_ticks(set, at, &exact);
+	if (!exact)
+		time++;
+	if (time > comb_snowflake_time_max(set))
+		PG_RETURN_INT64(PG_INT64_MAX);
+	PG_RETURN_INT64((int64) (time << comb_snowflake_shift(set)));
+}
+
+/*
+ * comb_snowflake_max(at timestamptz, ...) returns bigint
+ *
+ * The largest Snowflake whose time is at or before "at", with the same
+ * parameters: -1, which is none, before the epoch.
+ */
+Datum
+comb_snowflake_max(PG_FUNCTION_ARGS)
+{
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
+	CombSnowflake *set = comb_snowflake_set(fcinfo, 1);
+	uint64		time;
+	bool		exact;
+
+	if (at < set->epoch_us + COMB_UNIX_EPOCH)
+		PG_RETURN_INT64(-1);
+	time = comb_snowflake_ticks(set, at, &exact);
+	if (time >= comb_snowflake_time_max(set))
+		PG_RETURN_INT64(PG_INT64_MAX);
+	PG_RETURN_INT64((int64) (((time + 1) << comb_snowflake_shift(set)) - 1));
+}
+
+/*
+ * Lock an instance number for this session, if no session has it, this one
+ * included.  Advisory locks of the SQL functions have 1 or 2 in the last
+ * field, so none of them can hold or release one of ours by chance;
+ * pg_locks.objsubid shows it.
+ */
+static bool
+comb_claim_lock(uint32 number)
+{
+	LOCKTAG		tag;
+	LockAcquireResult result;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 0, number, 3);
+	result = LockAcquire(&tag, ExclusiveLock, true, true);
+	if (result == LOCKACQUIRE_ALREADY_HELD)
+		(void) LockRelease(&tag, ExclusiveLock, true);
+	return result == LOCKACQUIRE_OK;
+}
+
+/*
+ * The first number after "last" that is free, wrapping, or -1.  The server
+ * has one itself, which its sessions do not have to lock.
+ */
+static int64
+comb_claim_next(uint64 last, uint64 numbers)
+{
+	uint64		i;
+
+	for (i = 1; i <= numbers; i++)
+	{
+		uint64		number = (last + i) % numbers;
+
+		CHECK_FOR_INTERRUPTS();
+		if ((int64) number != comb_instance &&
+			comb_claim_lock((uint32) number))
+			return (int64) number;
+	}
+	return -1;
+}
+
+/*
+ * comb_snowflake_claim(instance_bits int) returns int
+ *
+ * An instance number for a program that makes its own Snowflakes: the next
+ * after the last one given in this database, wrapping, that neither a live
+ * session holds nor the server has.  It is the session's until that ends.
+ * Next and not lowest, so that a number rests as long as possible: ids of its
+ * last holder may be ahead of the next one's clock.  22023 for bad bits,
+ * 55006 when none is free, 55000 on a standby.
+ *
+ * The lock on the sequence, kept to the end, makes claims one after another.
+ * The page is left in between: no lock may be waited for under its buffer's.
+ */
+Datum
+comb_snowflake_claim(PG_FUNCTION_ARGS)
+{
+	int32		bits = PG_GETARG_INT32(0);
+	uint64		numbers;
+	int64		number;
+	CombPage	page;
+	Oid			locked;
+
+	comb_check_bits("instance number", bits);
+	numbers = UINT64CONST(1) << bits;
+
+	comb_page_open(&page, COMB_SEQUENCE_CLAIM, ShareRowExclusiveLock);
+	locked = RelationGetRelid(page.relation);
+	page.lockmode = NoLock;		/* kept for now */
+	comb_page_close(&page);
+	number = comb_claim_next((uint64) page.value, numbers);
+	if (number < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("all " UINT64_FORMAT " instance numbers of %d bits are in use",
+						numbers, bits),
+				 errhint("End sessions that hold one, or claim numbers of more bits.")));
+	comb_page_open(&page, COMB_SEQUENCE_CLAIM, ShareRowExclusiveLock);
+	comb_page_write(&page, number, page.life);
+	comb_page_close(&page);
+	UnlockRelationOid(locked, ShareRowExclusiveLock);
+	PG_RETURN_INT32((int32) number);
+}
