@@ -1,0 +1,67 @@
+-- Properties of keys that increase across the server
+SET client_min_messages = warning;
+BEGIN;
+CREATE EXTENSION IF NOT EXISTS pgtap;
+CREATE EXTENSION IF NOT EXISTS pg_comb;
+
+SELECT plan(13);
+
+CREATE TEMP TABLE million AS
+SELECT n, comb_generate_ordered() AS id FROM generate_series(1, 1000000) n;
+
+SELECT is(count(*), 0::bigint, 'a million keys, each larger than the one before')
+FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before FROM million) lagged
+WHERE id <= before;
+SELECT is(count(*), 0::bigint, 'all of version 7 and the RFC''s variant')
+FROM million
+WHERE substr(id::text, 15, 1) <> '7' OR substr(id::text, 20, 1) NOT IN ('8', '9', 'a', 'b');
+SELECT is(count(DISTINCT right(id::text, 14)), 1000000::bigint,
+          'the 56 random bits alone are different too')
+FROM million;
+
+-- the clock's time: now() is the start of this transaction
+SELECT cmp_ok(min(comb_timestamp(id)), '>=', date_trunc('milliseconds', now()), 'none is older than the transaction')
+FROM million;
+SELECT cmp_ok(ordered_ahead, '<', interval '1 second', 'and the last not ahead of the clock')
+FROM comb_clock_status();
+
+-- in whatever statement a key is asked for
+CREATE TEMP TABLE orders (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), n int);
+INSERT INTO orders (n) SELECT generate_series(1, 1000);
+INSERT INTO orders (n) VALUES (1001), (1002);
+INSERT INTO orders VALUES (DEFAULT, 1003) ON CONFLICT (id) DO NOTHING;
+PREPARE one_more(int) AS INSERT INTO orders (n) VALUES ($1);
+EXECUTE one_more(1004);
+EXECUTE one_more(1005);
+DO $$ BEGIN INSERT INTO orders (n) VALUES (1006); END $$;
+SAVEPOINT here;
+SELECT comb_generate_ordered() AS forgotten \gset
+ROLLBACK TO here;
+INSERT INTO orders (n) VALUES (1007);
+SELECT is(array_agg(n ORDER BY id), array_agg(n ORDER BY n), 'defaults of rows rise in their order')
+FROM orders;
+SELECT cmp_ok((SELECT id FROM orders WHERE n = 1007), '>', :'forgotten',
+              'a key of a subtransaction that was rolled back does not come again');
+
+-- and beside those of comb_generate()
+SELECT ok(abs(extract(epoch FROM comb_timestamp(comb_generate_ordered()) - comb_timestamp(comb_generate()))) < 1,
+          'both generators have the same clock');
+
+-- the lease: never more than its period beyond the keys
+SELECT cmp_ok(ordered_lease, '>', ordered_last, 'the limit is beyond the last key')
+FROM comb_clock_status();
+SELECT cmp_ok(ordered_lease, '<=', ordered_last + current_setting('pg_comb.lease')::interval,
+              'by no more than pg_comb.lease')
+FROM comb_clock_status();
+
+-- reset, seen from outside
+SELECT lives_ok($$ SELECT comb_ordered_reset(clock_timestamp() + interval '10 minutes') $$,
+                'the future is let in');
+SELECT cmp_ok(comb_timestamp(comb_generate_ordered()), '>', clock_timestamp() + interval '9 minutes',
+              'keys continue there');
+SELECT comb_ordered_reset('-infinity');
+SELECT cmp_ok(comb_timestamp(comb_generate_ordered()), '<', clock_timestamp() + interval '1 minute',
+              'and are back at the clock after another reset');
+
+SELECT finish();
+ROLLBACK;

@@ -1,0 +1,116 @@
+-- Properties of Snowflakes, and those of other services
+SET client_min_messages = warning;
+BEGIN;
+CREATE EXTENSION IF NOT EXISTS pgtap;
+CREATE EXTENSION IF NOT EXISTS pg_comb;
+SET LOCAL timezone = 'UTC';
+
+SELECT plan(19);
+
+--
+-- Published and computed ids of other generators
+--
+CREATE TEMP TABLE csv (layout text, id bigint, created timestamptz, epoch_ms bigint, unit_ms int,
+                       bits text, raw_time bigint, node int, sequence int, source text, kind text);
+\copy csv FROM 'test/data/snowflake_vectors.csv' (FORMAT csv, HEADER)
+CREATE TEMP TABLE vectors AS
+SELECT *, 'epoch'::timestamptz + epoch_ms * interval '1 ms' AS epoch, unit_ms * interval '1 ms' AS tick,
+       split_part(bits, '/', 2)::int AS nbits, split_part(bits, '/', 3)::int AS sbits,
+       split_part(bits, '/', 4) AS places
+FROM csv;
+
+SELECT is(count(*), 42::bigint, 'vectors were read') FROM vectors;
+SELECT is_empty($$ SELECT layout, id, comb_snowflake_timestamp(id, epoch, nbits, sbits, tick), created
+                   FROM vectors WHERE comb_snowflake_timestamp(id, epoch, nbits, sbits, tick) IS DISTINCT FROM created $$,
+                'times of other services');
+-- Sonyflake has the sequence above the instance number
+SELECT is_empty($$ SELECT layout, id FROM vectors
+                   WHERE places = 'tns' AND (comb_snowflake_instance(id, epoch, nbits, sbits, tick) <> node
+                                             OR comb_snowflake_sequence(id, epoch, nbits, sbits, tick) <> sequence)
+                      OR places = 'tsn' AND (comb_snowflake_instance(id, epoch, sbits, nbits, tick) <> sequence
+                                             OR comb_snowflake_sequence(id, epoch, sbits, nbits, tick) <> node) $$,
+                'instance and sequence numbers of other services');
+SELECT is_empty($$ SELECT layout, id FROM vectors
+                   WHERE id NOT BETWEEN comb_snowflake_min(created, epoch, nbits, sbits, tick)
+                                    AND comb_snowflake_max(created, epoch, nbits, sbits, tick)
+                      OR id <= comb_snowflake_max(created - interval '1 us', epoch, nbits, sbits, tick) $$,
+                'bounds around them');
+
+--
+-- Bounds, by their definition, for parameters of all kinds
+--
+SELECT setseed(0.5);
+CREATE TEMP TABLE cases AS
+SELECT epoch, ibits, sbits, tick,
+       epoch + (random() * 1000)::int * tick + (random() * 3)::int * interval '1 us' AS at
+FROM (SELECT '1970-01-01 00:00:00+00'::timestamptz + random() * interval '80 years' AS epoch,
+             (random() * 25)::int AS ibits, (random() * 25)::int AS sbits,
+             (ARRAY['1 us', '2 us', '333 us', '1 ms', '10 ms', '1 s', '7 s', '1 day']::interval[])[1 + n % 8] AS tick
+      FROM generate_series(1, 20000) n) parameters;
+
+SELECT is_empty($$ SELECT * FROM cases, comb_snowflake_min(at, epoch, ibits, sbits, tick) id
+                   WHERE comb_snowflake_timestamp(id, epoch, ibits, sbits, tick) < at
+                      OR id > 0 AND comb_snowflake_timestamp(id - 1, epoch, ibits, sbits, tick) >= at $$,
+                'comb_snowflake_min is the smallest at or after a time');
+SELECT is_empty($$ SELECT * FROM cases, comb_snowflake_max(at, epoch, ibits, sbits, tick) id
+                   WHERE comb_snowflake_timestamp(id, epoch, ibits, sbits, tick) > at
+                      OR comb_snowflake_timestamp(id + 1, epoch, ibits, sbits, tick) <= at $$,
+                'comb_snowflake_max is the largest at or before a time');
+SELECT is_empty($$ SELECT * FROM cases, comb_snowflake_max(at, epoch, ibits, sbits, tick) id
+                   WHERE comb_snowflake_instance(id, epoch, ibits, sbits, tick) <> (1::bigint << ibits) - 1
+                      OR comb_snowflake_sequence(id, epoch, ibits, sbits, tick) <> (1::bigint << sbits) - 1 $$,
+                'and has the largest instance and sequence numbers');
+
+--
+-- Making them: 0 instance bits need no configuration
+--
+CREATE TEMP TABLE million AS
+SELECT n, comb_snowflake(instance_bits => 0) AS id FROM generate_series(1, 1000000) n;
+SELECT is(count(*), 0::bigint, 'a million Snowflakes, each larger than the one before')
+FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before FROM million) lagged
+WHERE id <= before;
+SELECT cmp_ok(min(comb_snowflake_timestamp(id, instance_bits => 0)), '>=',
+              date_trunc('milliseconds', now()), 'none is older than the transaction')
+FROM million;
+-- a million take a quarter of a second of slots, whatever the machine
+SELECT cmp_ok(snowflake_ahead, '<', interval '1 second', 'and the last not far ahead of the clock')
+FROM comb_clock_status();
+SELECT cmp_ok(count(DISTINCT comb_snowflake_sequence(id, instance_bits => 0)), '=', 4096::bigint,
+              'all sequence numbers are used') FROM million;
+
+SELECT comb_ordered_reset('-infinity');
+-- the time is that of the slot: the sequence number is the place in the tick
+CREATE TEMP TABLE seconds AS
+SELECT clock_timestamp() AS before, id, clock_timestamp() AS after
+FROM generate_series(1, 50) n, LATERAL comb_snowflake('2024-01-01 00:00:00+00', 0, 20 + n * 0, '1 s') id, pg_sleep(0.002);
+SELECT cmp_ok(count(*), '>=', 45::bigint, 'the sequence number is the position in the tick')
+FROM (SELECT comb_snowflake_timestamp(id, '2024-01-01 00:00:00+00', 0, 20, '1 s')
+             + comb_snowflake_sequence(id, '2024-01-01 00:00:00+00', 0, 20, '1 s') / 1048576.0 * interval '1 s' AS place,
+             before, after
+      FROM seconds) places
+WHERE place BETWEEN before - interval '50 ms' AND after + interval '50 ms';
+
+-- sets whose tick has fewer units than sequence numbers, and one slot only
+SELECT is(count(DISTINCT comb_snowflake('2024-01-01 00:00:00+00', 0, 12, '1 us')), 10000::bigint,
+          'a tick shorter than its sequence')
+FROM generate_series(1, 10000);
+SELECT is(count(DISTINCT comb_snowflake('2024-01-01 00:00:00+00', 0, 0, '1 us')), 10000::bigint,
+          'no sequence at all')
+FROM generate_series(1, 10000);
+
+-- an odd tick: slots of unequal length, none left out
+SELECT is(max(comb_snowflake_sequence(id, '2024-01-01 00:00:00+00', 0, 7, '777 us')), 127,
+          'the last sequence number is used')
+FROM (SELECT comb_snowflake('2024-01-01 00:00:00+00', 0, 7, '777 us') AS id FROM generate_series(1, 2000)) made;
+
+-- errors
+SELECT throws_ok('SELECT comb_snowflake(instance_bits => 33, sequence_bits => 31)', '22023');
+SELECT throws_ok($$ SELECT comb_snowflake(epoch => now() + interval '1 minute', instance_bits => 0) $$, '22008');
+SELECT throws_ok($$ SELECT comb_snowflake(tick => '-1 day', instance_bits => 0) $$, '22023');
+
+-- limits: the two lines have one each
+SELECT cmp_ok(snowflake_lease, '>', snowflake_last, 'the limit is beyond the last Snowflake')
+FROM comb_clock_status();
+
+SELECT finish();
+ROLLBACK;
