@@ -1,0 +1,148 @@
+# What the tests of ordered keys have in common: servers whose clock is wrong,
+# and servers that crash.
+package CombTest;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IPC::Run ();
+use Test::More;
+use Time::HiRes qw(usleep);
+
+our @EXPORT = qw(need_faketime start_at crash ask error_of background finish_background shown_in);
+
+my $library;
+my @shared;
+
+# Skip the whole file without libfaketime.
+sub need_faketime
+{
+	($library) = grep { -e $_ } (
+		$ENV{COMB_FAKETIME} || (),
+		glob('/usr/lib/*/faketime/libfaketime.so.1'),
+		glob('/usr/{,local/}lib{,64}/faketime/libfaketime.so.1'));
+	plan skip_all => 'libfaketime is not installed (Debian: faketime)'
+	  unless defined $library;
+	return;
+}
+
+# Start a server whose clock is shifted, such as "-12h"; none for the true
+# clock, an empty one to leave it to other settings of libfaketime.  Processes
+# of one that crashed may take a moment to go away.
+sub start_at
+{
+	my ($node, $shift) = @_;
+	local $ENV{LD_PRELOAD} = $library;
+	delete $ENV{LD_PRELOAD} unless defined $shift;
+	local $ENV{FAKETIME}   = $shift;
+	delete $ENV{FAKETIME} unless $shift;
+	local $ENV{FAKETIME_DONT_FAKE_MONOTONIC} = 1;
+	local $ENV{FAKETIME_DISABLE_SHM}         = 1;
+	local $ENV{FAKETIME_SHARED} = defined $shift ? share() : '';
+	delete $ENV{FAKETIME_SHARED} unless $ENV{FAKETIME_SHARED};
+
+	for (1 .. 60)
+	{
+		return if $node->start(fail_ok => 1);
+		# should the attempt have been one that came too late
+		$node->stop('fast', fail_ok => 1);
+		usleep(250_000);
+	}
+	die 'the server did not start within 15 seconds';
+}
+
+# Without FAKETIME_DISABLE_SHM, which came after 0.9.10, the library makes a
+# semaphore and a piece of shared memory, which the servers here would leave
+# behind.  A shell that replaces itself by another program leaves a pair that
+# serves all servers of the test, and goes at its end.
+sub share
+{
+	unless (@shared)
+	{
+		open(my $fh, '-|', '/bin/sh', '-c', 'echo $FAKETIME_SHARED; exec /bin/true')
+		  or die "could not start a shell: $!";
+		my $names = <$fh>;
+		close($fh);
+		return '' unless defined $names && $names =~ m{^/(\w+) /(\w+)$};
+		@shared = ($1, $2);
+	}
+	return "/$shared[0] /$shared[1]";
+}
+
+END { unlink("/dev/shm/sem.$shared[0]", "/dev/shm/$shared[1]") if @shared; }
+
+# Nothing gets a chance to be written: the postmaster is killed.  Its children
+# end when they notice.
+sub crash
+{
+	my ($node) = @_;
+	my $pid = $node->{_pid};
+
+	$node->kill9;
+	for (1 .. 100)
+	{
+		last unless kill 0, $pid;
+		usleep(50_000);
+	}
+	return;
+}
+
+# One row of a query, its columns as a list
+sub ask
+{
+	my ($node, $database, $sql) = @_;
+	return split(/\|/, $node->safe_psql($database, $sql));
+}
+
+# SQLSTATE and text of a statement's error
+sub error_of
+{
+	my ($node, $database, $sql) = @_;
+	my ($rc, $stdout, $stderr) = $node->psql($database, "\\set VERBOSITY verbose\n$sql");
+	return $stderr;
+}
+
+# A psql that runs beside the test.  Its input and output are files: nobody
+# has to feed it, and rows are there as soon as it has shown them.
+sub background
+{
+	my ($node, $database, $sql, $file) = @_;
+
+	open(my $fh, '>', "$file.sql") or die "could not open $file.sql: $!";
+	print $fh $sql;
+	close($fh);
+	return IPC::Run::start(
+		[
+			'psql', '-XqAt', '-v', 'FETCH_COUNT=10', '-v', 'ON_ERROR_STOP=1',
+			'-d', $node->connstr($database)
+		],
+		'<', "$file.sql", '>', $file, '2>', "$file.err");
+}
+
+# Until what a background psql has shown matches
+sub shown_in
+{
+	my ($file, $pattern) = @_;
+
+	for (1 .. 600)
+	{
+		if (open(my $fh, '<', $file))
+		{
+			local $/;
+			my $shown = <$fh>;
+			return $shown if defined $shown && $shown =~ $pattern;
+		}
+		usleep(50_000);
+	}
+	die "$file did not come to match $pattern";
+}
+
+sub finish_background
+{
+	my ($run) = @_;
+	eval { IPC::Run::finish($run) };
+	return;
+}
+
+1;

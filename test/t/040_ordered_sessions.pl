@@ -1,0 +1,91 @@
+# Ordered keys and Snowflakes of sixteen sessions: none twice, and each larger
+# than all that were committed before it was asked for
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', 'pg_comb.snowflake_instance = 5');
+$node->start;
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION pg_comb;
+	CREATE TABLE made (key uuid PRIMARY KEY DEFAULT comb_generate_ordered(),
+	                   id bigint UNIQUE DEFAULT comb_snowflake(),
+	                   client int, key_before uuid, id_before bigint);
+	INSERT INTO made DEFAULT VALUES});
+
+# In each transaction: what is the largest committed, and is mine larger?
+$node->pgbench(
+	'-n -M prepared -c 16 -j 4 -t 500',
+	0,
+	[qr{actually processed: 8000/8000}],
+	[qr{^$}],
+	'sixteen sessions insert',
+	{
+		'040_insert' => q{
+		SELECT key AS key FROM made ORDER BY key DESC LIMIT 1 \gset
+		SELECT id AS id FROM made ORDER BY id DESC LIMIT 1 \gset
+		INSERT INTO made (client, key_before, id_before) VALUES (:client_id, :key, :id);
+	}
+	});
+is( $node->safe_psql(
+		'postgres', q{
+		SELECT count(*), count(*) FILTER (WHERE key <= key_before),
+		       count(*) FILTER (WHERE id <= id_before),
+		       count(DISTINCT client) FROM made}),
+	'8001|0|0|16',
+	'keys are larger than those of transactions that have ended');
+
+# The same at the full rate: millions, sorted by the client
+my $dir = PostgreSQL::Test::Utils::tempdir();
+$node->pgbench(
+	'-n -c 16 -j 4 -t 1',
+	0,
+	[qr{actually processed: 16/16}],
+	[qr{^$}],
+	'sixteen sessions make keys',
+	{
+		'040_generate' => "COPY (SELECT comb_generate_ordered() FROM generate_series(1, 100000))"
+		  . " TO '$dir/keys:client_id';\n"
+		  . "COPY (SELECT to_char(comb_snowflake(), 'fm0999999999999999999') FROM generate_series(1, 100000))"
+		  . " TO '$dir/ids:client_id';"
+	});
+$ENV{LC_ALL} = 'C';
+foreach my $what (qw(keys ids))
+{
+	my @files = map { "$dir/$what$_" } 0 .. 15;
+	my @rising = grep { system('sort', '-c', '-u', $_) == 0 } @files;
+	is(scalar(@rising), 16, "$what of each session rise");
+	my $distinct = `sort -m -u @files | wc -l`;
+	is($distinct + 0, 1_600_000, "no two of the $what are the same");
+}
+
+# Instance numbers for other generators: sixteen sessions at once
+$node->safe_psql('postgres', 'CREATE TABLE claims (number int)');
+$node->pgbench(
+	'-n -c 16 -j 4 -t 1',
+	0,
+	[qr{actually processed: 16/16}],
+	[qr{^$}],
+	'sixteen sessions claim a number',
+	{ '040_claim' => 'INSERT INTO claims SELECT comb_snowflake_claim(5); SELECT pg_sleep(0.1);' });
+is( $node->safe_psql('postgres', 'SELECT count(DISTINCT number), max(number) <= 31, bool_or(number = 5) FROM claims'),
+	'16|t|f', 'no number twice, and not the server\'s');
+is( $node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'}),
+	'0', 'sessions that have ended hold none');
+
+# Seen from outside: sessions started one after another
+my @keys = map { $node->safe_psql('postgres', 'SELECT comb_generate_ordered(), comb_snowflake()') } 1 .. 5;
+is(join(' ', sort @keys), join(' ', @keys), 'new sessions go on, and do not run ahead');
+is( $node->safe_psql(
+		'postgres', q{SELECT ordered_ahead < '2 s' AND snowflake_ahead < '5 s' FROM comb_clock_status()}),
+	't',
+	'no session pushes the clock by a lease');
+
+$node->stop;
+done_testing();

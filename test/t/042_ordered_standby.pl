@@ -1,0 +1,114 @@
+# A standby makes no ordered keys, and says so; promoted with a clock that is
+# two hours behind, it makes larger ones than its primary did
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+need_faketime();
+
+my $primary = PostgreSQL::Test::Cluster->new('primary');
+$primary->init(allows_streaming => 1);
+$primary->append_conf(
+	'postgresql.conf', q{
+autovacuum = off
+pg_comb.snowflake_instance = 5
+wal_consistency_checking = 'Generic, Sequence'
+});
+$primary->start;
+$primary->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION pg_comb;
+	CREATE TABLE made (key uuid PRIMARY KEY DEFAULT comb_generate_ordered(),
+	                   id bigint UNIQUE DEFAULT comb_snowflake())});
+$primary->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+start_at($standby, '-2h');
+
+# leases are renewed several times, each record checked by its redo
+my $dir  = PostgreSQL::Test::Utils::tempdir();
+my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
+$primary->safe_psql('postgres', 'INSERT INTO made SELECT FROM generate_series(1, 1000); SELECT pg_sleep(0.4)')
+  for 1 .. 5;
+
+# keys that a client saw, of a transaction that does not commit
+my $open = background($primary, 'postgres',
+	"BEGIN;\n$make FROM generate_series(1, 100);\nSELECT pg_sleep(60);\n", "$dir/shown");
+shown_in("$dir/shown", qr/(.+\n){100}/);
+$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
+
+#
+# On the standby
+#
+foreach my $call ('comb_generate_ordered()', 'comb_snowflake()', 'comb_snowflake_claim()',
+	'comb_ordered_reset(now())')
+{
+	my $error = error_of($standby, 'postgres', "SELECT $call");
+	like($error, qr/ERROR:  55000: ordered keys and Snowflakes cannot be made on a standby/, "$call: refused");
+	like($error, qr/HINT:  Make them on the primary, or use comb_generate\(\), which works on every server\./,
+		"$call: the hint names comb_generate()");
+}
+is( $standby->safe_psql(
+		'postgres', q{
+		SELECT count(DISTINCT comb_generate()) FROM generate_series(1, 1000);
+		SELECT bool_and(comb_snowflake_instance(id) = 5) FROM made;
+		SELECT ordered_last IS NULL, ordered_ahead IS NULL, ordered_lease > clock, snowflake_lease > clock
+		FROM comb_clock_status()}),
+	"1000\nt\nt|t|t|t",
+	'other functions work, and the status shows the primary\'s limits');
+
+# a session that asks before the promotion, and again and again in one
+# transaction until it gets an answer
+my $waiting = background($standby, 'postgres', q{
+	DO $$
+	BEGIN
+		RAISE NOTICE 'asking';
+		LOOP
+			BEGIN
+				PERFORM set_config('my.made', comb_generate_ordered() || '|' || comb_snowflake(), false);
+				EXIT;
+			EXCEPTION WHEN object_not_in_prerequisite_state THEN
+				PERFORM pg_sleep(0.05);
+			END;
+		END LOOP;
+	END $$;
+	SELECT current_setting('my.made');
+}, "$dir/waiting");
+shown_in("$dir/waiting.err", qr/asking/);
+
+#
+# Promotion, the primary being lost
+#
+$primary->stop('immediate');
+finish_background($open);
+$standby->promote;
+$standby->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()')
+  or die 'timed out waiting for the promotion';
+
+my @made = (
+	[ split(/\|/, (split(/\n/, shown_in("$dir/waiting", qr/^.+\|\d+$/m)))[0]) ],
+	[ ask($standby, 'postgres', $make) ]);
+finish_background($waiting);
+my @shown = sort grep { /\|/ } split(/\n/, slurp_file("$dir/shown"));
+my ($shown_key, $shown_id) = split(/\|/, $shown[-1]);
+foreach my $made (@made)
+{
+	my ($key, $id) = @$made;
+	is( $standby->safe_psql(
+			'postgres', "SELECT count(*), bool_and(key < '$key'), bool_and(id < $id) FROM made"),
+		'5000|t|t', 'after the promotion: above all rows');
+	ok($key gt $shown_key && $id > $shown_id, 'and above what a client of the primary saw');
+}
+is( $standby->safe_psql(
+		'postgres', q{SELECT ordered_ahead BETWEEN '1:55' AND '2:05' FROM comb_clock_status()}),
+	't', 'so keys are two hours ahead of this clock');
+unlike(slurp_file($standby->logfile), qr/inconsistent page found/, 'redo did to the pages what the primary did');
+
+$standby->stop;
+done_testing();

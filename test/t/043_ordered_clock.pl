@@ -1,0 +1,201 @@
+# A clock that is far ahead for a while, in a running server and over a
+# restart, and the way back by comb_ordered_reset(), database by database
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+need_faketime();
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', q{
+autovacuum = off
+checkpoint_timeout = 1d
+pg_comb.snowflake_instance = 5
+pg_comb.lease = 100ms
+});
+$node->start;
+foreach my $database ('one', 'two', 'three')
+{
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql(
+		$database, q{
+		CREATE EXTENSION pg_comb;
+		CREATE TABLE made (n serial, key uuid PRIMARY KEY DEFAULT comb_generate_ordered(),
+		                   id bigint UNIQUE DEFAULT comb_snowflake())});
+	$node->safe_psql($database, 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+}
+my @functions = ('comb_generate_ordered()', 'comb_snowflake()');
+
+# Rows of a database whose keys do not rise, and how many there are
+sub disorder
+{
+	my ($database, $where) = @_;
+	$where = 'true' unless defined $where;
+	return $node->safe_psql(
+		$database, qq{
+		SELECT count(*) FILTER (WHERE key <= key_before OR id <= id_before), count(*)
+		FROM (SELECT key, id, lag(key) OVER w AS key_before, lag(id) OVER w AS id_before
+		      FROM made WHERE $where WINDOW w AS (ORDER BY n)) lagged});
+}
+
+#
+# Two years ahead, in databases one and two
+#
+$node->stop;
+start_at($node, '+730d');
+foreach my $database ('one', 'two')
+{
+	$node->safe_psql($database, 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+	is(disorder($database), '0|200', "two years ahead, keys are made in database $database");
+}
+$node->stop;
+
+#
+# Put right: refused where they were made, not in database three
+#
+start_at($node);
+$node->safe_psql('three', 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+foreach my $database ('one', 'two')
+{
+	foreach my $function (@functions)
+	{
+		my $error = error_of($node, $database, "SELECT $function");
+		like($error, qr/ERROR:  55000: keys were made in this database under a clock too far ahead/,
+			"the clock put right, database $database: $function is refused");
+		like($error, qr/HINT: .* or have comb_ordered_reset\(\) called in this database\./, 'with a hint');
+	}
+}
+$node->safe_psql('three', 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+is(disorder('three'), '0|300', 'a database that made none is not concerned');
+is( $node->safe_psql('three', q{SELECT ordered_ahead < '1 s' AND snowflake_ahead < '1 s' FROM comb_clock_status()}),
+	't', 'nor is the server\'s clock for keys');
+
+# a session of database three that goes on through the resets
+my $dir    = PostgreSQL::Test::Utils::tempdir();
+my $beside = background($node, 'three', q{
+	DO $$
+	DECLARE
+		key uuid; key_before uuid; id bigint; id_before bigint; made int := 0;
+	BEGIN
+		RAISE NOTICE 'running';
+		WHILE NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory') LOOP
+			FOR i IN 1 .. 100 LOOP
+				key := comb_generate_ordered();
+				id := comb_snowflake();
+				IF key <= key_before OR id <= id_before THEN
+					RAISE EXCEPTION 'not larger than the one before';
+				END IF;
+				key_before := key;
+				id_before := id;
+				made := made + 1;
+			END LOOP;
+		END LOOP;
+		RAISE NOTICE 'done with %', made > 100;
+	END $$;
+}, "$dir/beside");
+shown_in("$dir/beside.err", qr/running/);
+
+$node->safe_psql('one', q{SELECT comb_ordered_reset('-infinity')});
+$node->safe_psql('one', 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+is(disorder('one', 'n > 200'), '0|100', 'after the reset keys are made again');
+is( $node->safe_psql(
+		'one', q{
+		SELECT bool_and(comb_timestamp(key) < clock_timestamp() + interval '1 minute'
+		                AND comb_snowflake_timestamp(id) < clock_timestamp() + interval '1 minute')
+		FROM made WHERE n > 200}),
+	't', 'with the time of the clock');
+like(error_of($node, 'two', "SELECT $functions[0]"), qr/ERROR:  55000/, 'another database has to be reset itself');
+$node->safe_psql('two', q{SELECT comb_ordered_reset(now() + interval '1 second')});
+$node->safe_psql('two', 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+is(disorder('two', 'n > 200'), '0|100', 'and is all right then');
+
+my $stop = background($node, 'three', "SELECT pg_advisory_lock(1);\nSELECT pg_sleep(60);\n", "$dir/stop");
+shown_in("$dir/beside.err", qr/done with t/);
+finish_background($beside);
+$node->safe_psql('three', q{SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'});
+finish_background($stop);
+pass('a session of another database was not disturbed');
+
+# the limits are the new ones after a restart as well
+$node->stop('immediate');
+start_at($node, '-1h');
+foreach my $database ('one', 'two', 'three')
+{
+	$node->safe_psql($database, 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+	my ($disorder) = split(/\|/, disorder($database, $database eq 'three' ? 'true' : 'n > 200'));
+	is($disorder, 0, "and after a crash with the clock an hour back, database $database");
+}
+$node->stop;
+
+#
+# Fifty years ahead is taken for a broken clock at once
+#
+start_at($node, '+18262d');
+foreach my $function (@functions)
+{
+	my $error = error_of($node, 'three', "SELECT $function");
+	like($error, qr/ERROR:  55000: the clock is more than ten years ahead of the last key/, "fifty years ahead: $function is refused");
+	like($error, qr/HINT:  Correct the server's clock, or have comb_ordered_reset\(\) called if the clock is right\./, 'with a hint');
+}
+$node->stop;
+start_at($node);
+$node->safe_psql('three', 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+is((split(/\|/, disorder('three')))[0], 0, 'and did no harm');
+
+# Should it be right: a database that was asleep
+$node->stop;
+start_at($node, '+18262d');
+$node->safe_psql('three', 'SELECT comb_ordered_reset(now())');
+$node->safe_psql('three', 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+is((split(/\|/, disorder('three')))[0], 0, 'the reset confirms it');
+$node->stop;
+
+#
+# A clock that is moved under a running session
+#
+my $shift = $node->data_dir . '/clock';
+append_to_file($shift, "+0\n");
+{
+	local $ENV{FAKETIME_TIMESTAMP_FILE} = $shift;
+	local $ENV{FAKETIME_NO_CACHE}       = 1;
+	start_at($node, '');
+}
+my ($rc, $out, $err) = $node->psql(
+	'one', qq{
+	CREATE FUNCTION set_clock(shift text) RETURNS timestamptz LANGUAGE plpgsql AS \$\$
+	BEGIN
+		-- in one step: some process may read the file at any time
+		EXECUTE format('COPY (SELECT %L) TO PROGRAM %L', shift, 'cat >$shift.new && mv $shift.new $shift');
+		RETURN clock_timestamp();
+	END \$\$;
+	DELETE FROM made;
+	INSERT INTO made DEFAULT VALUES;
+	SELECT set_clock('-36000') < (SELECT comb_timestamp(max(key::text)::uuid) FROM made);
+	INSERT INTO made SELECT FROM generate_series(1, 100);
+	SELECT set_clock('+36000') > (SELECT comb_timestamp(max(key::text)::uuid) FROM made);
+	INSERT INTO made SELECT FROM generate_series(1, 100);
+	SELECT set_clock('-36000') < (SELECT comb_timestamp(max(key::text)::uuid) FROM made);
+	INSERT INTO made SELECT FROM generate_series(1, 100);
+	-- 30 hours below the keys
+	SELECT set_clock('-72000') IS NOT NULL;
+	INSERT INTO made DEFAULT VALUES;
+	SELECT set_clock('+0') IS NOT NULL;
+	INSERT INTO made SELECT FROM generate_series(1, 100);
+	SELECT ordered_ahead BETWEEN '9:59' AND '10:01', snowflake_ahead BETWEEN '9:59' AND '10:01'
+	FROM comb_clock_status();
+}, on_error_stop => 0);
+is($out, "t\nt\nt\nt\nt\nt|t", 'the clock went back and forth');
+like($err, qr/ERROR:  the next key would be too far ahead of the clock.*HINT:  Correct the server's clock, raise pg_comb\.max_ordered_drift, or have comb_ordered_reset\(\) called/s,
+	'and was too far back once');
+is(disorder('one'), '0|401', 'keys rise through it all');
+
+$node->stop;
+done_testing();

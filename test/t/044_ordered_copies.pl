@@ -1,0 +1,127 @@
+# Databases that share the server's clock for keys, and copies of them: as a
+# template, by pg_dump and restore here and into a server whose clock is behind
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+need_faketime();
+
+my $dir  = PostgreSQL::Test::Utils::tempdir();
+my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
+my $conf = q{
+autovacuum = off
+pg_comb.snowflake_instance = 5
+};
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', $conf);
+$node->start;
+$node->safe_psql('postgres', 'CREATE DATABASE one');
+$node->safe_psql('postgres', 'CREATE DATABASE two');
+foreach my $database ('one', 'two')
+{
+	$node->safe_psql(
+		$database, q{
+		CREATE SCHEMA keys;
+		CREATE EXTENSION pg_comb SCHEMA keys;
+		CREATE TABLE made (n serial, key uuid PRIMARY KEY DEFAULT keys.comb_generate_ordered(),
+		                   id bigint UNIQUE DEFAULT keys.comb_snowflake())});
+}
+$make =~ s/comb_/keys.comb_/g;
+
+# All that is made is larger than all before, wherever it is made
+my @last = ('', 0);
+
+sub next_in
+{
+	my ($server, $database, $name) = @_;
+	my ($key, $id) = ask($server, $database, $make);
+	ok($key gt $last[0] && $id > $last[1], $name);
+	@last = ($key, $id);
+	return;
+}
+foreach my $round (1 .. 3)
+{
+	next_in($node, 'one', "round $round: database one");
+	next_in($node, 'two', "round $round: database two");
+}
+$node->safe_psql('one', 'INSERT INTO made SELECT FROM generate_series(1, 1000)');
+@last = ask($node, 'one', 'SELECT max(key::text), max(id) FROM made');
+
+#
+# A copy by template, in the same life of the server and over a crash
+#
+$node->safe_psql('postgres', 'CREATE DATABASE copy TEMPLATE one');
+next_in($node, 'copy', 'a copy by template goes on');
+next_in($node, 'one', 'and its template');
+$node->stop('immediate');
+start_at($node, '-2h');
+next_in($node, 'one', 'after a crash, two hours back');
+$node->safe_psql('postgres', 'CREATE DATABASE copy2 TEMPLATE copy');
+next_in($node, 'copy2', 'a copy of what was not used since then');
+# The lease is the database's own, so that of another one says nothing here.
+my ($key, $id) = ask($node, 'two', $make);
+ok($key gt $last[0] && $id > $last[1], 'the word is shared by databases that have begun');
+$node->stop;
+$node->start;
+@last = ask($node, 'one', 'SELECT max(key::text), max(id) FROM made');
+
+#
+# pg_dump and restore
+#
+$node->command_ok([ 'pg_dump', '-d', $node->connstr('one'), '-Fc', '-f', "$dir/one.dump" ], 'pg_dump');
+my ($list) = run_command([ 'pg_restore', '-f', '-', "$dir/one.dump" ]);
+my @limits = $list =~ /setval\('keys\.(comb_\w+)', \d+, \w+\)/g;
+is(join(' ', sort @limits),
+	'comb_lease_ordered comb_lease_snowflake comb_lease_snowflake_slow comb_snowflake_claimed',
+	'the limits are dumped');
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+$node->command_ok([ 'pg_restore', '-d', $node->connstr('restored'), "$dir/one.dump" ], 'restored here');
+next_in($node, 'restored', 'goes on');
+$node->stop;
+start_at($node, '-2h');
+next_in($node, 'restored', 'and after a restart two hours back');
+$node->stop;
+
+# one by a user who is no superuser
+$node->start;
+$node->safe_psql('postgres', q{CREATE ROLE owner LOGIN; CREATE DATABASE owned OWNER owner});
+if ($node->safe_psql('postgres', 'SHOW server_version_num') >= 150000)
+{
+	$node->safe_psql('owned', 'ALTER SCHEMA public OWNER TO owner');
+}
+$node->safe_psql('owned', 'SET ROLE owner; CREATE EXTENSION pg_comb; SELECT comb_generate_ordered() IS NOT NULL');
+is($node->safe_psql('owned', q{SELECT rolname = 'owner' FROM pg_extension e JOIN pg_roles r ON r.oid = extowner WHERE extname = 'pg_comb'}),
+	't', 'an extension of the database\'s owner');
+$node->command_ok([ 'pg_dump', '-d', $node->connstr('owned') . ' user=owner', '-f', "$dir/owned.sql" ],
+	'which the owner can dump');
+
+# into another server, where it is two hours before
+@last = ask($node, 'one', 'SELECT max(key::text), max(id) FROM made');
+my $other = PostgreSQL::Test::Cluster->new('other');
+$other->init;
+$other->append_conf('postgresql.conf', $conf);
+start_at($other, '-2h');
+$other->safe_psql('postgres', 'CREATE DATABASE elsewhere');
+# a server that makes keys already
+$other->safe_psql('postgres', 'CREATE SCHEMA keys; CREATE EXTENSION pg_comb SCHEMA keys');
+my @here = ask($other, 'postgres', $make);
+$other->command_ok([ 'pg_restore', '-d', $other->connstr('elsewhere'), "$dir/one.dump" ], 'restored elsewhere');
+next_in($other, 'elsewhere', 'goes on there');
+is( $other->safe_psql('elsewhere', 'SELECT keys.comb_generate_ordered() > max(key::text)::uuid FROM made'),
+	't', 'above all rows');
+my ($claimed) = ask($other, 'elsewhere', 'SELECT keys.comb_snowflake_claim(4)');
+my ($further) = ask($other, 'elsewhere', 'SELECT keys.comb_snowflake_claim(4)');
+cmp_ok($further, '!=', $claimed, 'a claim follows the last one');
+@last = @here;
+next_in($other, 'postgres', 'and database postgres there');
+
+$other->stop;
+$node->stop;
+done_testing();
