@@ -25,6 +25,7 @@ CREATE UNLOGGED TABLE fuzz_input (
 	n int, id uuid, other uuid, at timestamptz, until timestamptz,
 	layout comb_layout, sorts_in text, generates boolean, earliest timestamptz, latest timestamptz,
 	period tstzrange,
+	num bigint, ibits int, sbits int,	-- a Snowflake and its bits
 	target comb_layout, target_earliest timestamptz, target_latest timestamptz,
 	created timestamptz			-- comb_timestamp(id, layout)
 );
@@ -121,6 +122,20 @@ INSERT INTO fuzz_law VALUES
   (id <@ period) = (id >= comb_range_min(period) AND id <= comb_range_max(period))'),
 ('created, in any layout', 1,
  'comb_created(id, period, layout) = coalesce(created <@ period, false)'),
+('a Snowflake is its three parts', 3,
+ 'comb_snowflake_timestamp(num) = ''2024-01-01 00:00:00+00''::timestamptz + (num >> 22) * interval ''1 ms''
+  AND comb_snowflake_instance(num) = ((num >> 12) & 1023) AND comb_snowflake_sequence(num) = (num & 4095)'),
+('Snowflakes of other bits are theirs', 3,
+ 'comb_snowflake_timestamp(num, ''1970-01-01 00:00:00+00'', ibits, sbits)
+	= ''1970-01-01 00:00:00+00''::timestamptz + (num >> (ibits + sbits)) * interval ''1 ms''
+  AND comb_snowflake_instance(num, ''1970-01-01 00:00:00+00'', ibits, sbits) = ((num >> sbits) & ((1 << ibits) - 1))
+  AND comb_snowflake_sequence(num, ''1970-01-01 00:00:00+00'', ibits, sbits) = (num & ((1 << sbits) - 1))'),
+('at or after, for Snowflakes', 2,
+ '(comb_snowflake_timestamp(num, ''1970-01-01 00:00:00+00'', ibits, sbits) >= at)
+	= (num >= comb_snowflake_min(at, ''1970-01-01 00:00:00+00'', ibits, sbits))'),
+('at or before, for Snowflakes', 2,
+ '(comb_snowflake_timestamp(num, ''1970-01-01 00:00:00+00'', ibits, sbits) <= at)
+	= (num <= comb_snowflake_max(at, ''1970-01-01 00:00:00+00'', ibits, sbits))'),
 ('the byte swap is its own inverse', 2,
  'comb_guid_swap(comb_guid_swap(id)) = id');
 
@@ -143,6 +158,17 @@ BEGIN
 	UPDATE fuzz_input SET period = CASE n % 16
 		WHEN 0 THEN tstzrange(NULL, at) WHEN 1 THEN tstzrange(at, NULL) WHEN 2 THEN 'empty'
 		ELSE tstzrange(least(at, until), greatest(at, until), (ARRAY['[)', '[]', '()', '(]'])[1 + n % 4]) END;
+	-- half of the numbers are of the instant "at" and its neighbours
+	UPDATE fuzz_input SET ibits = 5 + n % 10, sbits = 5 + (n / 10) % 10;
+	UPDATE fuzz_input SET num = CASE
+		WHEN n % 2 = 0 AND ibits + sbits <= 20 AND
+		     at BETWEEN '1970-01-02 00:00:00+00' AND '2200-01-01 00:00:00+00'
+		THEN least((floor(extract(epoch FROM at) * 1000)::bigint << (ibits + sbits)) + (random() * 4 - 2)::int,
+		           9223372036854775806)
+		ELSE floor(random() * 9223372036854774784)::bigint >> (n % 60) END;
+	-- 2^43 ms is what a double, in "* interval", still counts in microseconds
+	UPDATE fuzz_input SET num = num & ((1::bigint << (43 + ibits + sbits)) - 1)
+	WHERE 43 + ibits + sbits < 63;
 	UPDATE fuzz_input SET created = comb_timestamp(id, layout);
 END
 $$;
