@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 #
-# test/lib.sh - what test/run, test/demo and test/bench/run share
+# test/lib.sh - what the scripts under test/ share
 #
-# Sourced, never run.  Each of the three works in one fresh directory that
-# belongs to that run alone: the tree is copied there, built there, installed
+# Sourced, never run.  Each script works in one fresh directory that belongs
+# to that run alone: the tree is copied there, built there, installed
 # into a stage there, and private servers find the extension in the stage by
 # their settings.  Nothing is written to the tree, to the system's PostgreSQL
 # or to a network port, and the directory is removed at the end.
@@ -15,6 +15,7 @@
 #   build DIR STAGE   compile there and install into STAGE
 #   use_stage STAGE   write the settings by which a server finds it
 #   start_server ...  as many as it likes; all are stopped on any exit
+# test/all works in other systems, where it calls the others.
 
 set -u
 
@@ -31,10 +32,11 @@ unavailable=' '  # packages that this system does not have, between blanks
 major=           # major version of the server
 postgres_bin=    # its directory of programs
 temp_config=     # settings for every private server
+initdb_options=()  # of a script's own
 
 # The user's own connection settings and a calling make's options must not
 # reach the servers and builds in here.
-for name in $(compgen -e PG | grep -vx PG_CONFIG) MAKEFLAGS MFLAGS MAKELEVEL; do
+for name in $(compgen -e PG | grep -vE '^PG_(CONFIG|COMB_ROOTS)$') MAKEFLAGS MFLAGS MAKELEVEL; do
 	unset "$name"
 done
 unset name
@@ -377,21 +379,28 @@ use_stage() {
 	printf "dynamic_library_path = '%s:\$libdir'\n" "$stage$(pg_dir pkglibdir)" >>"$temp_config"
 }
 
-# start_server NAME [setting]...: reachable in the directory $work/s only, at
+# init_server NAME [setting]...: reachable in the directory $work/s only, at
 # port 5432, which is no more there than a part of the socket's name.
-start_server() {
+init_server() {
 	local name=$1 data=$work/$1
 	shift
 	bounded initdb -D "$data" -U postgres -A trust -E UTF8 --locale=C --no-sync \
-		>"$work/log/$name.initdb" 2>&1 || { cat "$work/log/$name.initdb"; return 1; }
+		"${initdb_options[@]}" >"$work/log/$name.initdb" 2>&1 ||
+		{ cat "$work/log/$name.initdb"; return 1; }
 	{
 		cat "$temp_config"
 		printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$work/s'" \
 			"port = 5432" "timezone = 'UTC'" "log_timezone = 'UTC'" "$@"
 	} >>"$data/postgresql.conf"
-	bounded pg_ctl -D "$data" -w -t 60 -l "$work/log/$name.log" start \
-		>"$work/log/$name.start" 2>&1 || { cat "$work/log/$name.start" "$work/log/$name.log"; return 1; }
 }
+
+run_server() {
+	bounded pg_ctl -D "$work/$1" -w -t 60 -l "$work/log/$1.log" start \
+		>"$work/log/$1.start" 2>&1 || { cat "$work/log/$1.start" "$work/log/$1.log"; return 1; }
+}
+
+# start_server NAME [setting]...: both
+start_server() { init_server "$@" && run_server "$1"; }
 
 stop_server() {
 	bounded pg_ctl -D "$work/$1" -m fast -w -t 60 stop >/dev/null
