@@ -29,7 +29,7 @@ TAP_TESTS      = 1
 # prove starts in the source directory
 PROVE_TESTS   ?= test/t/*.pl
 
-HARNESS    = demo test bench instructions fuzz
+HARNESS    = demo test test-all bench instructions fuzz
 
 .PHONY: $(HARNESS)
 ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
@@ -43,6 +43,8 @@ demo:
 	@test/demo
 test:
 	@test/run
+test-all:
+	@test/all
 bench:
 	@test/bench/run
 instructions:
