@@ -1036,7 +1036,7 @@ comb_probability(double sel)
 Datum
 comb_period_sel(PG_FUNCTION_ARGS)
 {
-	CombPlace	place = {NULL};
+	CombPlace	place = {0};
 	CombClause	clause;
 
 	place.root = (PlannerInfo *) PG_GETARG_POINTER(0);
@@ -1050,7 +1050,7 @@ comb_period_sel(PG_FUNCTION_ARGS)
 Datum
 comb_period_joinsel(PG_FUNCTION_ARGS)
 {
-	CombPlace	place = {NULL};
+	CombPlace	place = {0};
 	CombClause	clause;
 
 	place.root = (PlannerInfo *) PG_GETARG_POINTER(0);
