@@ -140,7 +140,9 @@ CREATE TABLE refused (at timestamptz, id uuid GENERATED ALWAYS AS (comb_at(at)) 
 CREATE TABLE stamped (old uuid, at timestamptz,
   id uuid GENERATED ALWAYS AS (comb_stamp(old, at)) STORED);
 INSERT INTO stamped VALUES ('919108f7-52d1-4320-9bac-f847db4148a8', '2026-11-20') RETURNING id;
+\set VERBOSITY sqlstate
 CREATE INDEX ON orders ((comb_generate()));
+\set VERBOSITY default
 CREATE INDEX orders_created ON orders (comb_timestamp(id));
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;

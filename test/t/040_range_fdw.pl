@@ -66,6 +66,7 @@ $plan = $node->safe_psql('postgres',
 	$zone . q{EXPLAIN (COSTS OFF) SELECT n FROM parted WHERE id <@ '[2026-01-10,2026-01-20)'});
 unlike($plan, qr/Foreign Scan/, 'a foreign partition is pruned');
 
+# From 17 on the planner takes NULL <@ '(,)' for true, hence the IS NOT NULL.
 foreach my $table ('key', 'parted')
 {
 	my $of = $table eq 'parted' ? 'AND id IS NOT NULL' : '';
@@ -79,7 +80,8 @@ BEGIN
 	FOR d IN SELECT * FROM during LOOP
 		EXECUTE format('SELECT ARRAY(SELECT n FROM $table WHERE $clause ORDER BY n)', d.period) INTO got;
 		EXECUTE format('SELECT ARRAY(SELECT n FROM local WHERE id IS NOT NULL AND %1\$L::tstzrange IS NOT NULL
-			AND $not COALESCE(comb_timestamp(id) <\@ %1\$L::tstzrange, false) ORDER BY n)', d.period) INTO want;
+			AND $not (comb_timestamp(id) IS NOT NULL AND comb_timestamp(id) <\@ %1\$L::tstzrange) ORDER BY n)', d.period)
+			INTO want;
 		IF got IS DISTINCT FROM want THEN
 			RAISE EXCEPTION 'period %: % and not %', d.i, got, want;
 		END IF;
