@@ -1,5 +1,5 @@
-# What the tests of ordered keys have in common: servers whose clock is wrong,
-# and servers that crash.
+# What tests of processes have in common: servers whose clock is wrong, and
+# servers that crash.
 package CombTest;
 
 use strict;
@@ -10,7 +10,7 @@ use IPC::Run ();
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(need_faketime start_at crash ask error_of background finish_background shown_in);
+our @EXPORT = qw(need_faketime start_at start_with_clock crash ask error_of background finish_background shown_in);
 
 my $library;
 my @shared;
@@ -50,6 +50,22 @@ sub start_at
 		usleep(250_000);
 	}
 	die 'the server did not start within 15 seconds';
+}
+
+# Start a server whose clock a file sets, a shift such as "-12h" or a time: it
+# is read at every look at the clock.  Write a new file and rename it, because a
+# process that reads an empty one dies of it.
+sub start_with_clock
+{
+	my ($node, $file) = @_;
+	local $ENV{FAKETIME_TIMESTAMP_FILE} = $file;
+	local $ENV{FAKETIME_NO_CACHE}       = 1;
+	local $ENV{TZ}                      = 'UTC';
+
+	open(my $fh, '>', $file) or die "could not open $file: $!";
+	print $fh "+0\n";
+	close($fh);
+	return start_at($node, '');
 }
 
 # Without FAKETIME_DISABLE_SHM, which came after 0.9.10, the library makes a

@@ -9,12 +9,7 @@ BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pg_comb;
 
-\if :{?seed}
-\else
-SELECT round(random()::numeric, 6) AS seed \gset
-\endif
-\set why ', seed ' :seed
-SELECT setseed(:seed) AS void \gset
+\ir include/seed.sql
 \if :{?random}
 \else
 \set random 100000

@@ -9,29 +9,11 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pg_comb;
 SET LOCAL max_parallel_workers_per_gather = 0;
 
-\if :{?seed}
-\else
-SELECT round(random()::numeric, 6) AS seed \gset
-\endif
-\set why ', seed ' :seed
-SELECT setseed(:seed) AS void \gset
+\ir include/seed.sql
 
 SELECT plan(15);
 
--- A value's bytes in the order in which the layout's database compares them
-CREATE FUNCTION pg_temp.in_order(id uuid, sorts_in text) RETURNS uuid IMMUTABLE LANGUAGE sql AS $$
-  SELECT CASE sorts_in
-    WHEN 'SQL Server' THEN
-      (substr(h, 21, 12) || substr(h, 17, 4) || substr(h, 15, 2) || substr(h, 13, 2) ||
-       substr(h, 11, 2) || substr(h, 9, 2) || substr(h, 7, 2) || substr(h, 5, 2) ||
-       substr(h, 3, 2) || substr(h, 1, 2))::uuid
-    WHEN 'raw .NET bytes' THEN
-      (substr(h, 7, 2) || substr(h, 5, 2) || substr(h, 3, 2) || substr(h, 1, 2) ||
-       substr(h, 11, 2) || substr(h, 9, 2) || substr(h, 15, 2) || substr(h, 13, 2) ||
-       substr(h, 17, 16))::uuid
-    ELSE id END
-  FROM (SELECT replace(id::text, '-', '') AS h OFFSET 0) s
-$$;
+\ir include/in_order.sql
 
 CREATE TEMP TABLE layouts AS
 SELECT layout, generates, sorts_in, resolution,

@@ -8,16 +8,11 @@ BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pg_comb;
 
-\if :{?seed}
-\else
-SELECT round(random()::numeric, 6) AS seed \gset
-\endif
+\ir include/seed.sql
 \if :{?periods}
 \else
 \set periods 15
 \endif
-\set why ', seed ' :seed
-SELECT setseed(:seed) \g /dev/null
 SET LOCAL timezone = 'UTC';
 SET LOCAL jit = off;
 

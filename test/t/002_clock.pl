@@ -6,16 +6,14 @@
 use strict;
 use warnings;
 
+use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my ($lib) = grep { -e $_ } (
-	$ENV{COMB_FAKETIME} || (),
-	glob('/usr/lib/*/faketime/libfaketime.so.1'),
-	glob('/usr/{,local/}lib{,64}/faketime/libfaketime.so.1'));
-plan skip_all => 'libfaketime is not installed (Debian: faketime)'
-  unless defined $lib;
+need_faketime();
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
@@ -29,19 +27,7 @@ checkpoint_timeout = 1d
 });
 
 my $shift = $node->data_dir . '/clock';
-my @shared;
-set_clock('+0');
-{
-	local $ENV{LD_PRELOAD}              = $lib;
-	local $ENV{FAKETIME_TIMESTAMP_FILE} = $shift;
-	local $ENV{FAKETIME_NO_CACHE}       = 1;
-	local $ENV{FAKETIME_DONT_FAKE_MONOTONIC} = 1;
-	local $ENV{FAKETIME_DISABLE_SHM}    = 1;
-	delete local $ENV{FAKETIME};
-	local $ENV{FAKETIME_SHARED} = share();
-	delete $ENV{FAKETIME_SHARED} unless $ENV{FAKETIME_SHARED};
-	$node->start;
-}
+start_with_clock($node, $shift);
 
 $node->safe_psql(
 	'postgres', qq{
@@ -258,25 +244,6 @@ is( $node->safe_psql(
 $node->stop;
 done_testing();
 
-END { unlink(@shared); }
-
-# Without FAKETIME_DISABLE_SHM, which came after 0.9.10, the library makes a
-# semaphore and a piece of shared memory, names them in the environment for
-# child processes, and removes them when the program exits that made them.
-# Here that would be pg_ctl, and each child of the server would make its own
-# and leave it behind.  A shell that replaces itself by another program leaves
-# a pair for all of them, which goes at the end.
-sub share
-{
-	open(my $fh, '-|', '/bin/sh', '-c', 'echo $FAKETIME_SHARED; exec /bin/true')
-	  or die "could not start a shell: $!";
-	my $names = <$fh>;
-	close($fh);
-	return '' unless defined $names && $names =~ m{^/(\w+) /(\w+)$};
-	@shared = ("/dev/shm/sem.$1", "/dev/shm/$2");
-	return "/$1 /$2";
-}
-
 # Output and messages of one session.  It lives through all the steps, which
 # psql takes one by one.
 sub session
@@ -290,15 +257,6 @@ sub session
 		on_error_stop => defined $stop ? $stop : 1,
 		timeout       => 120);
 	return ($stdout, $stderr);
-}
-
-sub set_clock
-{
-	my ($to) = @_;
-	open(my $fh, '>', $shift) or die "could not open $shift: $!";
-	print $fh "$to\n";
-	close($fh);
-	return;
 }
 
 # SQL that sets max_drift and waits for this session to see it, 10 s at most.

@@ -7,16 +7,14 @@
 use strict;
 use warnings;
 
+use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my ($lib) = grep { -e $_ } (
-	$ENV{COMB_FAKETIME} || (),
-	glob('/usr/lib/*/faketime/libfaketime.so.1'),
-	glob('/usr/{,local/}lib{,64}/faketime/libfaketime.so.1'));
-plan skip_all => 'libfaketime is not installed (Debian: faketime)'
-  unless defined $lib;
+need_faketime();
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
@@ -27,20 +25,7 @@ checkpoint_timeout = 1d
 });
 
 my $clock = $node->data_dir . '/clock';
-my @shared;
-append_to_file($clock, '+0');
-{
-	local $ENV{LD_PRELOAD}              = $lib;
-	local $ENV{FAKETIME_TIMESTAMP_FILE} = $clock;
-	local $ENV{FAKETIME_NO_CACHE}       = 1;
-	local $ENV{FAKETIME_DONT_FAKE_MONOTONIC} = 1;
-	local $ENV{FAKETIME_DISABLE_SHM}    = 1;
-	local $ENV{TZ}                      = 'UTC';
-	delete local $ENV{FAKETIME};
-	local $ENV{FAKETIME_SHARED} = share();
-	delete $ENV{FAKETIME_SHARED} unless $ENV{FAKETIME_SHARED};
-	$node->start;
-}
+start_with_clock($node, $clock);
 
 $node->safe_psql(
 	'postgres', qq{
@@ -179,18 +164,3 @@ is(scalar(() = $stderr =~ /WARNING/g), 1, 'one a process');
 
 $node->stop;
 done_testing();
-
-END { unlink(@shared); }
-
-# libfaketime's semaphore and shared memory, for all processes of the server,
-# as in 002_clock.pl
-sub share
-{
-	open(my $fh, '-|', '/bin/sh', '-c', 'echo $FAKETIME_SHARED; exec /bin/true')
-	  or die "could not start a shell: $!";
-	my $names = <$fh>;
-	close($fh);
-	return '' unless defined $names && $names =~ m{^/(\w+) /(\w+)$};
-	@shared = ("/dev/shm/sem.$1", "/dev/shm/$2");
-	return "/$1 /$2";
-}
