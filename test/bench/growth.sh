@@ -15,8 +15,8 @@ growth_setup() {
 		bounded pg_ctl -D "$work/server" -w -t 60 -l "$work/log/server.log" restart >"$work/log/server.restart"
 }
 
-# The peers that everybody has, and the server's own uuidv7()
-growth_labels() { generator_labels | grep -vx pg_uuidv7; }
+# Four kinds of key, each by one generator: other extensions' keys grow as these do
+growth_labels() { generator_labels | grep -vxE 'pg_uuidv7|TimescaleDB|sequential-uuids'; }
 
 growth_rounds() { say 1; }
 
