@@ -186,22 +186,22 @@ comb_mssql_abbrev_abort(int memtupcount, SortSupport ssup)
 {
 	CombMssqlSort *sort = (CombMssqlSort *) ssup->ssup_extra;
 	double		distinct;
-	bool		abort;
+	bool		give_up;
 
 	if (memtupcount < 10000 || sort->input_count < 10000 || !sort->estimating)
 		return false;
 
 	distinct = estimateHyperLogLog(&sort->distinct);
 	sort->estimating = (distinct <= 100000.0);
-	abort = (distinct < sort->input_count / 2000.0 + 0.5);
+	give_up = (distinct < sort->input_count / 2000.0 + 0.5);
 
 	if (COMB_TRACE_SORT)
 		elog(LOG,
 			 "comb_mssql_abbrev: %s at cardinality %f after " INT64_FORMAT " values (%d rows)",
-			 abort ? "aborting abbreviation" :
+			 give_up ? "aborting abbreviation" :
 			 (sort->estimating ? "going on" : "estimation ends"),
 			 distinct, sort->input_count, memtupcount);
-	return abort;
+	return give_up;
 }
 
 /*
