@@ -48,7 +48,8 @@ FROM (SELECT comb_generate_ordered() AS id FROM rows OFFSET 0) made;
 ROLLBACK;
 
 -- the time limit is ahead of the keys and on the page of a sequence
-SELECT comb_timestamp(comb_generate_ordered()) < ordered_lease AS t,
+SELECT comb_generate_ordered() AS id \gset
+SELECT comb_timestamp(:'id') < ordered_lease AS t,
        ordered_lease = 'epoch'::timestamptz + last_value * interval '1 microsecond' AS t
 FROM comb_clock_status(), comb_lease_ordered;
 

@@ -202,14 +202,15 @@ comb_sequences_forget(Datum arg, Oid relid)
 }
 
 /*
- * Look the sequences up among the members of the extension, not by name: the
+ * Look a sequence up among the members of the extension, not by name: the
  * extension can be in any schema and be moved to another, and a name would be
  * searched for along a path that the caller chooses.
  */
-static void
-comb_sequences_find(void)
+static Oid
+comb_sequence_find(int sequence)
 {
 	static bool registered = false;
+	Oid			found = InvalidOid;
 	Relation	depend;
 	ScanKeyData key[2];
 	SysScanDesc scan;
@@ -232,32 +233,40 @@ comb_sequences_find(void)
 	{
 		Form_pg_depend member = (Form_pg_depend) GETSTRUCT(tuple);
 		char	   *name;
-		int			i;
 
 		if (member->classid != RelationRelationId ||
 			member->deptype != DEPENDENCY_EXTENSION ||
 			get_rel_relkind(member->objid) != RELKIND_SEQUENCE)
 			continue;
 		name = get_rel_name(member->objid);
-		for (i = 0; name != NULL && i < COMB_SEQUENCES; i++)
-		{
-			if (strcmp(name, comb_sequence_names[i]) == 0)
-				comb_sequence_oids[i] = member->objid;
-		}
+		if (name != NULL && strcmp(name, comb_sequence_names[sequence]) == 0)
+			found = member->objid;
 	}
 	systable_endscan(scan);
 	table_close(depend, AccessShareLock);
+	return found;
 }
 
-/* The sequence opened and locked, or NULL where there is none (any more) */
+/*
+ * The sequence opened and locked, or NULL where there is none (any more).
+ * Any access to a catalog, and locking, can make us forget the sequences, so
+ * what was found is remembered when it is locked: what changes it from then
+ * on will be heard of.
+ */
 static Relation
 comb_sequence_open(int sequence, LOCKMODE lockmode)
 {
-	if (!OidIsValid(comb_sequence_oids[sequence]))
-		comb_sequences_find();
-	if (!OidIsValid(comb_sequence_oids[sequence]))
+	Oid			oid = comb_sequence_oids[sequence];
+	Relation	relation;
+
+	if (!OidIsValid(oid))
+		oid = comb_sequence_find(sequence);
+	if (!OidIsValid(oid))
 		return NULL;
-	return try_relation_open(comb_sequence_oids[sequence], lockmode);
+	relation = try_relation_open(oid, lockmode);
+	if (relation != NULL)
+		comb_sequence_oids[sequence] = oid;
+	return relation;
 }
 
 /* What the page of a sequence holds */
