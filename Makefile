@@ -29,7 +29,7 @@ TAP_TESTS      = 1
 # prove starts in the source directory
 PROVE_TESTS   ?= test/t/*.pl
 
-HARNESS    = demo test test-all bench instructions fuzz
+HARNESS    = demo test test-all test-deep bench instructions fuzz soak
 
 .PHONY: $(HARNESS)
 ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
@@ -45,12 +45,16 @@ test:
 	@test/run
 test-all:
 	@test/all
+test-deep:
+	@test/deep
 bench:
 	@test/bench/run
 instructions:
 	@test/bench/instructions
 fuzz:
 	@PROVE_TESTS=test/t/080_fuzz.pl FUZZ_SECONDS=$${FUZZ_SECONDS:-120} test/run tap
+soak:
+	@test/soak
 
 else
 

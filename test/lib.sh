@@ -155,6 +155,14 @@ lacking() {
 			have gnuplot || lack gnuplot-nox gnuplot ;;
 		callgrind)
 			have valgrind || lack valgrind valgrind ;;
+		source)
+			have dpkg-source || lack dpkg-dev dpkg-source
+			have patch || lack patch patch
+			have bison || lack bison bison
+			have flex || lack flex flex ;;
+		analyzer)
+			have clang || lack clang clang
+			have cppcheck || lack cppcheck cppcheck ;;
 		contrib)
 			[ -f "$share/extension/pgstattuple.control" ] ||
 				lack_of_server "postgresql-$major" "contrib's pgstattuple" ;;

@@ -1,0 +1,660 @@
+# Everything at once, again and again: load, a clock that is set back and forth,
+# sessions that are terminated, backends and servers that are killed, standbys
+# that are promoted; and at the end each promise is checked.
+#
+# DURATION says for how many seconds, 15 by default; a round that has begun is
+# finished.  SEED repeats a run's order of events; when exactly they hit is the
+# machine's choice.
+#
+# There are two witnesses.  Clients of psql write down every key that they are
+# shown, in transactions that are rolled back in part.  Clients of pgbench put
+# keys into a table, which shows what was committed and survived.
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombTest;
+use List::Util qw(shuffle);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+need_faketime();
+
+my $duration = $ENV{DURATION} || 15;
+my $seed     = $ENV{SEED}     || (time() * 65536 + $$) % 1_000_000_007;
+srand($seed);
+diag("soak of $duration seconds, SEED=$seed");
+
+# In seconds.  Some steps of the clock are to be beyond it, some not.
+my $max_drift = 2;
+
+# Shifts of a server's clock, in seconds.  Any two differ by a second or more.
+my @shifts = (-7200, -60, -5, (-1, 0, 1) x 3, 5, 60, 3600);
+
+my $dir = PostgreSQL::Test::Utils::tempdir();
+my @clients;
+my %lives;                      # by postmaster's process id: order, epoch
+my $epoch = 0;                  # grows when a promotion loses what clients saw
+my $nodes = 0;
+my ($primary, $standby);
+
+#
+# The run
+#
+$primary = first_node();
+$standby = next_standby();
+start_clients();
+
+my $started = time();
+my ($rounds, %events) = (0);
+while ($rounds == 0 || time() - $started < $duration)
+{
+	foreach my $event (shuffle(
+			\&crash_primary, \&fail_over, \&switch_over, \&kill_backend,
+			\&clock_back, (\&terminate_sessions) x 3, (\&move_clock) x 10))
+	{
+		usleep(100_000 + int(rand(200_000)));
+		$event->();
+	}
+	$rounds++;
+}
+stop_clients();
+my $seconds = time() - $started;
+note("$rounds rounds in $seconds seconds: "
+	  . join(', ', map { "$events{$_} $_" } sort keys %events));
+foreach my $event ('crashes', 'failovers', 'switchovers', 'backends killed')
+{
+	is($events{$event}, $rounds, "$event, one a round");
+}
+
+#
+# What the clients were shown
+#
+my %count = map { $_ => 0 } qw(key at ordered steady moved resets down);
+my %bad   = map { $_ => [] } qw(order reset time at other shown);
+my %shown;                      # first and last ordered keys of each life
+open(my $all, '>', "$dir/all") or die "could not open $dir/all: $!";
+check_slot($_) foreach (sort glob("$dir/slot*"));
+close($all);
+note(join(', ', map { "$count{$_} $_" } sort keys %count));
+
+cmp_ok($count{key},    '>', 200 * $rounds, 'clients were shown many keys');
+cmp_ok($count{resets}, '>', 0,              'some processes had to follow the clock back');
+cmp_ok($count{steady}, '>', 9 * $count{moved}, 'the clock mostly stood still while a key was made');
+clean('order', 'the keys of a process increase, in each layout, unless it follows the clock back');
+clean('reset', 'it does so when max_drift is exceeded, and as often as it says');
+clean('time',  'no key is behind the clock, nor ahead of it by more than max_drift');
+clean('at',    'keys for a given time tell that time');
+clean('other', 'clients were shown nothing else');
+check_lives();
+cmp_ok($count{ordered}, '>', 20 * $rounds, 'clients were shown many ordered keys');
+clean('shown', 'ordered keys and Snowflakes increase, over crashes and promotions');
+
+$ENV{LC_ALL} = 'C';
+add_rows();
+my $all_keys = `wc -l < $dir/all` + 0;
+my $repeated = `cut -d ' ' -f 1 $dir/all | sort -T $dir | uniq -d | head -n 5`;
+is($repeated, '', "of $all_keys keys shown or committed none was made twice");
+my $unsorted = `grep ' at ' $dir/all | sort -T $dir | awk '\$3 < last { print } { last = \$3 }' | head -n 5`;
+is($unsorted, '', 'keys for given times sort by them to the microsecond, whoever made them');
+
+#
+# What was committed
+#
+cmp_ok(query('SELECT count(*) FROM made'), '>', 0, 'rows are left');
+is( query(
+		q{
+	SELECT count(*) FILTER (WHERE id <= id_before AND resets = resets_before),
+	       count(*) FILTER (WHERE mssql <= mssql_before AND resets = resets_before)
+	FROM (SELECT id, mssql, resets, lag(id) OVER w AS id_before,
+	             lag(mssql) OVER w AS mssql_before, lag(resets) OVER w AS resets_before
+	      FROM (SELECT session, n, id, comb_mssql_key(mssql) AS mssql, resets
+	            FROM made JOIN status USING (session, n)) AS made
+	      WINDOW w AS (PARTITION BY session ORDER BY n)) AS lagged}),
+	'0|0',
+	'committed keys of a process increase, unless it follows the clock back');
+committed_lives();
+is( query('SET enable_seqscan = off; SELECT count(*) = (SELECT count(*) FROM made) '
+		  . "FROM (SELECT FROM made WHERE mssql #>=# '00000000-0000-0000-0000-000000000000') AS all_rows"),
+	't',
+	'the index in SQL Server order has all rows');
+
+$primary->stop;
+$standby->stop;
+my @wrong = map { slurp_file($_) =~ /^(.*(?:PANIC|TRAP|inconsistent page|signal (?:[^9]|\d\d)).*)$/mg }
+  glob($primary->logfile =~ s/soak\d+\.log$/soak*.log/r);
+is(join("\n", @wrong), '', 'no server failed by itself');
+done_testing();
+
+END
+{
+	local $?;
+	$_->kill_kill foreach (@clients);
+}
+
+#
+# Servers
+#
+
+# Each server has a clock of its own: a promoted standby may well be an hour
+# behind.
+sub clock_file
+{
+	my ($node) = @_;
+	return "$dir/clock." . $node->name;
+}
+
+# Renamed, because a process that reads an empty file dies of it.
+sub write_file
+{
+	my ($file, $text) = @_;
+	open(my $fh, '>', "$file.new") or die "could not open $file.new: $!";
+	print $fh "$text\n";
+	close($fh);
+	rename("$file.new", $file) or die "could not rename $file.new: $!";
+	return;
+}
+
+sub start_node
+{
+	my ($node) = @_;
+	local $ENV{FAKETIME_TIMESTAMP_FILE} = clock_file($node);
+	local $ENV{FAKETIME_NO_CACHE}       = 1;
+	start_at($node, '');
+	return;
+}
+
+# All time limits of the server are off: its clock jumps over them.  Dynamic
+# shared memory is in files, which go with the data directory of a server that
+# was killed.
+sub first_node
+{
+	my $node = PostgreSQL::Test::Cluster->new('soak' . $nodes++);
+	$node->init(allows_streaming => 1);
+	$node->append_conf(
+		'postgresql.conf', qq{
+autovacuum = off
+checkpoint_timeout = 1d
+wal_sender_timeout = 0
+wal_receiver_timeout = 0
+wal_retrieve_retry_interval = 100ms
+authentication_timeout = 600s
+restart_after_crash = on
+dynamic_shared_memory_type = mmap
+max_connections = 40
+pg_comb.max_drift = ${max_drift}s
+pg_comb.snowflake_instance = 5
+pg_comb.lease = 200ms
+});
+	write_file(clock_file($node), '+0');
+	start_node($node);
+	begin_life($node);
+	$node->safe_psql(
+		'postgres', q{
+		CREATE EXTENSION pg_comb;
+		-- this life of the server: the postmaster's process id and start
+		CREATE FUNCTION life() RETURNS text STABLE LANGUAGE sql AS
+			$$ SELECT split_part(pid, E'\n', 1) || '.' || split_part(pid, E'\n', 3)
+			   FROM pg_read_file('postmaster.pid') AS pid $$;
+		CREATE FUNCTION us(at timestamptz) RETURNS bigint IMMUTABLE LANGUAGE sql AS
+			$$ SELECT (extract(epoch FROM at) * 1000000)::bigint $$;
+		-- the order is fixed, and mixes the layouts
+		CREATE TABLE mixture AS
+			SELECT layout FROM comb_layouts() WHERE generates ORDER BY md5(layout::text);
+		CREATE TABLE made (
+			session bigint, n int, life text DEFAULT life(),
+			id uuid PRIMARY KEY DEFAULT comb_generate(),
+			mssql uuid DEFAULT comb_generate('rtcomb_sql'),
+			at uuid UNIQUE DEFAULT comb_at(clock_timestamp()),
+			key uuid UNIQUE DEFAULT comb_generate_ordered(),
+			number bigint UNIQUE DEFAULT comb_snowflake());
+		CREATE UNIQUE INDEX made_mssql ON made (mssql comb_mssql_ops);
+		CREATE TABLE status (session bigint, n int, resets bigint);
+	});
+	return $node;
+}
+
+sub next_standby
+{
+	my $node = PostgreSQL::Test::Cluster->new('soak' . $nodes++);
+	$primary->backup($node->name);
+	$node->init_from_backup($primary, $node->name, has_streaming => 1);
+	PostgreSQL::Test::Utils::system_or_bail('rm', '-rf', $primary->backup_dir);
+	write_file(clock_file($node), any_shift());
+	start_node($node);
+	write_file("$dir/standby", $node->connstr('postgres'));
+	return $node;
+}
+
+# Clients may come.  A standby's life as a primary begins when it is promoted.
+sub begin_life
+{
+	my ($node) = @_;
+	my ($pid, undef, $start) = split(/\n/, slurp_file($node->data_dir . '/postmaster.pid'));
+	$lives{"$pid.$start"} = { order => scalar(keys %lives), epoch => $epoch };
+	write_file("$dir/primary", $node->connstr('postgres'));
+	return;
+}
+
+# A connection can be lost to the clock: try again, for 30 seconds
+sub query
+{
+	my ($sql, $node) = @_;
+	$node = $primary unless defined $node;
+	for (1 .. 120)
+	{
+		my ($stdout, $stderr);
+		my $rc = $node->psql('postgres', $sql,
+			stdout => \$stdout, stderr => \$stderr, timeout => 60);
+		return $stdout if $rc == 0;
+		die "query failed: $sql\n$stderr" unless $rc == 2;
+		usleep(250_000);
+	}
+	die "no connection for: $sql";
+}
+
+#
+# Events
+#
+
+sub any_shift { return sprintf('%+d', $shifts[ int(rand(@shifts)) ]); }
+
+sub move_clock
+{
+	my $node  = rand() < 0.8 ? $primary : $standby;
+	write_file(clock_file($node), any_shift());
+	$events{'clock moves'}++;
+	return;
+}
+
+# From the one end to the other, with keys made before and after: psql writes
+# 4096 bytes at a time.
+sub clock_back
+{
+	foreach my $shift ($shifts[-1], $shifts[0])
+	{
+		my %shown = shown_bytes();
+		write_file(clock_file($primary), sprintf('%+d', $shift));
+		for (1 .. 100)
+		{
+			my %now = shown_bytes();
+			last unless grep { $now{$_} < $shown{$_} + 4_097 } keys %now;
+			usleep(100_000);
+		}
+	}
+	$events{'clock moves'} += 2;
+	return;
+}
+
+# How much each client of the primary was shown so far
+sub shown_bytes
+{
+	my %bytes;
+	foreach my $slot (1 .. 3)
+	{
+		$bytes{$slot} = 0;
+		$bytes{$slot} += -s $_ foreach (glob("$dir/slot$slot/*"));
+	}
+	return %bytes;
+}
+
+sub terminate_sessions
+{
+	my $few = 1 + int(rand(3));
+	query( "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+	        WHERE application_name = 'soak' LIMIT $few",
+		$primary);
+	$events{'terminations'}++;
+	return;
+}
+
+# The postmaster lives, ends all other processes and begins anew.
+sub kill_backend
+{
+	my $pid = '';
+	for (1 .. 100)
+	{
+		$pid = query("SELECT pid FROM pg_stat_activity WHERE application_name = 'soak' LIMIT 1");
+		last if $pid ne '' && kill('KILL', $pid);
+		usleep(100_000);
+	}
+	query('SELECT true');
+	$events{'backends killed'}++;
+	return;
+}
+
+sub crash_primary
+{
+	crash($primary);
+	start_node($primary);
+	begin_life($primary);
+	$events{'crashes'}++;
+	return;
+}
+
+# A server that was killed and does not start again leaves the small piece of
+# shared memory by which the next one would know it.
+sub forget_memory
+{
+	my ($node) = @_;
+	my $line = (split(/\n/, slurp_file($node->data_dir . '/postmaster.pid')))[6];
+	system("ipcrm -m $1 2>/dev/null") if defined $line && $line =~ /^\s*\d+\s+(\d+)\s*$/;
+	return;
+}
+
+# What was not sent yet is lost: later keys need not be larger than those a
+# client saw, only than those that are still there.
+sub fail_over
+{
+	crash($primary);
+	forget_memory($primary);
+	$epoch++;
+	take_over();
+	$events{'failovers'}++;
+	return;
+}
+
+# A primary that is stopped waits for its standby to have everything.
+sub switch_over
+{
+	$primary->poll_query_until('postgres',
+		q{SELECT count(*) = 1 FROM pg_stat_replication WHERE state = 'streaming'})
+	  or die 'the standby does not follow';
+	$primary->stop;
+	take_over();
+	$events{'switchovers'}++;
+	return;
+}
+
+sub take_over
+{
+	my $old = $primary;
+
+	($primary, $standby) = ($standby, undef);
+	$primary->promote;
+	$primary->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()')
+	  or die 'timed out waiting for the promotion';
+	begin_life($primary);
+	$old->clean_node;
+	$standby = next_standby();
+	return;
+}
+
+#
+# Clients: each is a loop of sessions, until the file "stop" is there
+#
+
+sub start_loop
+{
+	my ($name, $command) = @_;
+	open(my $fh, '>', "$dir/$name.sh") or die "could not open $dir/$name.sh: $!";
+	print $fh <<"END";
+run=100000
+until [ -e $dir/stop ]; do
+	run=\$((run + 1))
+	$command
+	sleep 0.05
+done
+END
+	close($fh);
+	local $ENV{PGAPPNAME} = 'soak';
+	push @clients, IPC::Run::start([ 'sh', "$dir/$name.sh" ],
+		'<', '/dev/null', '>', "$dir/$name.out", '2>', "$dir/$name.err");
+	return;
+}
+
+sub start_clients
+{
+	append_to_file("$dir/shown.sql", shown_sql(1));
+	append_to_file("$dir/shown_on_standby.sql", shown_sql(0));
+	append_to_file("$dir/load.sql", q{
+\set n :n + 1
+\set session :run * 100 + :client_id
+BEGIN;
+INSERT INTO made (session, n) VALUES (:session, :n);
+INSERT INTO status SELECT :session, :n, process_resets FROM comb_clock_status();
+COMMIT;
+});
+	foreach my $slot (1 .. 4)
+	{
+		my ($server, $script) = $slot < 4 ? qw(primary shown) : qw(standby shown_on_standby);
+		mkdir("$dir/slot$slot") or die "could not create $dir/slot$slot: $!";
+		start_loop("slot$slot",
+			qq{psql -XqAt -F ' ' -v ON_ERROR_STOP=1 -d "\$(cat $dir/$server)" }
+			  . qq{-f $dir/$script.sql >$dir/slot$slot/\$run});
+	}
+	start_loop('load',
+		qq{pgbench -n -M prepared -c 4 -j 2 -R 200 -T 10 -D n=0 -D run=\$run }
+		  . qq{-f $dir/load.sql "\$(cat $dir/primary)"});
+	return;
+}
+
+# All keys that a session of this script makes are shown.  In a server process
+# comb_clock_status() tells afterwards how often it has followed the clock.  The
+# pause is the client's: pg_sleep() would wait for the clock to come back.
+sub shown_sql
+{
+	my ($on_primary) = @_;
+	my $key = "'key', layout, us(before), us(after), id, us(comb_timestamp(id, layout))";
+	my $around = 'clock_timestamp() AS before, %s AS id, clock_timestamp() AS after';
+	my $block = sprintf("SELECT $key FROM (SELECT 'uuidv7'::comb_layout AS layout, $around "
+		  . "FROM generate_series(1, 5) OFFSET 0) AS made;\n", 'comb_generate()');
+	$block .= sprintf("SELECT $key FROM (SELECT layout, $around FROM mixture OFFSET 0) AS made;\n",
+		'comb_generate(layout)');
+	$block .= "SELECT 'at', us(at), id, us(comb_timestamp(id)) "
+	  . "FROM (SELECT at, comb_at(at) AS id FROM (SELECT clock_timestamp() AS at "
+	  . "FROM generate_series(1, 3) OFFSET 0) AS times OFFSET 0) AS made;\n";
+	$block .= "SELECT 'ordered', comb_generate_ordered(), comb_snowflake() FROM generate_series(1, 3);\n"
+	  if $on_primary;
+	$block .= "SELECT 'resets', process_resets FROM comb_clock_status();\n\\! sleep 0.03\n";
+	return "SELECT 'life', life();\n" . "BEGIN;\n${block}ROLLBACK;\n$block" x 200;
+}
+
+# They end with their sessions.
+sub stop_clients
+{
+	append_to_file("$dir/stop", '');
+	for (1 .. 100)
+	{
+		foreach my $node ($primary, $standby)
+		{
+			query("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+				  . "WHERE application_name = 'soak'", $node);
+		}
+		last unless grep { $_->pumpable } @clients;
+		usleep(100_000);
+	}
+	$_->finish foreach (@clients);
+	@clients = ();
+	return;
+}
+
+#
+# Checks
+#
+
+# One client's sessions, in order
+sub check_slot
+{
+	my ($slot) = @_;
+	return unless -d $slot;
+	my %seen = (key => {}, number => {});    # by epoch
+
+	foreach my $file (sort glob("$slot/*"))
+	{
+		my %process = (resets => 0, last => {}, time => {},
+			falls => { tick => 0, '100ns' => 0 });
+		open(my $fh, '<', $file) or die "could not open $file: $!";
+		while (my $line = <$fh>)
+		{
+			chomp($line);
+			my ($what, @fields) = split(/ /, $line);
+			if    ($what eq 'key')     { check_key(\%process, $line, @fields); }
+			elsif ($what eq 'resets')  { check_resets(\%process, $line, @fields); }
+			elsif ($what eq 'at')      { check_at($line, @fields); }
+			elsif ($what eq 'ordered') { check_ordered(\%process, \%seen, $line, @fields); }
+			elsif ($what eq 'life')    { $process{life} = $fields[0]; }
+			else                       { blame('other', $line); }
+		}
+		close($fh);
+	}
+	return;
+}
+
+sub blame
+{
+	my ($what, $line) = @_;
+	push @{ $bad{$what} }, $line if @{ $bad{$what} } < 5;
+	return;
+}
+
+sub clean
+{
+	my ($what, $name) = @_;
+	is(join("\n", @{ $bad{$what} }), '', "$name (SEED=$seed)");
+	return;
+}
+
+# Two lines of time are kept by a process: layouts that count in 100 ns have
+# one of their own.  A line falls when the process follows the clock back; after
+# that the next key of each of its layouts may be smaller, once.  The coarsest
+# layout tells times to 4 ms.
+sub check_key
+{
+	my ($process, $line, $layout, $before, $after, $id, $us) = @_;
+	my $counted = $layout =~ /^(morris|efcore)$/ ? '100ns' : 'tick';
+	my $place   = place($layout, $id);
+	my $last    = $process->{last}{$layout};
+	my $grain   = 4000;
+
+	$count{key}++;
+	print $all "$id key\n";
+	$process->{falls}{$counted}++
+	  if defined $process->{time}{$counted}
+	  && $process->{time}{$counted} - $us > $max_drift * 1_000_000 - $grain;
+	if (defined $last && $place le $last->[0])
+	{
+		$count{down}++;
+		blame('order', $line) unless $process->{falls}{$counted} > $last->[1];
+	}
+	$process->{last}{$layout}  = [ $place, $process->{falls}{$counted} ];
+	$process->{time}{$counted} = $us;
+
+	# In a fifth of a second no clock moves to where it seems to stand still.
+	if ($after < $before || $after > $before + 200_000)
+	{
+		$count{moved}++;
+		return;
+	}
+	$count{steady}++;
+	blame('time', $line)
+	  unless $us > $before - $grain && $us <= $after + $max_drift * 1_000_000;
+	return;
+}
+
+# As often as the lines of time fell, the process says that it followed the
+# clock.
+sub check_resets
+{
+	my ($process, $line, $resets) = @_;
+
+	$count{resets} += $resets - $process->{resets};
+	$process->{resets} = $resets;
+	blame('reset', "$line, but the time fell back $process->{falls}{tick} + $process->{falls}{'100ns'} times")
+	  if $process->{falls}{tick} + $process->{falls}{'100ns'} != $resets;
+	return;
+}
+
+sub check_at
+{
+	my ($line, $us, $id, $read) = @_;
+	$count{at}++;
+	print $all "$id at $us\n";
+	blame('at', $line) unless $read == $us - $us % 1000;
+	return;
+}
+
+# A key is larger than all that this client saw before, by whichever process
+# and server.
+sub check_ordered
+{
+	my ($process, $seen, $line, $key, $number) = @_;
+	my $life = $lives{ $process->{life} };
+	my $in   = $life->{epoch};
+
+	$count{ordered}++;
+	print $all "$key ordered\n$in:$number snowflake\n";
+	blame('shown', $line)
+	  if defined $seen->{key}{$in}
+	  && ($key le $seen->{key}{$in} || $number <= $seen->{number}{$in});
+	$seen->{key}{$in}    = $key;
+	$seen->{number}{$in} = $number;
+
+	my $range = $shown{ $life->{order} } ||=
+	  { epoch => $in, first => [ $key, $number ], last => [ $key, $number ] };
+	$range->{first}[0] = $key    if $key lt $range->{first}[0];
+	$range->{first}[1] = $number if $number < $range->{first}[1];
+	$range->{last}[0]  = $key    if $key gt $range->{last}[0];
+	$range->{last}[1]  = $number if $number > $range->{last}[1];
+	return;
+}
+
+# The first key of a life is larger than all that any client saw in earlier
+# ones.
+sub check_lives
+{
+	my $before;
+	foreach my $order (sort { $a <=> $b } keys %shown)
+	{
+		my $now = $shown{$order};
+		blame('shown', "life $order: @{ $now->{first} } after @{ $before->{last} }")
+		  if defined $before
+		  && $before->{epoch} == $now->{epoch}
+		  && ($now->{first}[0] le $before->{last}[0] || $now->{first}[1] <= $before->{last}[1]);
+		$before = $now;
+	}
+	cmp_ok(scalar(keys %shown), '>', $rounds, 'clients saw ordered keys of several lives of the server');
+	return;
+}
+
+# The text of a key's bytes in the order in which the layout's database
+# compares them
+sub place
+{
+	my ($layout, $id) = @_;
+	my @bytes = unpack('(A2)16', $id =~ tr/-//dr);
+	return $id
+	  if $layout =~ /^(uuidv7|ulid|rtcomb_postgresql|rtcomb_postgresql_datetime|sequential_string)$/;
+	my @dotnet = @bytes[ 3, 2, 1, 0, 5, 4, 7, 6, 8 .. 15 ];
+	return join('', @dotnet)
+	  if $layout =~ /^(rtcomb_binary|rtcomb_binary_datetime|sequential_binary)$/;
+	return join('', @dotnet[ 10 .. 15, 8, 9, 6, 7, 4, 5, 0 .. 3 ]);
+}
+
+# The keys in the table, to those that were shown
+sub add_rows
+{
+	my $names = join(', ', map { "('$_', $lives{$_}{epoch})" } keys %lives);
+	my $columns = q{id::text, mssql::text, at::text, key::text, epoch || ':' || number};
+	query("COPY (SELECT unnest(ARRAY[$columns]) || ' row' FROM made
+	             JOIN (VALUES $names) AS lives (life, epoch) USING (life)) TO '$dir/rows'");
+	is(system("cat $dir/rows >>$dir/all"), 0, 'the keys in the table are added');
+	return;
+}
+
+# Over whatever was lost: rows of a life are above all rows of earlier ones.
+sub committed_lives
+{
+	my $names = join(', ', map { "('$_', $lives{$_}{order})" } keys %lives);
+	is( query(
+			"SELECT count(*) > 1, count(*) FILTER (WHERE first_key <= last_key), count(*) FILTER (WHERE first_number <= last_number)
+			 FROM (SELECT min(key::text) AS first_key, lag(max(key::text)) OVER (ORDER BY place) AS last_key,
+			              min(number) AS first_number, lag(max(number)) OVER (ORDER BY place) AS last_number
+			       FROM made JOIN (VALUES $names) AS lives (life, place) USING (life) GROUP BY place) AS lives"),
+		't|0|0',
+		'committed ordered keys and Snowflakes are above those of all earlier lives');
+	return;
+}
