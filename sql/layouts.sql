@@ -109,8 +109,10 @@ SELECT * FROM comb_inspect('00000000-0000-0000-0000-000000000000', :window);
 SELECT * FROM comb_inspect('ffffffff-ffff-ffff-ffff-ffffffffffff', :window);
 -- by default what has been so far
 SELECT * FROM comb_inspect('017f22e2-79b0-7cc3-98c4-dc0c0c07398f');
-SELECT count(*) AS "0" FROM comb_inspect(comb_stamp('017f22e2-79b0-7cc3-98c4-dc0c0c07398f', now() + '2 days'));
-SELECT count(*) AS "3" FROM comb_inspect(comb_stamp('017f22e2-79b0-7cc3-98c4-dc0c0c07398f', now()));
+SELECT count(*) AS "0" FROM comb_inspect(comb_stamp('017f22e2-79b0-7cc3-98c4-dc0c0c07398f', now() + '2 days'))
+WHERE layout IN ('uuidv7', 'ulid', 'rtcomb_postgresql');  -- others see other bytes, now and then a time
+SELECT count(*) AS "3" FROM comb_inspect(comb_stamp('017f22e2-79b0-7cc3-98c4-dc0c0c07398f', now()))
+WHERE layout IN ('uuidv7', 'ulid', 'rtcomb_postgresql');  -- others see other bytes, now and then a time
 SELECT count(*) AS "0" FROM comb_inspect('017f22e2-79b0-7cc3-98c4-dc0c0c07398f', '2040-01-01', '2000-01-01');
 -- both ends belong to the window, and one instant is a window
 SELECT * FROM comb_inspect('018e5f3b-ff48-47cc-b5ba-d01c25cc63a7', '2024-03-21 04:19:11.304', '2024-03-21 04:19:11.304');
