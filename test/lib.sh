@@ -58,10 +58,12 @@ show_tail() {
 # The server, and what the machine lacks
 #
 
-# Only a pg_config with its makefiles counts: the one of libpq's package has none.
+# Only a pg_config with makefiles and headers counts: the one of libpq's package
+# has none, and Debian's client package has the makefiles without the headers.
 has_pgxs() {
-	local makefile
-	makefile=$("$1" --pgxs 2>/dev/null) && [ -f "$makefile" ]
+	local makefile headers
+	makefile=$("$1" --pgxs 2>/dev/null) && [ -f "$makefile" ] &&
+		headers=$("$1" --includedir-server 2>/dev/null) && [ -f "$headers/postgres.h" ]
 }
 
 newest_pg_config() {
