@@ -595,8 +595,8 @@ comb_move_bytes(const CombLayout *layout, unsigned char *id,
 }
 
 /*
- * The default layout, UUIDv7, done by whole words: a loop over table rows
- * costs 10 ns, half of what a key may cost.
+ * The default layout, UUIDv7, done by whole words: by way of its row of the
+ * table a key takes 5 ns more ("make bench", row layouts).
  *
  *	48 bits ms | 4 bits 0111 | 12 bits | 2 bits 10 | 6 bits | 56 bits random
  *
