@@ -270,14 +270,17 @@ sub move_clock
 	return;
 }
 
-# From the one end to the other, with keys made before and after: psql writes
-# 4096 bytes at a time.
+# From the one end to the other, with a step near each that is just below or just
+# above max_drift, and with keys made before and after each step: psql writes 4096
+# bytes at a time.
 sub clock_back
 {
-	foreach my $shift ($shifts[-1], $shifts[0])
+	my ($first, $last) = @shifts[ -1, 0 ];
+
+	foreach my $shift ($first, $first - 0.8 * $max_drift, $last + 1.2 * $max_drift, $last)
 	{
 		my %shown = shown_bytes();
-		write_file(clock_file($primary), sprintf('%+d', $shift));
+		write_file(clock_file($primary), sprintf('%+.1f', $shift));
 		for (1 .. 100)
 		{
 			my %now = shown_bytes();
@@ -285,7 +288,7 @@ sub clock_back
 			usleep(100_000);
 		}
 	}
-	$events{'clock moves'} += 2;
+	$events{'clock moves'} += 4;
 	return;
 }
 
