@@ -136,4 +136,18 @@ typedef void (*comb_shmem_hook) (void);
 #endif
 #endif
 
+/*
+ * Places where a test can hold a session up.  They came in 17, are there in
+ * servers built for them and cost nothing in others; 18 gave them an argument.
+ */
+#if PG_VERSION_NUM >= 180000
+#include "utils/injection_point.h"
+#define COMB_INJECTION_POINT(name)	INJECTION_POINT(name, NULL)
+#elif PG_VERSION_NUM >= 170000
+#include "utils/injection_point.h"
+#define COMB_INJECTION_POINT(name)	INJECTION_POINT(name)
+#else
+#define COMB_INJECTION_POINT(name)	((void) 0)
+#endif
+
 #endif							/* COMB_COMPAT_H */

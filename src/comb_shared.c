@@ -338,6 +338,7 @@ comb_page_close(CombPage *page)
 	XLogRecPtr	lsn = PageGetLSN(BufferGetPage(page->buffer));
 
 	UnlockReleaseBuffer(page->buffer);
+	COMB_INJECTION_POINT("comb-lease-flush");
 	XLogFlush(lsn);
 	relation_close(page->relation, page->lockmode);
 }
@@ -390,27 +391,32 @@ comb_lease_adopt(CombLine line, int64 limit)
 
 /*
  * Learn the lease of a line, or prolong it beyond "last", a time just taken
- * from the word and not handed out yet; 0 for none.  False if "last" must be
- * given up because it is not beyond what an earlier life handed out.
+ * from the word and not handed out yet; 0 for none.  Returns the time, or 0
+ * if it must be given up: because it is not beyond what an earlier life
+ * handed out, or was taken in a life that has ended since.
  */
-bool
+uint64
 comb_lease_renew(CombLine line, uint64 last)
 {
 	CombPage	page;
 	CombLease	lease;
+	uint64		taken_in = comb_leases[line].life;
 	bool		foreign;
-	bool		keep = true;
 
 	comb_leases[line].life = COMB_LIFE_NONE;
+	if (last != 0)
+		COMB_INJECTION_POINT("comb-lease-renew");
 	comb_page_open(&page, line, RowExclusiveLock);
 	lease.life = comb_current_life();
+	if (lease.life != taken_in)
+		last = 0;
 	foreign = (page.life != lease.life);
 	if (foreign && (page.value < 0 || page.value > COMB_US_MAX ||
 					last <= comb_word_from_us(line, page.value)))
 	{
 		comb_lease_adopt(line, page.value);
 		lease.limit = 0;
-		keep = false;
+		last = 0;
 	}
 	else
 	{
@@ -424,7 +430,7 @@ comb_lease_renew(CombLine line, uint64 last)
 	}
 	comb_page_close(&page);
 	comb_leases[line] = lease;
-	return keep;
+	return last;
 }
 
 void
@@ -505,8 +511,7 @@ comb_generate_ordered(PG_FUNCTION_ARGS)
 			if (likely(comb_lease_covers(COMB_LINE_ORDERED, last)))
 				break;
 		}
-		if (!comb_lease_renew(COMB_LINE_ORDERED, last))
-			last = 0;
+		last = comb_lease_renew(COMB_LINE_ORDERED, last);
 	}
 
 	id = (pg_uuid_t *) palloc(UUID_LEN);

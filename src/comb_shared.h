@@ -115,7 +115,7 @@ extern void comb_page_close(CombPage *page);
 extern CombShared *comb_shared;
 extern CombLease comb_leases[COMB_LINES];
 
-extern bool comb_lease_renew(CombLine line, uint64 last);
+extern uint64 comb_lease_renew(CombLine line, uint64 last);
 extern void comb_drift_error(CombLine line, uint64 next, uint64 now);
 extern void comb_leap_error(CombLine line, uint64 last, uint64 now);
 

@@ -258,8 +258,7 @@ comb_snowflake(PG_FUNCTION_ARGS)
 			if (likely(comb_lease_covers(set->line, last)))
 				break;
 		}
-		if (!comb_lease_renew(set->line, last))
-			last = 0;
+		last = comb_lease_renew(set->line, last);
 	}
 	PG_RETURN_INT64(comb_snowflake_compose(set, slot, instance));
 }
