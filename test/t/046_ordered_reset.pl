@@ -1,0 +1,101 @@
+# comb_ordered_reset() again and again, while eight sessions make keys: to an hour
+# ahead and back.  Between two resets the keys are in order, and after each one
+# nothing far ahead is left, whatever the sessions were about when it came.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', q{
+autovacuum = off
+log_statement = none
+pg_comb.lease = 100ms
+pg_comb.snowflake_instance = 5
+});
+$node->start;
+
+# The generation is odd while a reset runs.  Two Snowflakes a second are less than
+# the sessions ask for, so these run ahead of the clock, 1000 seconds in each, and
+# every one needs a new lease.
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION pg_comb;
+	CREATE SEQUENCE resets;
+	SELECT nextval('resets');
+	CREATE FUNCTION generation() RETURNS bigint VOLATILE LANGUAGE sql AS
+		'SELECT last_value - 1 FROM resets';
+	CREATE FUNCTION us() RETURNS bigint VOLATILE LANGUAGE sql AS
+		'SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint';
+	CREATE TABLE made (generation_before bigint, before bigint, key uuid, number bigint,
+	                   after bigint, generation_after bigint)});
+
+my $cycles = 60;
+my $reset  = q{
+SELECT nextval('resets');
+SELECT comb_ordered_reset(clock_timestamp() + interval '%s');
+SELECT nextval('resets');
+SELECT pg_sleep(0.02);
+};
+my $resets = join('',
+	map { sprintf($reset, '1 hour') . sprintf($reset, '0')
+		  . "SELECT 'near', greatest(ordered_last, ordered_lease, snowflake_last, snowflake_lease) - clock < interval '30 minutes' FROM comb_clock_status();\n" }
+	  1 .. $cycles);
+my $load = PostgreSQL::Test::Utils::tempdir() . '/load.sql';
+append_to_file(
+	$load, q{
+INSERT INTO made SELECT generation(), us(), comb_generate_ordered(),
+	comb_snowflake(instance_bits => 0, sequence_bits => 1, tick => '1 s'), us(), generation();
+});
+my $clients = IPC::Run::start(
+	[ 'pgbench', '-n', '-M', 'prepared', '-c', '8', '-j', '2', '-R', '2000', '-T', '60', '-f', $load,
+		$node->connstr('postgres') . " application_name=load" ],
+	'<', '/dev/null', '>', \my $summary, '2>', \my $complaints);
+$node->poll_query_until('postgres', 'SELECT count(*) > 100 FROM made')
+  or die 'the clients do not start';
+my $output = $node->safe_psql('postgres', $resets);
+$node->safe_psql('postgres',
+	q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'load'});
+IPC::Run::finish($clients);
+unlike($complaints, qr/ERROR/, 'no call fails');
+my @near = $output =~ /^near\|(.)$/mg;
+is(scalar(grep { $_ eq 't' } @near), $cycles, "nothing far ahead is left after any of $cycles resets to the present");
+
+# By the clients' clock: a call that began after another had ended has the larger
+# key.  Beginnings come before ends of the same microsecond.
+my $rows = 0;
+my ($generation, %last, %disordered) = (-1);
+foreach my $event (
+	split(/\n/, $node->safe_psql(
+		'postgres', q{
+		WITH whole AS (SELECT * FROM made WHERE generation_before = generation_after AND generation_after % 2 = 0)
+		SELECT generation_after, before AS at, 0, key, number FROM whole
+		UNION ALL SELECT generation_after, after, 1, key, number FROM whole
+		ORDER BY 1, 2, 3})))
+{
+	my ($in, $at, $ended, $key, $number) = split(/\|/, $event);
+	($generation, %last) = ($in, key => '', number => 0) if $in != $generation;
+	if (!$ended)
+	{
+		$rows++;
+		$disordered{$event} = 1 if $key le $last{key} || $number <= $last{number};
+		next;
+	}
+	$last{key}    = $key    if $key gt $last{key};
+	$last{number} = $number if $number > $last{number};
+}
+cmp_ok($rows, '>', 10 * $cycles, 'keys were made between the resets');
+is(join("\n", keys %disordered), '', 'they are in the order of the calls');
+is( $node->safe_psql(
+		'postgres', q{
+		SELECT count(*) - count(DISTINCT (generation_after, key)), count(*) - count(DISTINCT (generation_after, number))
+		FROM made WHERE generation_before = generation_after AND generation_after % 2 = 0}),
+	'0|0',
+	'and none twice');
+
+$node->stop;
+done_testing();
