@@ -198,8 +198,9 @@ COMMENT ON FUNCTION comb_clock_status() IS
 -- comb_shared.c: order across sessions, and its time limits
 --
 
--- Written by the module only; dumped, so that a restored database continues
--- after the keys in it, and readable so that any owner can dump.
+-- Written by the module; dumped, so that a restored database continues after
+-- the keys in it.  So the extension's owner, who need not be a superuser, has to
+-- read them for a dump and to set them for a restore.
 CREATE SEQUENCE comb_lease_ordered AS bigint MINVALUE 0 START WITH 0;
 CREATE SEQUENCE comb_lease_snowflake AS bigint MINVALUE 0 START WITH 0;
 CREATE SEQUENCE comb_lease_snowflake_slow AS bigint MINVALUE 0 START WITH 0;
@@ -209,6 +210,8 @@ REVOKE ALL ON SEQUENCE comb_lease_ordered, comb_lease_snowflake,
 	comb_lease_snowflake_slow, comb_snowflake_claimed FROM PUBLIC;
 GRANT SELECT ON SEQUENCE comb_lease_ordered, comb_lease_snowflake,
 	comb_lease_snowflake_slow, comb_snowflake_claimed TO PUBLIC;
+GRANT UPDATE ON SEQUENCE comb_lease_ordered, comb_lease_snowflake,
+	comb_lease_snowflake_slow, comb_snowflake_claimed TO @extowner@;
 
 SELECT pg_catalog.pg_extension_config_dump('comb_lease_ordered', '');
 SELECT pg_catalog.pg_extension_config_dump('comb_lease_snowflake', '');
@@ -220,7 +223,7 @@ COMMENT ON SEQUENCE comb_lease_ordered IS
 COMMENT ON SEQUENCE comb_lease_snowflake IS
 	'time limit of Snowflakes, in microseconds since 1970; not to be changed';
 COMMENT ON SEQUENCE comb_lease_snowflake_slow IS
-	'time limit of Snowflakes of less than 100000 a second; not to be changed';
+	'time limit of Snowflakes of fewer than 100000 a second; not to be changed';
 COMMENT ON SEQUENCE comb_snowflake_claimed IS
 	'last instance number that comb_snowflake_claim() gave';
 
