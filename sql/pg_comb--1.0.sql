@@ -474,6 +474,7 @@ CREATE FUNCTION comb_recheck(id uuid, period tstzrange, layout comb_layout) RETU
 COMMENT ON FUNCTION comb_recheck(uuid, tstzrange, comb_layout) IS
 	'comb_created(), in plans that also have its range of keys';
 
+--
 -- comb_mssql.c: SQL Server's order
 --
 
