@@ -92,10 +92,15 @@ SELECT setval('comb_lease_ordered',
 \c -
 SELECT comb_timestamp(comb_generate_ordered()) - now() BETWEEN '119 minutes' AND '121 minutes' AS t;
 -- one that is lower than the keys made
-SELECT setval('comb_lease_ordered', 1000000) > 0 AS t;
+SELECT setval('comb_lease_ordered',
+              (extract(epoch FROM now() - interval '2 hours') * 1000000)::bigint) > 0 AS t;
 \c -
 SELECT comb_timestamp(comb_generate_ordered()) - now() BETWEEN '119 minutes' AND '121 minutes' AS t;
-SELECT last_value > 1000000 AS t FROM comb_lease_ordered;
+SELECT to_timestamp(last_value / 1000000) > now() AS t FROM comb_lease_ordered;
+-- one so old that the clock must be wrong, whatever time the last key has
+SELECT setval('comb_lease_ordered', 1000000) > 0 AS t;
+\c -
+SELECT state, message FROM failure('SELECT comb_generate_ordered()');
 -- too far ahead: refused, and other lines not touched
 SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
 SELECT setval('comb_lease_ordered',
@@ -104,6 +109,17 @@ SELECT setval('comb_lease_ordered',
 SELECT * FROM failure('SELECT comb_generate_ordered()');
 SELECT ordered_last - now() < '1 minute' AS t, ordered_lease - now() > '700 days' AS t,
        snowflake_lease - now() < '1 minute' AS t FROM comb_clock_status();
+-- a sequence of the same name elsewhere is none of ours, member or not
+CREATE SCHEMA elsewhere;
+CREATE SEQUENCE elsewhere.comb_lease_ordered MINVALUE 0;
+ALTER EXTENSION pg_comb ADD SEQUENCE elsewhere.comb_lease_ordered;
+SELECT setval('elsewhere.comb_lease_ordered',
+              (extract(epoch FROM now() + interval '2 hours') * 1000000)::bigint) > 0 AS t;
+SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
+\c -
+SELECT comb_timestamp(comb_generate_ordered()) - now() < '1 minute' AS t;
+ALTER EXTENSION pg_comb DROP SEQUENCE elsewhere.comb_lease_ordered;
+DROP SCHEMA elsewhere CASCADE;
 -- numbers that are no time at all
 SELECT setval('comb_lease_ordered', 9223372036854775807) > 0 AS t;
 \c -

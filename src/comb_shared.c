@@ -63,9 +63,7 @@
 #include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_depend.h"
 #include "catalog/pg_extension.h"
-#include "commands/extension.h"
 #include "commands/sequence.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
@@ -202,17 +200,18 @@ comb_sequences_forget(Datum arg, Oid relid)
 }
 
 /*
- * Look a sequence up among the members of the extension, not by name: the
- * extension can be in any schema and be moved to another, and a name would be
- * searched for along a path that the caller chooses.
+ * Look a sequence up in the extension's schema, which the extension can be
+ * given anew at any time.  A name alone would be searched for along a path
+ * that the caller chooses, and membership alone is something that the owner
+ * of the extension can give to a sequence of the same name elsewhere.
  */
 static Oid
 comb_sequence_find(int sequence)
 {
 	static bool registered = false;
 	Oid			found = InvalidOid;
-	Relation	depend;
-	ScanKeyData key[2];
+	Relation	extensions;
+	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple	tuple;
 
@@ -222,28 +221,26 @@ comb_sequence_find(int sequence)
 		registered = true;
 	}
 
-	depend = table_open(DependRelationId, AccessShareLock);
-	ScanKeyInit(&key[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber,
-				F_OIDEQ, ObjectIdGetDatum(ExtensionRelationId));
-	ScanKeyInit(&key[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber,
-				F_OIDEQ, ObjectIdGetDatum(get_extension_oid("pg_comb", true)));
-	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2,
-							  key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	extensions = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber,
+				F_NAMEEQ, CStringGetDatum("pg_comb"));
+	scan = systable_beginscan(extensions, ExtensionNameIndexId, true, NULL, 1,
+							  &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
 	{
-		Form_pg_depend member = (Form_pg_depend) GETSTRUCT(tuple);
-		char	   *name;
+		Form_pg_extension extension = (Form_pg_extension) GETSTRUCT(tuple);
 
-		if (member->classid != RelationRelationId ||
-			member->deptype != DEPENDENCY_EXTENSION ||
-			get_rel_relkind(member->objid) != RELKIND_SEQUENCE)
-			continue;
-		name = get_rel_name(member->objid);
-		if (name != NULL && strcmp(name, comb_sequence_names[sequence]) == 0)
-			found = member->objid;
+		found = get_relname_relid(comb_sequence_names[sequence],
+								  extension->extnamespace);
+		if (OidIsValid(found) &&
+			(get_rel_relkind(found) != RELKIND_SEQUENCE ||
+			 getExtensionOfObject(RelationRelationId,
+								  found) != extension->oid))
+			found = InvalidOid;
 	}
 	systable_endscan(scan);
-	table_close(depend, AccessShareLock);
+	table_close(extensions, AccessShareLock);
 	return found;
 }
 
@@ -368,17 +365,29 @@ comb_current_life(void)
 	return life;
 }
 
+/* The last time that ordered keys may have, in us; words end in the year 4199 */
+static int64
+comb_latest_us(int64 now)
+{
+	return Min(now + comb_max_ordered_drift * COMB_US_PER_S, COMB_US_MAX);
+}
+
 /*
  * Step over a limit that another life of the server left behind, unless that
  * is further ahead of the clock than keys may be.  Then the word stays as it
- * is: it is also that of other databases, whose limits may be all right.
+ * is: it is also that of other databases, whose limits may be all right.  A
+ * clock too far beyond the limit is refused here as well, because the word
+ * may come from a database without keys, which takes any clock.
  */
 static void
 comb_lease_adopt(CombLine line, int64 limit)
 {
 	int64		now = comb_clock_us();
 
-	if (limit < 0 || limit - now > comb_max_ordered_drift * COMB_US_PER_S)
+	if (limit > 0 && limit < now)
+		comb_check_leap(line, comb_word_from_us(line, limit),
+						comb_word_from_us(line, now));
+	if (limit < 0 || limit > comb_latest_us(now))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("keys were made in this database under a clock too far ahead"),
@@ -521,22 +530,65 @@ comb_generate_ordered(PG_FUNCTION_ARGS)
 }
 
 /*
- * Set the words of all lines to "us" and give shared memory a new life.  In
- * this order, because a session that moves a word looks at the life again
- * afterwards: it sees that its time may be an old one, and drops it.
+ * End the life of shared memory.  Until the next one begins, which must not
+ * be long, nobody relies on a lease and nobody learns one.
+ */
+static void
+comb_life_end(void)
+{
+	uint64		life;
+
+	do
+		life = comb_current_life();
+	while (!pg_atomic_compare_exchange_u64(&comb_shared->life.value, &life,
+										   COMB_LIFE_ENDING));
+}
+
+static void
+comb_life_begin(uint64 life)
+{
+	pg_memory_barrier();
+	pg_atomic_write_u64(&comb_shared->life.value, life);
+}
+
+/*
+ * Set the words of all lines to "us", or to the clock where that is later,
+ * and begin a new life.  Whoever has moved a word looks at the life
+ * afterwards, sees that it is over, and drops the time.  The clock is read
+ * once that is so: it is then beyond all times taken from it before.
  */
 static void
 comb_shared_restart(int64 us, uint64 life)
 {
 	int			line;
 
-	pg_atomic_write_u64(&comb_shared->life.value, COMB_LIFE_ENDING);
-	pg_memory_barrier();
+	comb_life_end();
+	COMB_INJECTION_POINT("comb-reset-words");
+	us = Max(us, GetCurrentTimestamp() - COMB_UNIX_EPOCH + 1);
 	for (line = 0; line < COMB_LINES; line++)
 		pg_atomic_write_u64(&comb_shared->last[line].value,
 							comb_word_from_us(line, us));
-	pg_memory_barrier();
-	pg_atomic_write_u64(&comb_shared->life.value, life);
+	comb_life_begin(life);
+}
+
+/*
+ * Lock the limits of all lines, before any of them is changed: this can wait
+ * for others, and be cancelled.
+ */
+static void
+comb_lines_lock(Oid *sequences)
+{
+	int			line;
+
+	for (line = 0; line < COMB_LINES; line++)
+	{
+		CombPage	page;
+
+		comb_page_open(&page, line, ShareRowExclusiveLock);
+		sequences[line] = RelationGetRelid(page.relation);
+		page.lockmode = NoLock; /* kept for now */
+		comb_page_close(&page);
+	}
 }
 
 /*
@@ -550,39 +602,43 @@ comb_shared_restart(int64 us, uint64 life)
  * clock than pg_comb.max_ordered_drift, 55000 on a standby.
  *
  * The limits are locked until the new life has begun.  Otherwise a session
- * could write, in between, the limit of a key from before.
+ * could write, in between, the limit of a key from before.  And while they
+ * are written there is a life in between, which no page knows, so that all
+ * sessions wait for the locks: a key of a larger limit, learned before, would
+ * not be covered by the page any more.  Should the writing fail, sessions
+ * step over whatever they find, from words that are as they were.
  */
 Datum
 comb_ordered_reset(PG_FUNCTION_ARGS)
 {
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
 	int64		now = comb_clock_us();
-	int64		latest = now + comb_max_ordered_drift * COMB_US_PER_S;
+	int64		us;
 	Oid			locked[COMB_LINES];
-	uint64		life;
+	uint64		between = comb_new_life();
+	uint64		life = comb_new_life();
 	int			line;
 
-	if (at > latest + COMB_UNIX_EPOCH)
+	if (at > comb_latest_us(now) + COMB_UNIX_EPOCH)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("time too far ahead of the clock"),
 				 errdetail("pg_comb.max_ordered_drift allows times up to %s.",
-						   comb_us_text(latest))));
-	at = Max(at, now + COMB_UNIX_EPOCH);
+						   comb_us_text(comb_latest_us(now)))));
 
-	life = comb_new_life();
+	comb_lines_lock(locked);
+	us = Max(at - COMB_UNIX_EPOCH, comb_clock_us());
+	comb_life_end();
+	comb_life_begin(between);
 	for (line = 0; line < COMB_LINES; line++)
 	{
 		CombPage	page;
 
 		comb_page_open(&page, line, ShareRowExclusiveLock);
-		comb_page_write(&page, at - COMB_UNIX_EPOCH +
-						comb_lease_ms * COMB_US_PER_MS, life);
-		locked[line] = RelationGetRelid(page.relation);
-		page.lockmode = NoLock; /* kept for now */
+		comb_page_write(&page, us + comb_lease_ms * COMB_US_PER_MS, life);
 		comb_page_close(&page);
 	}
-	comb_shared_restart(at - COMB_UNIX_EPOCH, life);
+	comb_shared_restart(us, life);
 	for (line = 0; line < COMB_LINES; line++)
 		UnlockRelationOid(locked[line], ShareRowExclusiveLock);
 	PG_RETURN_VOID();

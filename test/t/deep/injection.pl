@@ -1,6 +1,7 @@
 # A session that is held up between two steps, on a server that is built with
 # injection points: after its time is taken from the shared word and before the
-# lease is looked at, and after a lease is written and before it is flushed.
+# lease is looked at, after a lease is written and before it is flushed, and in
+# comb_ordered_reset() before the words are set.
 use strict;
 use warnings;
 
@@ -156,6 +157,36 @@ finish_background($run);
 like(slurp_file("$file.err"), qr/canceling statement due to user request/, 'a call is cancelled before the flush');
 my @after = grep { $_ ne '' } split(/\n/, $lines);
 cmp_ok($after[-2], 'gt', $between, 'the session goes on after it');
+
+#
+# A reset that has ended the old life, and another one in another database
+#
+$node->safe_psql('postgres', 'CREATE DATABASE other');
+$node->safe_psql('other',    'CREATE EXTENSION pg_comb; SELECT comb_generate_ordered()');
+my $reset = background($node, 'postgres', q{
+	SELECT injection_points_set_local();
+	SELECT injection_points_attach('comb-reset-words', 'wait');
+	SELECT comb_ordered_reset(now() + interval '1 hour');
+	SELECT 'first';
+}, "$dir/first");
+$node->poll_query_until('postgres',
+	"SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'comb-reset-words'")
+  or die 'no reset is held';
+my $second = background($node, 'other', q{
+	SELECT comb_ordered_reset(now() + interval '2 hours');
+	SELECT 'second', comb_generate_ordered();
+}, "$dir/second");
+$node->poll_query_until('postgres',
+	"SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = 'other' AND state = 'active'");
+sleep(1);
+unlike(slurp_file("$dir/second"), qr/second/, 'a reset waits for another that has begun');
+release('comb-reset-words');
+shown_in("$dir/first", qr/^first$/m);
+my ($second_key) = shown_in("$dir/second", qr/^second\|/m) =~ /second\|(.*)/;
+finish_background($reset);
+finish_background($second);
+cmp_ok((ask($node, 'other', 'SELECT comb_generate_ordered()'))[0],
+	'gt', $second_key, 'and keys of its database go on after it');
 
 $node->stop;
 done_testing();
