@@ -2,7 +2,8 @@
 #
 # Building and installing need PostgreSQL's development files (PGXS).  The
 # goals in HARNESS do not: their scripts find or install what they need, and
-# call this file again.
+# call this file again.  Name one of them alone: they hide all other goals, and
+# "make clean demo" finds no rule for clean.
 
 EXTENSION  = pg_comb
 MODULE_big = pg_comb
