@@ -88,6 +88,10 @@ for my $file (sort glob('src/*.h'))
 {
 	like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is a dependency");
 }
+for my $file ('README.md', sort glob('doc/*.md'))
+{
+	like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is installed");
+}
 for my $file (sort glob('sql/*.sql'))
 {
 	my $name = basename($file, '.sql');
