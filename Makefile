@@ -2,7 +2,8 @@
 #
 # Building and installing need PostgreSQL's development files (PGXS).  The
 # goals in HARNESS do not: their scripts find or install what they need, and
-# call this file again.
+# call this file again.  Name one of them alone: they hide all other goals, and
+# "make clean demo" finds no rule for clean.
 
 EXTENSION  = pg_comb
 MODULE_big = pg_comb
@@ -15,7 +16,10 @@ HDRS       = src/comb.h src/comb_compat.h src/comb_layout.h src/comb_shared.h \
 # Listed, not wildcarded: a wildcard is empty in a VPATH build.  Under sql/ a
 # name with "--" is installed, one without is a test.
 DATA       = sql/pg_comb--1.0.sql
-DOCS       = doc/pg_comb.md
+DOCUMENTS  = README.md CHANGELOG.md LICENSE \
+             doc/efcore.md doc/layouts.md doc/mssql.md doc/nhibernate.md \
+             doc/ordered.md doc/pg_comb.md doc/range.md doc/rfc9562.md doc/rtcomb.md \
+             doc/sequentialguid.md doc/snowflake.md doc/testing.md doc/usage.md
 
 REGRESS        = sanity layout layouts generate shared snowflake range install mssql mssql_sort
 REGRESS_OPTS   = --load-extension=$(EXTENSION)
@@ -85,6 +89,22 @@ all: vpath-mkdirs
 $(OBJS) $(OBJS:.o=.bc): | vpath-mkdirs
 vpath-mkdirs:
 	$(MKDIR_P) src
+endif
+
+# The documents go into a directory of our own, in which they lie as they do here:
+# their links to each other work.  PGXS's DOCS has one directory for all
+# extensions, and uninstall leaves there what came from a directory.
+.PHONY: install-documents uninstall-documents
+ifdef docdir
+documents = '$(DESTDIR)$(docdir)/extension/$(EXTENSION)'
+install: install-documents
+install-documents:
+	$(MKDIR_P) $(documents)/doc
+	$(INSTALL_DATA) $(addprefix $(srcdir)/, $(filter-out doc/%, $(DOCUMENTS))) $(documents)/
+	$(INSTALL_DATA) $(addprefix $(srcdir)/, $(filter doc/%, $(DOCUMENTS))) $(documents)/doc/
+uninstall: uninstall-documents
+uninstall-documents:
+	rm -rf $(documents)
 endif
 
 # What the scripts under test/ ask for: make -s print-REGRESS

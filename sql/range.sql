@@ -392,7 +392,7 @@ ROLLBACK;
 --
 CREATE EXTENSION postgres_fdw;
 CREATE SERVER elsewhere FOREIGN DATA WRAPPER postgres_fdw;
-CREATE USER MAPPING FOR CURRENT_USER SERVER elsewhere;
+CREATE USER MAPPING FOR PUBLIC SERVER elsewhere;
 CREATE FOREIGN TABLE remote (id uuid, n int) SERVER elsewhere;
 -- 13 writes the type of each constant
 SELECT replace(line, '''::uuid', '''') AS plan

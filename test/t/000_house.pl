@@ -47,6 +47,7 @@ for my $key (sort keys %$meta)
 }
 like($meta->{version}, $semver, 'version of the distribution');
 is($meta->{license}, 'postgresql', 'licence');
+like($meta->{release_status}, qr/^(stable|testing|unstable)$/, 'status of the release');
 is($meta->{'meta-spec'}{version}, '1.0.0', 'version of the specification');
 is($meta->{'meta-spec'}{url}, 'https://pgxn.org/meta/spec.txt', 'its address');
 is(join(' ', sort keys %{ $meta->{provides} }), 'pg_comb', 'what is provided');
@@ -73,6 +74,7 @@ my ($series) = $version =~ /^(\d+\.\d+)/;
 is($provided->{version}, $version, 'the extension has the version of the distribution');
 like(slurp('src/comb.h'), qr/^#define COMB_VERSION\s+"\Q$version\E"$/m, 'version in comb.h');
 like(slurp('pg_comb.control'), qr/^default_version = '\Q$series\E'$/m, 'version in the control file');
+is($provided->{file}, "sql/pg_comb--$series.sql", 'META.json has the script of the version');
 like($makefile, qr{\bsql/pg_comb--\Q$series\E\.sql\b}, 'the script of the version is installed');
 like(slurp('debian/changelog'), qr/^pg-comb \(\Q$version\E-/, 'version in debian/changelog');
 like($reference, qr/^# pg_comb \Q$series\E /m, 'version in the reference');
@@ -87,6 +89,10 @@ for my $file (sort glob('src/*.c'))
 for my $file (sort glob('src/*.h'))
 {
 	like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is a dependency");
+}
+for my $file ('README.md', sort glob('doc/*.md'))
+{
+	like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is installed");
 }
 for my $file (sort glob('sql/*.sql'))
 {
