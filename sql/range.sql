@@ -213,6 +213,24 @@ SELECT * FROM orders WHERE id <@ tstzrange(now() - interval '1 day', NULL);
 RESET ROLE;
 DROP VIEW barrier;
 DROP TABLE orders;
+-- so it is below partitioned tables, where the bounds of a layout would not be
+CREATE TABLE orders (id uuid NOT NULL, n int) PARTITION BY RANGE (id);
+CREATE TABLE orders_01 PARTITION OF orders FOR VALUES FROM (comb_min('2026-01-01')) TO (comb_min('2026-02-01'));
+CREATE TABLE orders_02 PARTITION OF orders FOR VALUES FROM (comb_min('2026-02-01')) TO (comb_min('2026-03-01'));
+INSERT INTO orders SELECT key_at('2026-01-01'::timestamptz + g * interval '10 minutes', g), g FROM generate_series(0, 8000) g;
+CREATE INDEX orders_id ON orders (id);
+CREATE TABLE sale AS SELECT tstzrange('2026-01-20', '2026-01-21') AS period;
+GRANT SELECT ON orders, sale TO regress_comb_reader;
+ALTER TABLE orders ENABLE ROW LEVEL SECURITY;
+CREATE POLICY small ON orders USING (n < 1000);
+VACUUM ANALYZE orders, sale;
+SET ROLE regress_comb_reader;
+EXPLAIN (COSTS OFF)
+SELECT n FROM sale JOIN orders ON id <@ period;
+EXPLAIN (COSTS OFF)
+SELECT n FROM sale JOIN orders ON comb_created(id, period, 'ulid');
+RESET ROLE;
+DROP TABLE orders, sale;
 DROP ROLE regress_comb_reader;
 
 --

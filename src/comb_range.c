@@ -120,6 +120,7 @@ typedef struct CombStats
 	double		timefrac;		/* share of the histogram that has a time */
 	int			ntimes;
 	int64	   *times;
+	bool		ends_in_time;	/* the histogram's last value has one */
 	int			nmcv;			/* most common values that have a time */
 	int64	   *mcv_times;
 	float4	   *mcv_freqs;
@@ -568,8 +569,9 @@ comb_stats_hist(CombStats *stats, const AttStatsSlot *slot,
 	stats->times = (int64 *) palloc(sizeof(int64) * slot->nvalues);
 	for (i = 0; i < slot->nvalues; i++)
 	{
-		if (comb_stats_decode(layout, slot->values[i],
-							  &stats->times[stats->ntimes]))
+		stats->ends_in_time = comb_stats_decode(layout, slot->values[i],
+												&stats->times[stats->ntimes]);
+		if (stats->ends_in_time)
 			stats->ntimes++;
 	}
 	stats->timefrac = (double) stats->ntimes / slot->nvalues;
@@ -887,12 +889,13 @@ comb_core_sel(const CombPlace *place, const CombClause *clause)
 /*
  * A period that starts after all the times that ANALYZE saw, the usual one
  * for the newest keys.  Core looks up a column's end in its index, so its
- * estimate is the better one here.
+ * estimate is the better one here; but not where other uuids are at that end,
+ * since core takes them for keys of a period without one.
  */
 static bool
 comb_beyond_stats(const CombStats *stats, const CombPeriod *period)
 {
-	return period->first <= period->last && stats->ntimes > 0 &&
+	return period->first <= period->last && stats->ends_in_time &&
 		period->first > stats->times[stats->ntimes - 1];
 }
 
@@ -917,7 +920,10 @@ comb_clause_sel(const CombPlace *place, CombClause *clause,
 	{
 		RangeType  *range = DatumGetRangeTypeP(((Const *) value)->constvalue);
 		CombPeriod	period = comb_period(range);
+		const CombCodec *codec = clause->layout->codec;
 
+		if (period.first > codec->latest || period.last < codec->earliest)
+			return 0.0;
 		sel = comb_share(&stats, &period);
 		if (clause->layout->sorts_in == COMB_SORTS_PLAIN &&
 			comb_beyond_stats(&stats, &period))
@@ -1149,6 +1155,19 @@ comb_can_repeat(PlannerInfo *root, Node *id, Node *period)
 }
 
 /*
+ * Would the bounds have to wait for row security or a security barrier?  With
+ * a layout they can raise errors, so they are not leakproof; where they are
+ * constants, that does not matter any more.  The clause is leakproof, and
+ * uses an index by itself.
+ */
+static bool
+comb_would_wait(PlannerInfo *root, const CombClause *clause)
+{
+	return clause->label != NULL && root->qual_security_level > 0 &&
+		contain_var_clause(clause->period);
+}
+
+/*
  * Does the range of keys say it all?  Every value between the bounds then is
  * one of the layout, and has a time.
  */
@@ -1175,6 +1194,7 @@ comb_simplify(SupportRequestSimplify *req)
 		!comb_clause(&clause, req->fcall->funcid, req->fcall->args) ||
 		!comb_can_prune(req->root, &clause) ||
 		!comb_can_repeat(req->root, clause.id, clause.period) ||
+		comb_would_wait(req->root, &clause) ||
 		!comb_layout_ops(&clause, &ge, &le))
 		return NULL;
 

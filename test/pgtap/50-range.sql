@@ -337,7 +337,13 @@ FROM unnest('{even,skewed,nulls,mixed,month}'::text[]) source,
 SELECT is(estimate(format('SELECT * FROM %I WHERE id <@ %s', source, period)), 1::float8,
           source || ': no row of ' || period)
 FROM unnest('{even,skewed,nulls,mixed}'::text[]) source,
-     unnest(ARRAY['''empty''', 'tstzrange(NULL, ''1999-01-01'')', 'tstzrange(''2027-01-01'', ''2027-01-02'')']) period;
+     unnest(ARRAY['''empty''', 'tstzrange(NULL, ''1999-01-01'')', 'tstzrange(''2027-01-01'', ''2027-01-02'')',
+                  'tstzrange(''infinity'', NULL)', 'tstzrange(NULL, ''-infinity'')']) period;
+-- v4 keys, which are above all keys of a time, are not taken for keys of an open period
+CREATE TABLE leftover AS
+SELECT n, CASE WHEN n % 2 = 0 THEN id ELSE overlay(md5(n::text) PLACING '4' FROM 13 FOR 1)::uuid END AS id FROM even;
+ANALYZE leftover;
+SELECT is(estimate('SELECT * FROM leftover WHERE id <@ tstzrange(''2027-01-01'', NULL)'), 1::float8, 'leftover: no row of an open period');
 SELECT cmp_ok(miss('SELECT * FROM even WHERE ' || clause), '<', 1.1::float8, clause)
 FROM unnest(ARRAY['tstzrange(''2026-01-10'', ''2026-01-11'') @> id',
                   'comb_contained(id, tstzrange(''2026-01-10'', ''2026-01-11''))',
