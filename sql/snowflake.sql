@@ -40,7 +40,9 @@ SELECT comb_snowflake_min('-infinity') AS "0", comb_snowflake_min('2024-01-01 00
        comb_snowflake_max('2024-01-01 00:00:00+00') AS "4194303";
 SELECT comb_snowflake_min('infinity') = 9223372036854775807 AS t,
        comb_snowflake_max('infinity') = 9223372036854775807 AS t,
-       comb_snowflake_min('infinity', '1970-01-01 00:00:00+00', 0, 0, '1 us') = 9223372036854775807 AS t;
+       comb_snowflake_min('infinity', '1970-01-01 00:00:00+00', 0, 0, '1 us') = 9223372036854775807 AS t,
+       comb_snowflake_min('infinity', '1970-01-01 00:00:00+00', 0, 0, '1 ms') = 9223372036854775807 AS t,
+       comb_snowflake_max('infinity', '1970-01-01 00:00:00+00', 0, 0, '1 ms') = 9223372036854775807 AS t;
 -- the last tick, and after it
 SELECT comb_snowflake_timestamp(comb_snowflake_min('2093-09-06 15:47:35.551+00')) AS "2093-09-06 15:47:35.551",
        comb_snowflake_min('2093-09-06 15:47:35.551+00') = 9223372036854775807 - 4194303 AS t,

@@ -362,7 +362,7 @@ comb_snowflake_min(PG_FUNCTION_ARGS)
 	time = comb_snowflake_ticks(set, at, &exact);
 	if (!exact)
 		time++;
-	if (time > comb_snowflake_time_max(set))
+	if (TIMESTAMP_IS_NOEND(at) || time > comb_snowflake_time_max(set))
 		PG_RETURN_INT64(PG_INT64_MAX);
 	PG_RETURN_INT64((int64) (time << comb_snowflake_shift(set)));
 }
@@ -384,7 +384,7 @@ comb_snowflake_max(PG_FUNCTION_ARGS)
 	if (at < set->epoch_us + COMB_UNIX_EPOCH)
 		PG_RETURN_INT64(-1);
 	time = comb_snowflake_ticks(set, at, &exact);
-	if (time >= comb_snowflake_time_max(set))
+	if (TIMESTAMP_IS_NOEND(at) || time >= comb_snowflake_time_max(set))
 		PG_RETURN_INT64(PG_INT64_MAX);
 	PG_RETURN_INT64((int64) (((time + 1) << comb_snowflake_shift(set)) - 1));
 }

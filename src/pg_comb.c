@@ -30,7 +30,10 @@ void		_PG_init(void);
 
 /*
  * Settings of what all sessions share.  None can be set by a session: the
- * promises are the server's.
+ * promises are the server's.  A session that gives one in its connection
+ * options is refused if the module is preloaded.  If not, the value is dropped
+ * when the module comes, and that of postgresql.conf with it, which the
+ * session has overwritten: the default holds for it.
  */
 static void
 comb_define_shared_settings(void)
