@@ -224,6 +224,7 @@ GRANT SELECT ON orders, sale TO regress_comb_reader;
 ALTER TABLE orders ENABLE ROW LEVEL SECURITY;
 CREATE POLICY small ON orders USING (n < 1000);
 VACUUM ANALYZE orders, sale;
+RESET enable_seqscan;
 SET ROLE regress_comb_reader;
 EXPLAIN (COSTS OFF)
 SELECT n FROM sale JOIN orders ON id <@ period;
@@ -243,7 +244,6 @@ CREATE TABLE events_03 PARTITION OF events FOR VALUES FROM (comb_min('2026-03-01
 INSERT INTO events SELECT key_at('2026-01-01'::timestamptz + g * interval '1 hour', g), g FROM generate_series(0, 2159) g;
 INSERT INTO events SELECT overlay(id::text PLACING '4' FROM 15 FOR 1)::uuid, -n FROM events WHERE n % 10 = 9;
 VACUUM ANALYZE events;
-RESET enable_seqscan;
 
 EXPLAIN (COSTS OFF)
 SELECT * FROM events WHERE id <@ tstzrange('2026-02-10', '2026-02-20');

@@ -97,5 +97,30 @@ is( $node->safe_psql(
 	'0|0',
 	'and none twice');
 
+# Two databases whose limits are ahead by less than max_ordered_drift take the
+# server there again, in turns; below a lower one they do not.
+my $far = "SELECT comb_ordered_reset(now() + interval '1 hour'), comb_generate_ordered()";
+my $ahead = q{SELECT comb_timestamp(comb_generate_ordered()) - clock_timestamp() > interval '50 minutes'};
+$node->safe_psql('postgres', 'CREATE DATABASE other');
+$node->safe_psql('other',    "CREATE EXTENSION pg_comb; $far");
+$node->safe_psql('postgres', $far);
+$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
+is($node->safe_psql('other', $ahead), 't', 'a limit allowed is gone on from');
+is($node->safe_psql('postgres', $ahead), 't', 'by the whole server');
+$node->append_conf('postgresql.conf', 'pg_comb.max_ordered_drift = 10s');
+$node->reload;
+foreach my $database ('postgres', 'other')
+{
+	$node->poll_query_until($database, "SELECT current_setting('pg_comb.max_ordered_drift') FROM comb_clock_status()", '10s');
+	$node->safe_psql($database, 'SELECT comb_ordered_reset(now())');
+}
+$node->append_conf('postgresql.conf', 'pg_comb.max_ordered_drift = 1d');
+$node->reload;
+foreach my $database ('postgres', 'other')
+{
+	$node->poll_query_until($database, "SELECT current_setting('pg_comb.max_ordered_drift') FROM comb_clock_status()", '1d');
+	is($node->safe_psql($database, $ahead), 'f', 'with a lower setting meanwhile, none is left');
+}
+
 $node->stop;
 done_testing();
