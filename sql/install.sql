@@ -99,15 +99,15 @@ DROP EXTENSION pg_comb;
 -- By an ordinary role: the extension is trusted, CREATE on the database is
 -- enough, and nothing less
 --
-CREATE ROLE regress_comb_owner;
+CREATE ROLE "regress_comb_o'wner";
 CREATE ROLE regress_comb_other;
-GRANT CREATE ON DATABASE :"DBNAME" TO regress_comb_owner;
+GRANT CREATE ON DATABASE :"DBNAME" TO "regress_comb_o'wner";
 
 SET SESSION AUTHORIZATION regress_comb_other;
 CREATE EXTENSION pg_comb SCHEMA keys;
 \echo :LAST_ERROR_SQLSTATE
 
-SET SESSION AUTHORIZATION regress_comb_owner;
+SET SESSION AUTHORIZATION "regress_comb_o'wner";
 CREATE SCHEMA owned;
 CREATE EXTENSION pg_comb SCHEMA owned;
 CREATE TABLE owned.orders (id uuid PRIMARY KEY DEFAULT owned.comb_generate());
@@ -130,13 +130,13 @@ FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::re
      JOIN pg_roles r ON r.oid = p.proowner
 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb');
-SET SESSION AUTHORIZATION regress_comb_owner;
+SET SESSION AUTHORIZATION "regress_comb_o'wner";
 DROP TABLE owned.orders;
 DROP EXTENSION pg_comb;
 DROP SCHEMA owned;
 RESET SESSION AUTHORIZATION;
-REVOKE CREATE ON DATABASE :"DBNAME" FROM regress_comb_owner;
-DROP ROLE regress_comb_owner, regress_comb_other;
+REVOKE CREATE ON DATABASE :"DBNAME" FROM "regress_comb_o'wner";
+DROP ROLE "regress_comb_o'wner", regress_comb_other;
 
 DROP SCHEMA keys, moved;
 \set VERBOSITY terse

@@ -199,8 +199,7 @@ COMMENT ON FUNCTION comb_clock_status() IS
 --
 
 -- Written by the module; dumped, so that a restored database continues after
--- the keys in it.  So the extension's owner, who need not be a superuser, has to
--- read them for a dump and to set them for a restore.
+-- the keys in it.
 CREATE SEQUENCE comb_lease_ordered AS bigint MINVALUE 0 START WITH 0;
 CREATE SEQUENCE comb_lease_snowflake AS bigint MINVALUE 0 START WITH 0;
 CREATE SEQUENCE comb_lease_snowflake_slow AS bigint MINVALUE 0 START WITH 0;
@@ -210,8 +209,21 @@ REVOKE ALL ON SEQUENCE comb_lease_ordered, comb_lease_snowflake,
 	comb_lease_snowflake_slow, comb_snowflake_claimed FROM PUBLIC;
 GRANT SELECT ON SEQUENCE comb_lease_ordered, comb_lease_snowflake,
 	comb_lease_snowflake_slow, comb_snowflake_claimed TO PUBLIC;
-GRANT UPDATE ON SEQUENCE comb_lease_ordered, comb_lease_snowflake,
-	comb_lease_snowflake_slow, comb_snowflake_claimed TO @extowner@;
+
+-- A database's owner, who need not be a superuser, restores dumps.  The role is
+-- there from version 14 on.  Not the extension's owner: such a grant outlives
+-- the role, in what pg_dump takes for the extension's own privileges.
+DO $$
+BEGIN
+	IF pg_catalog.current_setting('server_version_num')::pg_catalog.int4
+		OPERATOR(pg_catalog.>=) 140000
+	THEN
+		GRANT UPDATE ON SEQUENCE comb_lease_ordered, comb_lease_snowflake,
+			comb_lease_snowflake_slow, comb_snowflake_claimed
+			TO pg_database_owner;
+	END IF;
+END
+$$;
 
 SELECT pg_catalog.pg_extension_config_dump('comb_lease_ordered', '');
 SELECT pg_catalog.pg_extension_config_dump('comb_lease_snowflake', '');

@@ -60,14 +60,14 @@
 #include "access/relation.h"
 #include "access/table.h"
 #include "access/xlog.h"
-#include "catalog/dependency.h"
 #include "catalog/indexing.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_extension.h"
+#include "catalog/pg_type.h"
 #include "commands/sequence.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
+#include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
@@ -83,6 +83,12 @@ PG_FUNCTION_INFO_V1(comb_ordered_reset);
 
 CombShared *comb_shared = NULL;
 CombLease	comb_leases[COMB_LINES];
+
+/*
+ * A restart takes a line ahead of the clock by one lease, and so does the
+ * reset of another database, whose new life makes limits foreign.
+ */
+#define COMB_KEPT_LEASES	4
 
 /*
  * The layout of CombShared is part of the segment's name: after an update, a
@@ -199,11 +205,32 @@ comb_sequences_forget(Datum arg, Oid relid)
 	}
 }
 
+/* The relation of that name in an array of relations */
+static Oid
+comb_relation_named(ArrayType *relations, const char *name)
+{
+	Datum	   *oids;
+	int			n;
+	int			i;
+
+	deconstruct_array(relations, OIDOID, sizeof(Oid), true, TYPALIGN_INT,
+					  &oids, NULL, &n);
+	for (i = 0; i < n; i++)
+	{
+		Oid			oid = DatumGetObjectId(oids[i]);
+		char	   *found = get_rel_name(oid);
+
+		if (found != NULL && strcmp(found, name) == 0)
+			return oid;
+	}
+	return InvalidOid;
+}
+
 /*
- * Look a sequence up in the extension's schema, which the extension can be
- * given anew at any time.  A name alone would be searched for along a path
- * that the caller chooses, and membership alone is something that the owner
- * of the extension can give to a sequence of the same name elsewhere.
+ * Look a sequence up among those that the extension's script has declared to
+ * be dumped.  The extension's schema can be changed at any time, a name alone
+ * would be searched for along a path that the caller chooses, and the
+ * extension's owner can make any sequence a member, of the same name too.
  */
 static Oid
 comb_sequence_find(int sequence)
@@ -229,15 +256,14 @@ comb_sequence_find(int sequence)
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
 	{
-		Form_pg_extension extension = (Form_pg_extension) GETSTRUCT(tuple);
+		bool		isnull;
+		Datum		config = heap_getattr(tuple, Anum_pg_extension_extconfig,
+										  RelationGetDescr(extensions),
+										  &isnull);
 
-		found = get_relname_relid(comb_sequence_names[sequence],
-								  extension->extnamespace);
-		if (OidIsValid(found) &&
-			(get_rel_relkind(found) != RELKIND_SEQUENCE ||
-			 getExtensionOfObject(RelationRelationId,
-								  found) != extension->oid))
-			found = InvalidOid;
+		if (!isnull)
+			found = comb_relation_named(DatumGetArrayTypeP(config),
+										comb_sequence_names[sequence]);
 	}
 	systable_endscan(scan);
 	table_close(extensions, AccessShareLock);
@@ -552,22 +578,23 @@ comb_life_begin(uint64 life)
 }
 
 /*
- * Set the words of all lines to "us", or to the clock where that is later,
- * and begin a new life.  Whoever has moved a word looks at the life
- * afterwards, sees that it is over, and drops the time.  The clock is read
- * once that is so: it is then beyond all times taken from it before.
+ * Set the words to "us", or to the clock where that is later, and begin a new
+ * life.  Whoever has moved a word looks at the life afterwards, sees that it
+ * is over, and drops the time.  The clock is read once that is so: it is then
+ * beyond all times taken from it before.
  */
 static void
-comb_shared_restart(int64 us, uint64 life)
+comb_shared_restart(const int64 *us, uint64 life)
 {
+	int64		now;
 	int			line;
 
 	comb_life_end();
 	COMB_INJECTION_POINT("comb-reset-words");
-	us = Max(us, GetCurrentTimestamp() - COMB_UNIX_EPOCH + 1);
+	now = GetCurrentTimestamp() - COMB_UNIX_EPOCH + 1;
 	for (line = 0; line < COMB_LINES; line++)
 		pg_atomic_write_u64(&comb_shared->last[line].value,
-							comb_word_from_us(line, us));
+							comb_word_from_us(line, Max(us[line], now)));
 	comb_life_begin(life);
 }
 
@@ -592,6 +619,23 @@ comb_lines_lock(Oid *sequences)
 }
 
 /*
+ * Where a line continues after a reset to "us".  A word that is ahead by no
+ * more than what restarts and resets in other databases leave is not set
+ * back: nothing would be gained, and Snowflakes would repeat that were made
+ * under a clock that was right.
+ */
+static int64
+comb_line_continues(CombLine line, int64 us)
+{
+	uint64		word = pg_atomic_read_u64(&comb_shared->last[line].value);
+	int64		last = comb_word_to_us(line, word) + 1;
+
+	if (last - us <= COMB_KEPT_LEASES * comb_lease_ms * COMB_US_PER_MS)
+		return Max(last, us);
+	return us;
+}
+
+/*
  * comb_ordered_reset(at timestamptz)
  *
  * Let the ordered keys and Snowflakes of the server continue after "at", or
@@ -613,7 +657,7 @@ comb_ordered_reset(PG_FUNCTION_ARGS)
 {
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
 	int64		now = comb_clock_us();
-	int64		us;
+	int64		us[COMB_LINES];
 	Oid			locked[COMB_LINES];
 	uint64		between = comb_new_life();
 	uint64		life = comb_new_life();
@@ -627,18 +671,22 @@ comb_ordered_reset(PG_FUNCTION_ARGS)
 						   comb_us_text(comb_latest_us(now)))));
 
 	comb_lines_lock(locked);
-	us = Max(at - COMB_UNIX_EPOCH, comb_clock_us());
+	HOLD_INTERRUPTS();
 	comb_life_end();
 	comb_life_begin(between);
+	now = Max(at - COMB_UNIX_EPOCH, comb_clock_us());
 	for (line = 0; line < COMB_LINES; line++)
 	{
 		CombPage	page;
 
+		us[line] = comb_line_continues(line, now);
 		comb_page_open(&page, line, ShareRowExclusiveLock);
-		comb_page_write(&page, us + comb_lease_ms * COMB_US_PER_MS, life);
+		comb_page_write(&page, us[line] + comb_lease_ms * COMB_US_PER_MS,
+						life);
 		comb_page_close(&page);
 	}
 	comb_shared_restart(us, life);
+	RESUME_INTERRUPTS();
 	for (line = 0; line < COMB_LINES; line++)
 		UnlockRelationOid(locked[line], ShareRowExclusiveLock);
 	PG_RETURN_VOID();
