@@ -239,7 +239,8 @@ sub begin_life
 	return;
 }
 
-# A connection can be lost to the clock: try again, for 30 seconds
+# A connection can be lost to the clock, or refused so early that the query cannot
+# even be handed to psql: try again, for 30 seconds
 sub query
 {
 	my ($sql, $node) = @_;
@@ -247,13 +248,28 @@ sub query
 	for (1 .. 120)
 	{
 		my ($stdout, $stderr);
-		my $rc = $node->psql('postgres', $sql,
-			stdout => \$stdout, stderr => \$stderr, timeout => 60);
-		return $stdout if $rc == 0;
-		die "query failed: $sql\n$stderr" unless $rc == 2;
+		my $rc = eval {
+			$node->psql('postgres', $sql,
+				stdout => \$stdout, stderr => \$stderr, timeout => 60);
+		};
+		die $@ if $@ && $@ !~ /Broken pipe/;
+		return $stdout if defined $rc && $rc == 0;
+		die "query failed: $sql\n$stderr" unless !defined $rc || $rc == 2;
 		usleep(250_000);
 	}
 	die "no connection for: $sql";
+}
+
+# Until the query is true, for a minute
+sub wait_until
+{
+	my ($sql) = @_;
+	for (1 .. 240)
+	{
+		return if query($sql) eq 't';
+		usleep(250_000);
+	}
+	die "never true: $sql";
 }
 
 #
@@ -363,9 +379,7 @@ sub fail_over
 # A primary that is stopped waits for its standby to have everything.
 sub switch_over
 {
-	$primary->poll_query_until('postgres',
-		q{SELECT count(*) = 1 FROM pg_stat_replication WHERE state = 'streaming'})
-	  or die 'the standby does not follow';
+	wait_until(q{SELECT count(*) = 1 FROM pg_stat_replication WHERE state = 'streaming'});
 	$primary->stop;
 	take_over();
 	$events{'switchovers'}++;
@@ -378,8 +392,7 @@ sub take_over
 
 	($primary, $standby) = ($standby, undef);
 	$primary->promote;
-	$primary->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()')
-	  or die 'timed out waiting for the promotion';
+	wait_until('SELECT NOT pg_is_in_recovery()');
 	begin_life($primary);
 	$old->clean_node;
 	$standby = next_standby();
