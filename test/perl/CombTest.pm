@@ -10,7 +10,7 @@ use IPC::Run ();
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(need_faketime start_at start_with_clock crash ask error_of background finish_background shown_in);
+our @EXPORT = qw(need_faketime start_at start_with_clock crash wait_for_server ask error_of background finish_background shown_in);
 
 my $library;
 my @shared;
@@ -102,6 +102,22 @@ sub crash
 		usleep(50_000);
 	}
 	return;
+}
+
+# Until a server takes queries again.  One that refuses connections can end psql
+# before the query was handed to it.
+sub wait_for_server
+{
+	my ($node) = @_;
+
+	for (1 .. 600)
+	{
+		my $rc = eval { $node->psql('postgres', 'SELECT true') };
+		die $@ if $@ && $@ !~ /Broken pipe/;
+		return if defined $rc && $rc == 0;
+		usleep(100_000);
+	}
+	die 'the server does not come back';
 }
 
 # One row of a query, its columns as a list

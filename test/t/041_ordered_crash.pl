@@ -207,7 +207,7 @@ my $victim = background($node, 'postgres', "$make;\nSELECT pg_backend_pid();\nSE
 my ($line, $pid) = split(/\n/, shown_in("$dir/victim", qr/^\d+$/m));
 kill 'KILL', $pid;
 finish_background($victim);
-$node->poll_query_until('postgres', 'SELECT true') or die 'no restart after the crash of a backend';
+wait_for_server($node);
 larger('crash of a backend', [ $key, $id ], [ split(/\|/, $line) ]);
 
 $node->stop;
