@@ -355,7 +355,7 @@ comb_set_sub(const CombLayout *layout, unsigned char *id, uint32 sub, int nbits)
 		int			room = comb_room(layout, pos);
 		int			rest = Max(room - nbits, 0);	/* stays as it was */
 		unsigned char mask = ~layout->fixed_mask[pos] & (0xff << rest);
-		uint32		bits = nbits > room ? sub >> (nbits - room) : sub << rest;
+		uint32		bits = rest > 0 ? sub << rest : sub >> (nbits - room);
 
 		id[pos] = (id[pos] & ~mask) | ((unsigned char) bits & mask);
 		nbits -= room;

@@ -162,6 +162,9 @@ lacking() {
 			have patch || lack patch patch
 			have bison || lack bison bison
 			have flex || lack flex flex ;;
+		jit)
+			[ -e "$(pg_dir pkglibdir)/llvmjit.so" ] ||
+				lack_of_server "postgresql-$major-jit" "the JIT compiler" ;;
 		analyzer)
 			have clang || lack clang clang
 			have cppcheck || lack cppcheck cppcheck ;;
