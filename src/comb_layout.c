@@ -680,9 +680,9 @@ comb_time_decoder_text(PG_FUNCTION_ARGS)
  * The same instant and the same other bits in another layout.  Keys of one
  * source, as its libraries make them, keep their order, each in the order of
  * its own database; but from uuidv6 to efcore not within 100 ns, since two of
- * 62 bits take the version's place, which is not the last.  Where units
- * of the target do not lie inside units of the source, the rest of the instant
- * goes in front of the other bits, and as many of these fall off the end.
+ * 62 bits take the version's place, which is not the last.  Where units of the
+ * target do not lie inside units of the source, the rest of the instant goes
+ * in front of the other bits, and as many of these fall off the end.
  * Converting back gives the same key where both have one unit and the target
  * no fewer bits to use, a version that it does not demand included.  NULL
  * where comb_timestamp(id, source) is; 22008 where the target cannot hold the

@@ -640,7 +640,8 @@ comb_line_continues(CombLine line, int64 us)
  *
  * Let the ordered keys and Snowflakes of the server continue after "at", or
  * after the clock where that is later, although larger ones were made: for
- * the time after a clock that was far ahead.  This database's limits are set
+ * the time after a clock that was far ahead; a line that is no more than
+ * COMB_KEPT_LEASES ahead stays where it is.  This database's limits are set
  * back too.  Another database whose limit is too far ahead still refuses to
  * make keys, until it is called there.  22008 for a time further ahead of the
  * clock than pg_comb.max_ordered_drift, 55000 on a standby.

@@ -33,7 +33,7 @@ sub need_faketime
 sub start_at
 {
 	my ($node, $shift) = @_;
-	local $ENV{LD_PRELOAD} = $library;
+	local $ENV{LD_PRELOAD} = $library // '';
 	delete $ENV{LD_PRELOAD} unless defined $shift;
 	local $ENV{FAKETIME}   = $shift;
 	delete $ENV{FAKETIME} unless $shift;

@@ -11,8 +11,6 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-need_faketime();
-
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf(
