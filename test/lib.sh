@@ -2,20 +2,21 @@
 #
 # test/lib.sh - what the scripts under test/ share
 #
-# Sourced, never run.  Each script works in one fresh directory that belongs
-# to that run alone: the tree is copied there, built there, installed
-# into a stage there, and private servers find the extension in the stage by
-# their settings.  Nothing is written to the tree, to the system's PostgreSQL
-# or to a network port, and the directory is removed at the end.
+# Sourced, never run.  Each script works in one fresh directory of its own.
+# It copies the tree there, builds the copy, installs into a stage there, and
+# starts private servers that find the extension in the stage.  Nothing is
+# written to the tree, to the system's PostgreSQL or to a network port.
 #
 # A script calls, in this order:
 #   ensure GROUP...   have the tools, or install them, or say what to install
 #   begin             make the directory and decide who owns it
-#   copy_tree DIR     the tree, as of now, into DIR
+#   copy_tree DIR     copy the tree, as of now, into DIR
 #   build DIR STAGE   compile there and install into STAGE
-#   use_stage STAGE   write the settings by which a server finds it
-#   start_server ...  as many as it likes; all are stopped on any exit
-# test/all works in other systems, where it calls the others.
+#   use_stage STAGE   write the settings by which a server finds the extension
+#   start_server ...  start as many as it likes; the end of the script stops all
+#
+# A script that counts tests hands the names of its sources to prove_each,
+# which runs "SCRIPT --one SOURCE" for each.  There, resume replaces begin.
 
 set -u
 
@@ -23,16 +24,14 @@ tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd) || exit 2
 
 work=            # the directory of this run
 owner=(env)      # prefix of every command that must not run as root
-running=         # process id of the command that bounded() waits for
-deadline=        # of the current step, on bash's SECONDS clock
-keep=${KEEP:-no}  # yes: leave the directory for inspection, said by the caller
+limit=${STEP_LIMIT:-600}  # seconds that a bounded command may take
+running=         # process id of the command that limited() waits for
+keep=${KEEP:-no}  # yes: leave the directory for inspection
 drop_in=         # a configuration file to take back, see install_packages()
 installed=       # packages that ensure() installed
-unavailable=' '  # packages that this system does not have, between blanks
 major=           # major version of the server
 postgres_bin=    # its directory of programs
 temp_config=     # settings for every private server
-initdb_options=()  # of a script's own
 
 # The user's own connection settings and a calling make's options must not
 # reach the servers and builds in here.
@@ -47,224 +46,163 @@ have() { command -v "$1" >/dev/null 2>&1; }
 is_debian() { [ -f /etc/debian_version ] && have apt-get; }
 is_root() { [ "$(id -u)" -eq 0 ]; }
 
-# Last lines of a file, indented, under a heading that names the file.
-show_tail() {
-	[ -s "$1" ] || return 0
-	say "--- end of $1"
-	tail -n "${2:-40}" "$1" | sed 's/^/    /'
+# Prints the last lines of a file as comments of TAP.
+show_tail() { tail -n "${2:-40}" "$1" 2>/dev/null | sed 's/^/# /'; }
+
+# tap NUMBER NAME COMMAND...: prints one test, and what a failing command said
+tap() {
+	local number=$1 name=$2
+	shift 2
+	if "$@" >"$work/tap.log" 2>&1; then
+		say "ok $number - $name"
+	else
+		say "not ok $number - $name"
+		show_tail "$work/tap.log" 80
+		return 1
+	fi
 }
+
+skip_all() { say "1..0 # SKIP $*"; exit 0; }
 
 #
 # The server, and what the machine lacks
 #
 
-# Only a pg_config with makefiles and headers counts: the one of libpq's package
-# has none, and Debian's client package has the makefiles without the headers.
+pg_dir() { "$PG_CONFIG" "--$1" 2>/dev/null; }
+
+# Only a pg_config with makefiles and headers counts.  The pg_config of libpq's
+# package has neither, and Debian's client package has no headers.
 has_pgxs() {
-	local makefile headers
-	makefile=$("$1" --pgxs 2>/dev/null) && [ -f "$makefile" ] &&
-		headers=$("$1" --includedir-server 2>/dev/null) && [ -f "$headers/postgres.h" ]
+	[ -f "$("$1" --pgxs 2>/dev/null)" ] &&
+		[ -f "$("$1" --includedir-server 2>/dev/null)/postgres.h" ]
 }
 
-newest_pg_config() {
-	local candidate
-	for candidate in $(printf '%s\n' /usr/lib/postgresql/*/bin/pg_config | sort -rV) pg_config; do
-		if has_pgxs "$candidate"; then
-			command -v "$candidate"
-			return
-		fi
-	done
-}
-
-# The newest server installed, else the one that the distribution prefers.
-debian_major() {
-	local found
-	found=$(printf '%s\n' /usr/lib/postgresql/*/bin/postgres | sort -rV |
-		sed -n 's,^/usr/lib/postgresql/\([0-9]*\)/.*,\1,p' | head -n 1)
-	if [ -z "$found" ]; then
-		found=$(apt-cache depends postgresql 2>/dev/null |
-			sed -n 's/.*Depends: postgresql-\([0-9]*\)$/\1/p' | head -n 1)
-	fi
-	printf '%s' "$found"
-}
-
-# Sets PG_CONFIG, major and postgres_bin; an empty major means that even the
-# package lists name no PostgreSQL.
+# Sets PG_CONFIG, major and postgres_bin.  Without PG_CONFIG the newest server
+# counts that extensions can be built for.  Packages can complete Debian's newest
+# one, or bring the distribution's.  PG_CONFIG stays empty if there is none.
 choose_server() {
-	local named=${PG_CONFIG:-}
-	if [ -n "$named" ]; then
-		PG_CONFIG=$(command -v "$named" || printf '%s' "$named")
-	else
-		PG_CONFIG=$(newest_pg_config)
-	fi
+	local candidate debians=/usr/lib/postgresql/
+	PG_CONFIG=${PG_CONFIG:+$(command -v "$PG_CONFIG" || say "$PG_CONFIG")}
+	for candidate in $(compgen -G "$debians*/bin/pg_config" | sort -rV) pg_config; do
+		[ -n "$PG_CONFIG" ] || ! has_pgxs "$candidate" || PG_CONFIG=$(command -v "$candidate")
+	done
 	if [ -z "$PG_CONFIG" ] && is_debian; then
-		major=$(debian_major)
-		[ -z "$major" ] || PG_CONFIG=/usr/lib/postgresql/$major/bin/pg_config
-	elif [ -x "$PG_CONFIG" ]; then
-		major=$("$PG_CONFIG" --version | sed 's/^[^0-9]*\([0-9]*\).*/\1/')
-	else
-		major=$(printf '%s' "$PG_CONFIG" | sed -n 's,^/usr/lib/postgresql/\([0-9]*\)/.*,\1,p')
+		PG_CONFIG=$({ compgen -G "$debians*/bin/pg_config" | sort -rV
+			apt-cache depends postgresql 2>/dev/null |
+				sed -n "s,.*Depends: postgresql-\([0-9]*\)\$,$debians\1/bin/pg_config,p"; } | head -n 1)
 	fi
+	major=$({ pg_dir version || say "${PG_CONFIG#"$debians"}"; } | sed 's/^[^0-9]*\([0-9]*\).*/\1/')
 	postgres_bin=$(pg_dir bindir)
 }
 
-pg_dir() { "$PG_CONFIG" "--$1" 2>/dev/null; }
-
-# One line per missing thing: the Debian package that has it, a tab, its name.
-# Packages can only complete a server that came as a package itself.
-lack() { printf '%s\t%s\n' "$1" "$2"; }
-lack_of_server() {
-	case $PG_CONFIG in
-		/usr/lib/postgresql/*) lack "$1" "$2" ;;
-		*) lack - "$2 of $PG_CONFIG" ;;
-	esac
-}
-
+# Prints a line for each thing that the groups need and the machine lacks: a
+# program, file or Perl module, and Debian's package with it.  Packages can only
+# complete a server that came as a package itself.
 lacking() {
-	local share tests
-	share=$(pg_dir sharedir)
+	local group thing package share tests server=postgresql
+	share=$(pg_dir sharedir)/extension
 	tests=$(pg_dir pgxs)
 	tests=${tests%/makefiles/pgxs.mk}/test
-	case $1 in
-		build)
-			have make || lack make make
-			have gcc || have cc || lack gcc "a C compiler"
-			[ -e /usr/include/stdio.h ] || ! is_debian || lack libc6-dev "C headers"
-			[ -x "$postgres_bin/postgres" ] ||
-				lack_of_server "postgresql-$major" "the server"
-			has_pgxs "$PG_CONFIG" ||
-				lack_of_server "postgresql-server-dev-$major" "the extension makefiles" ;;
-		warnings)
-			have gcc || lack gcc gcc
-			have clang || lack clang clang ;;
-		regress)
-			[ -x "$tests/regress/pg_regress" ] ||
-				lack_of_server "postgresql-client-$major" pg_regress ;;
-		isolation)
-			[ -x "$tests/isolation/pg_isolation_regress" ] ||
-				lack_of_server "postgresql-client-$major" pg_isolation_regress ;;
-		pgtap | ubsan)
-			have pg_prove || lack libtap-parser-sourcehandler-pgtap-perl pg_prove
-			[ -f "$share/extension/pgtap.control" ] ||
-				lack_of_server "postgresql-$major-pgtap" "pgTAP" ;;
-		tap)
-			have prove || lack perl prove
-			perl -MIPC::Run -e 1 2>/dev/null || lack libipc-run-perl IPC::Run
-			[ -f "$tests/perl/PostgreSQL/Test/Cluster.pm" ] ||
-				lack_of_server "postgresql-client-$major" "PostgreSQL::Test::Cluster"
-			have faketime || lack faketime faketime ;;
-		charts)
-			have gnuplot || lack gnuplot-nox gnuplot ;;
-		callgrind)
-			have valgrind || lack valgrind valgrind ;;
-		source)
-			have dpkg-source || lack dpkg-dev dpkg-source
-			have patch || lack patch patch
-			have bison || lack bison bison
-			have flex || lack flex flex ;;
-		jit)
-			[ -e "$(pg_dir pkglibdir)/llvmjit.so" ] ||
-				lack_of_server "postgresql-$major-jit" "the JIT compiler" ;;
-		analyzer)
-			have clang || lack clang clang
-			have cppcheck || lack cppcheck cppcheck ;;
-		contrib)
-			[ -f "$share/extension/pgstattuple.control" ] ||
-				lack_of_server "postgresql-$major" "contrib's pgstattuple" ;;
-	esac
+	case $PG_CONFIG in /usr/lib/postgresql/*) ;; *) server=- ;; esac
+	while read -r group thing package; do
+		case " $* " in *" $group "*) ;; *) continue ;; esac
+		case $thing in
+			/*) [ -e "$thing" ] ;;
+			*::*) perl "-M$thing" -e 1 2>/dev/null ;;
+			*) have "$thing" ;;
+		esac || say "$thing $package"
+	done <<-END
+		build      make  make
+		build      prove  perl
+		build      cc  gcc
+		build      $postgres_bin/postgres  $server-$major
+		build      $(pg_dir includedir-server)/postgres.h  $server-server-dev-$major
+		warnings   gcc  gcc
+		warnings   clang  clang
+		regress    $tests/regress/pg_regress  $server-client-$major
+		isolation  $tests/isolation/pg_isolation_regress  $server-client-$major
+		pgtap      $share/pgtap.control  $server-$major-pgtap
+		ubsan      $share/pgtap.control  $server-$major-pgtap
+		tap        IPC::Run  libipc-run-perl
+		tap        $tests/perl/PostgreSQL/Test/Cluster.pm  $server-client-$major
+		tap        faketime  faketime
+		charts     gnuplot  gnuplot-nox
+		callgrind  valgrind  valgrind
+		source     dpkg-source  dpkg-dev
+		source     patch  patch
+		source     bison  bison
+		source     flex  flex
+		jit        $(pg_dir pkglibdir)/llvmjit.so  $server-$major-jit
+		analyzer   clang  clang
+		analyzer   cppcheck  cppcheck
+		contrib    $share/pgstattuple.control  $server-$major
+		versions   prove  perl
+		versions   mmdebstrap  mmdebstrap
+	END
 }
 
-# What a group lacks, in words; empty if nothing.
-lacks() {
-	lacking "$1" | cut -f 2 | sort -u | paste -s -d , - | sed 's/,/, /g'
-}
+# Prints what the groups lack as one list, nothing if they lack nothing.
+lacks() { lacking "$@" | cut -d ' ' -f 1 | sort -u | paste -s -d , - | sed 's/,/, /g'; }
 
-# Packages to install for the groups: not those that this system does not have,
-# nor one that is there and does not bring what it should.
-missing_packages() {
-	local group
-	for group in "$@"; do
-		lacking "$group"
-	done | cut -f 1 | sort -u | while read -r package; do
-		case "$unavailable- " in
-			*" $package "*) continue ;;
-		esac
-		dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' ||
-			printf '%s\n' "$package"
-	done
-}
+need() { [ -z "$(lacks "$@")" ] || die "Please install what is missing: $(lacks "$@")"; }
 
 # Makes sure that the tools of the named groups are there.  The first group is
-# indispensable; what stays missing of the others is for the caller to name.
+# indispensable.  What stays missing of the others is for the caller to name.
 ensure() {
 	local packages
 	choose_server
-	if [ -n "$PG_CONFIG" ] && lacking "$1" | grep -q '^-'; then
-		die "Please install what is missing: $(lacks "$1")"
-	fi
 	if is_debian; then
 		if [ -z "$PG_CONFIG" ] && is_root; then
 			apt-get -qq update >/dev/null 2>&1
 			choose_server
 		fi
-		[ -n "$PG_CONFIG" ] ||
-			die "The package lists name no PostgreSQL: run apt-get update as root, then this again."
-		packages=$(missing_packages "$@" | paste -s -d ' ' -)
+		# A package that is there and does not bring what it should is no help.
+		packages=$(lacking "$@" | sed -n 's/.* \([^-]\)/\1/p' | sort -u | while read -r package; do
+			dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || say "$package"
+		done | paste -s -d ' ' -)
 		if [ -n "$packages" ]; then
 			is_root || die "Please install what is missing, as root: apt-get install -y --no-install-recommends $packages"
-			# shellcheck disable=SC2086 # a list of words
-			install_packages $packages
+			install_packages "$packages"
 			choose_server
 		fi
 	fi
-	[ -n "$PG_CONFIG" ] ||
+	[ -n "$PG_CONFIG" ] || [ "$1" = versions ] ||
 		die "Please install PostgreSQL with its server development files, or name its pg_config in PG_CONFIG."
-	[ -z "$(lacks "$1")" ] || die "Please install what is missing: $(lacks "$1")"
+	need "$1"
 	export PG_CONFIG
 }
 
-# Debian creates and starts a cluster with the first server package.  Someone
-# who came for a demonstration has not asked for one, so a drop-in says no
-# while the packages are unpacked, and is taken back afterwards.
+# Installs those of the packages that the system has.  Debian starts a cluster
+# with the first server package, which nobody asked for here: a drop-in says no
+# while the packages are unpacked.
 install_packages() {
-	local log=/dev/null conf=/etc/postgresql-common/createcluster.d package wanted=()
+	local log package conf=/etc/postgresql-common/createcluster.d
 	log=$(mktemp) || die "No temporary file can be made."
 	apt-get -qq update >"$log" 2>&1
-	for package in "$@"; do
-		if apt-cache policy "$package" 2>/dev/null | grep -q 'Candidate: [^(]'; then
-			wanted+=("$package")
-		else
-			unavailable="$unavailable$package "
-		fi
+	for package in $1; do
+		! apt-cache policy "$package" | grep -q 'Candidate: [^(]' || installed="$installed $package"
 	done
-	[ ${#wanted[@]} -gt 0 ] || { rm -f "$log"; return; }
-	say "Installing what is missing: ${wanted[*]}"
-	trap 'take_back_drop_in' EXIT
+	[ -n "$installed" ] || return
+	say "Installing what is missing:$installed"
+	trap 'rm -f "$drop_in"; rmdir "${drop_in%/*}" 2>/dev/null' EXIT
 	drop_in=$conf/pg_comb-setup.conf
-	mkdir -p "$conf" && printf 'create_main_cluster = false\n' >"$drop_in"
-	if ! DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
-		"${wanted[@]}" >>"$log" 2>&1 </dev/null; then
-		die "apt-get could not install ${wanted[*]}; its messages are in $log."
-	fi
-	take_back_drop_in
-	rm -f "$log"
-	installed="${wanted[*]}"
-}
-
-take_back_drop_in() {
-	[ -n "$drop_in" ] || return 0
-	rm -f "$drop_in"
-	rmdir "$(dirname "$drop_in")" 2>/dev/null
-	drop_in=
+	mkdir -p "$conf" && say "create_main_cluster = false" >"$drop_in"
+	# shellcheck disable=SC2086 # a list of words
+	DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $installed \
+		>>"$log" 2>&1 </dev/null || die "apt-get could not install$installed; its messages are in $log."
+	rm -f "$drop_in" "$log"
+	rmdir "$conf" 2>/dev/null
 }
 
 #
-# The directory, its owner, and the end
+# The directory, its owner, bounded commands, and the end
 #
 
-# PostgreSQL refuses to run as root, and the user that stands in for root
-# cannot read a clone in root's home: hence the copies.  Paths stay short,
-# because a Unix socket's has to fit into 107 bytes.
+# begin [root]: makes the directory.  PostgreSQL refuses to run as root, and
+# the user that stands in for root cannot read a clone in root's home: hence
+# the copies.  With "root", everything runs as root, for scripts whose sources
+# are other scripts.  Paths stay short, because a Unix socket's path has to fit
+# into 107 bytes.
 begin() {
 	local base=${TMPDIR:-/tmp}
 	[ ${#base} -le 30 ] || base=/tmp
@@ -274,36 +212,56 @@ begin() {
 	trap 'exit 143' TERM
 	work=$(mktemp -d "$base/pg_comb.XXXXXX") || die "No directory can be made in $base."
 	mkdir "$work/log" "$work/tmp" "$work/s"
-	owner=(env "HOME=$work" "TMPDIR=$work/tmp" "PATH=$postgres_bin:$PATH" LC_ALL=C)
-	if is_root; then
-		if ! id postgres >/dev/null 2>&1 || ! have setpriv; then
-			die "PostgreSQL does not run as root: run this as an ordinary user."
-		fi
+	set_owner "${1:-}"
+	if [ "${owner[0]}" = setpriv ]; then
 		chown -R postgres "$work"
-		owner=(setpriv --reuid=postgres --regid=postgres --init-groups "${owner[@]}")
 	fi
-	"${owner[@]}" test -w "$work" ||
+	as_owner test -w "$work" ||
 		die "The user postgres cannot write in $base: set TMPDIR to a directory that it can reach."
 	cd "$work" || exit 2
+	exec </dev/null
+}
+
+# Goes on in the directory of the script that called prove_each.
+resume() {
+	work=$COMB_WORK
+	trap end_running EXIT
+	trap 'exit 143' HUP INT TERM
+	[ -z "${PG_CONFIG:-}" ] || choose_server
+	set_owner "${1:-}"
+}
+
+set_owner() {
+	[ "${1:-}" != root ] || return 0
+	owner=(env "HOME=$work" "TMPDIR=$work/tmp" "PATH=$postgres_bin:$PATH" LC_ALL=C)
+	is_root || return 0
+	if ! id postgres >/dev/null 2>&1 || ! have setpriv; then
+		die "PostgreSQL does not run as root: run this as an ordinary user."
+	fi
+	owner=(setpriv --reuid=postgres --regid=postgres --init-groups "${owner[@]}")
 }
 
 as_owner() { "${owner[@]}" "$@"; }
 
-# Runs a command as the owner, within what is left of the step's time.  It
-# waits for a job instead of running the command in the foreground, because
-# bash acts on Ctrl-C only when the foreground command has ended.
+# Runs a command as the owner, for at most $limit seconds.  It waits for a job
+# instead of running the command in the foreground, because bash acts on a
+# signal only when the foreground command has ended.  timeout hands the signal
+# on to all children.
 bounded() {
-	local limit=() status
-	if [ -n "$deadline" ] && have timeout; then
-		limit=(timeout --kill-after=10 $((deadline > SECONDS ? deadline - SECONDS : 1)))
-	fi
-	"${limit[@]}" "${owner[@]}" "$@" <&0 &
+	local status
+	timeout --kill-after=30 "$limit" "${owner[@]}" "$@" <&0 &
 	running=$!
 	wait "$running"
 	status=$?
 	running=
-	[ "$status" -ne 124 ] || say "Stopped: this took longer than the step's time limit."
+	[ "$status" -ne 124 ] || say "# Stopped: this took longer than $limit seconds."
 	return "$status"
+}
+
+end_running() {
+	[ -n "$running" ] || return 0
+	kill "$running" 2>/dev/null
+	wait "$running" 2>/dev/null
 }
 
 # Stops every server whose data directory is in $work, the tests' own too.  A
@@ -311,36 +269,46 @@ bounded() {
 # file may be left from a server that was killed.
 stop_servers() {
 	local file pid data
-	find "$work" -name postmaster.pid -type f 2>/dev/null | while read -r file; do
+	find "$work" -xdev -name postmaster.pid -type f 2>/dev/null | while read -r file; do
 		data=$(dirname "$file")
 		pid=$(head -n 1 "$file")
-		if [ -d /proc/self ] && [ "$(readlink "/proc/$pid/cwd")" != "$data" ]; then
-			continue
+		if [ ! -d /proc/self ] || [ "$(readlink "/proc/$pid/cwd")" = "$data" ]; then
+			as_owner pg_ctl -D "$data" -m immediate -w -t 30 stop >/dev/null 2>&1
 		fi
-		as_owner pg_ctl -D "$data" -m immediate -w -t 30 stop >/dev/null 2>&1
 	done
 }
 
 cleanup() {
 	local status=$?
 	trap - EXIT HUP INT TERM
-	if [ -n "$running" ]; then
-		kill "$running" 2>/dev/null
-		wait "$running" 2>/dev/null
-	fi
+	end_running
 	stop_servers
 	cd / || exit 1
-	[ "$keep" = yes ] || rm -rf "$work"
+	[ "$keep" = yes ] || rm -rf --one-file-system "$work"
 	exit "$status"
+}
+
+# prove_each SCRIPT SOURCE...: prove runs "SCRIPT --one SOURCE" for each as the
+# owner, counts, and prints the closing line.  The directory stays if a test
+# failed.  SCRIPT is relative, because prove splits a command at blanks.
+prove_each() {
+	local script=$1
+	shift
+	[ $# -gt 0 ] || die "There is nothing to run."
+	limit=${COMB_LIMIT:-36000} bounded env "PERL5LIB=$PWD/test/perl" HARNESS_NOTTY=1 "COMB_WORK=$work" \
+		"PERL_TEST_HARNESS_DUMP_TAP=$work/log" \
+		prove --norc --timer --harness CombHarness --exec "$script --one" "$@" && return
+	keep=yes
+	return 1
 }
 
 #
 # The copy, the build, the server
 #
 
-# Files of the tree as git sees them, changes and new files included; without
-# git, or in an unpacked archive inside somebody else's repository, everything
-# but what a build leaves behind.
+# Prints the files of the tree as git sees them, changes and new files included.
+# Without git, or in an unpacked archive inside somebody else's repository,
+# these are all files but what a build leaves behind.
 tree_files() {
 	local git=(git -c "safe.directory=*" -C "$tree") name
 	if have git && [ "$("${git[@]}" rev-parse --show-toplevel 2>/dev/null)" = "$(cd "$tree" && pwd -P)" ]; then
@@ -350,10 +318,8 @@ tree_files() {
 			\( -name results -o -name 'tmp_check*' -o -name output_iso \) -prune -o \
 			-type f ! -name '*.o' ! -name '*.so' ! -name '*.bc' -print0)
 	fi | while IFS= read -r -d '' name; do
-		# A file that is deleted but not yet committed is listed, too.
-		if [ -e "$tree/$name" ]; then
-			printf '%s\0' "$name"
-		fi
+		# git also lists a file that is deleted but not yet committed.
+		[ ! -e "$tree/$name" ] || printf '%s\0' "$name"
 	done
 }
 
@@ -364,24 +330,22 @@ copy_tree() {
 
 # build DIR STAGE [argument of make]...
 build() {
-	local dir=$1 stage=$2
-	shift 2
-	bounded make -s -C "$dir" with_llvm=no "PG_CONFIG=$PG_CONFIG" "$@" &&
-		bounded make -s -C "$dir" with_llvm=no "PG_CONFIG=$PG_CONFIG" "$@" "DESTDIR=$stage" install
+	local make=(make -s -C "$1" with_llvm=no "PG_CONFIG=$PG_CONFIG" "${@:3}")
+	bounded "${make[@]}" && bounded "${make[@]}" "DESTDIR=$2" install
 }
 
 # Writes the settings by which a server finds the extension in a stage, beside
 # those installed in the system.  They are settings of the server's version:
-# 18 has a search path; Debian's packages of older versions have their own.
+# 18 has a search path, and Debian's packages of older versions have their own.
 use_stage() {
 	local stage=$1 share known
 	share=$(pg_dir sharedir)
 	known=$(as_owner postgres --describe-config | cut -f 1)
 	temp_config=$stage.conf
 	if grep -qx extension_control_path <<<"$known"; then
-		printf "extension_control_path = '%s:\$system'\n" "$stage$share" >"$temp_config"
+		say "extension_control_path = '$stage$share:\$system'" >"$temp_config"
 	elif grep -qx extension_destdir <<<"$known"; then
-		printf "extension_destdir = '%s'\n" "$stage" >"$temp_config"
+		say "extension_destdir = '$stage'" >"$temp_config"
 	elif [ -f "$share/extension/pg_comb.control" ]; then
 		say "PostgreSQL $major cannot load from a private directory: using the pg_comb installed in $share."
 		: >"$temp_config"
@@ -389,35 +353,42 @@ use_stage() {
 	else
 		die "PostgreSQL $major cannot load from a private directory: run make install first, then this again."
 	fi
-	printf "dynamic_library_path = '%s:\$libdir'\n" "$stage$(pg_dir pkglibdir)" >>"$temp_config"
+	say "dynamic_library_path = '$stage$(pg_dir pkglibdir):\$libdir'" >>"$temp_config"
 }
 
-# init_server NAME [setting]...: reachable in the directory $work/s only, at
-# port 5432, which is no more there than a part of the socket's name.
-init_server() {
+# copy_and_build: both into $work, for scripts with one server
+copy_and_build() {
+	copy_tree "$work/src" || exit 2
+	if ! build "$work/src" "$work/stage" >"$work/log/build" 2>&1; then
+		say "The module does not compile:"
+		show_tail "$work/log/build"
+		return 1
+	fi
+	use_stage "$work/stage"
+}
+
+# start_server NAME [setting]...: reachable in the directory $work/s only, at
+# port 5432, which there is only a part of the socket's name
+start_server() {
 	local name=$1 data=$work/$1
 	shift
 	bounded initdb -D "$data" -U postgres -A trust -E UTF8 --locale=C --no-sync \
-		"${initdb_options[@]}" >"$work/log/$name.initdb" 2>&1 ||
-		{ cat "$work/log/$name.initdb"; return 1; }
+		>"$work/log/$name.initdb" 2>&1 || { cat "$work/log/$name.initdb"; return 1; }
 	{
 		cat "$temp_config"
 		printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$work/s'" \
 			"port = 5432" "timezone = 'UTC'" "log_timezone = 'UTC'" "$@"
 	} >>"$data/postgresql.conf"
+	run_server "$name" start
 }
 
+# run_server NAME start|restart
 run_server() {
-	bounded pg_ctl -D "$work/$1" -w -t 60 -l "$work/log/$1.log" start \
-		>"$work/log/$1.start" 2>&1 || { cat "$work/log/$1.start" "$work/log/$1.log"; return 1; }
+	bounded pg_ctl -D "$work/$1" -w -t 60 -l "$work/log/$1.log" "$2" >"$work/log/$1.start" 2>&1 ||
+		{ cat "$work/log/$1.start" "$work/log/$1.log"; return 1; }
 }
 
-# start_server NAME [setting]...: both
-start_server() { init_server "$@" && run_server "$1"; }
-
-stop_server() {
-	bounded pg_ctl -D "$work/$1" -m fast -w -t 60 stop >/dev/null
-}
+stop_server() { bounded pg_ctl -D "$work/$1" -m fast -w -t 60 stop >/dev/null; }
 
 # psql on a private server: stops at the first error, prints rows only.
 sql() {

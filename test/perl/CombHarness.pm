@@ -1,0 +1,105 @@
+# The harness behind every script under test/ that counts tests.
+#
+# "prove --harness CombHarness" runs and reports as prove does, and ends with
+# the line "N passed, N failed, N skipped".  A source that ends badly without a
+# failed test counts as one failure.
+#
+# A source may be such a script itself: test/all has test/run as a source.  The
+# outer prove sets COMB_TAP, and an inner prove then also prints all of its
+# tests as one stream of TAP.  The outer prove shows the inner report while it
+# grows, because lines that are not TAP are shown with the source's name.
+package CombHarness;
+
+use strict;
+use warnings;
+
+use parent 'TAP::Harness';
+
+my $inner = $ENV{COMB_TAP};
+$ENV{COMB_TAP} = 1;
+$| = 1;
+
+my %count = map { $_ => 0 } qw(passed failed skipped);
+my (@skipped, @tap);
+
+sub new
+{
+	my $self = shift->SUPER::new(@_);
+	$self->callback(made_parser => \&watch);
+	return $self;
+}
+
+# Count one test, and repeat it for the outer prove.
+sub count
+{
+	my ($what, $name, $reason) = @_;
+	$count{$what}++;
+	push @skipped, "$name: $reason" if $what eq 'skipped';
+	push @tap, ($what eq 'failed' ? 'not ok' : 'ok') . " - $name"
+	  . ($what eq 'skipped' ? " # SKIP $reason" : '');
+	return;
+}
+
+sub watch
+{
+	my ($parser, $job) = @_;
+	my $source = $job->[1];
+	my $failed = $count{failed};
+
+	$parser->callback(test => sub {
+		my ($test) = @_;
+		my $name = "$source: " . $test->description =~ s/^- //r;
+		count($test->has_skip ? 'skipped' : $test->is_ok ? 'passed' : 'failed', $name, $test->explanation);
+		print "    not ok - $name\n" unless $test->is_ok;
+	});
+
+	# What a source says about a failure follows the failed test.
+	$parser->callback(comment => sub {
+		print '    ', $_[0]->raw, "\n" if $count{failed} > $failed;
+	});
+	$parser->callback(unknown => sub {
+		print "$source: ", $_[0]->raw, "\n" if $_[0]->raw =~ /\S/;
+	});
+	$parser->callback(EOF => sub {
+		count('skipped', $source, $parser->skip_all) if $parser->skip_all;
+		count('failed', "$source: runs to its end")
+		  if $parser->has_problems && $count{failed} == $failed;
+		print map { "$_\n" } splice(@tap) if $inner;
+	});
+	return;
+}
+
+# A time limit ends prove by SIGTERM.  The sources have got the signal too, and
+# clean up first.
+sub runtests
+{
+	my ($self, @tests) = @_;
+	local $SIG{TERM} = sub {
+		1 while wait() > 0;
+		print "Stopped before the end.\n";
+		count('failed', 'everything runs to its end');
+		close_report();
+	};
+	return $self->SUPER::runtests(@tests);
+}
+
+sub summary
+{
+	my ($self, $aggregate) = @_;
+	$self->SUPER::summary($aggregate);
+	return close_report();
+}
+
+sub close_report
+{
+	count('failed', 'something runs') unless grep { $_ } values %count;
+	my $tests = $count{passed} + $count{failed} + $count{skipped};
+	print map { "$_\n" } @tap, "1..$tests" if $inner;
+	print "\nSkipped:\n", map { "  $_\n" } @skipped if @skipped;
+	print "\nLogs and data directories are left in $ENV{COMB_WORK}.\n"
+	  if $count{failed} && $ENV{COMB_WORK};
+	print "\n$count{passed} passed, $count{failed} failed, $count{skipped} skipped\n";
+	exit($count{failed} ? 1 : 0);
+}
+
+1;
