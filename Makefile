@@ -58,7 +58,8 @@ instructions:
 fuzz:
 	@PROVE_TESTS=test/t/080_fuzz.pl FUZZ_SECONDS=$${FUZZ_SECONDS:-120} test/run tap
 soak:
-	@test/soak
+	@DURATION=$${DURATION:-600}; export DURATION; STEP_LIMIT=$$((DURATION * 2 + 600)) \
+		PROVE_TESTS=test/t/081_soak.pl test/run tap
 
 else
 
@@ -107,7 +108,7 @@ uninstall-documents:
 	rm -rf $(documents)
 endif
 
-# What the scripts under test/ ask for: make -s print-REGRESS
+# test/run asks for the list: make -s print-REGRESS
 print-%:
 	@echo $($*)
 

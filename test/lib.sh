@@ -295,7 +295,7 @@ prove_each() {
 	local script=$1
 	shift
 	[ $# -gt 0 ] || die "There is nothing to run."
-	limit=${COMB_LIMIT:-36000} bounded env "PERL5LIB=$PWD/test/perl" HARNESS_NOTTY=1 "COMB_WORK=$work" \
+	limit=${total:-36000} bounded env "PERL5LIB=$PWD/test/perl" HARNESS_NOTTY=1 "COMB_WORK=$work" \
 		"PERL_TEST_HARNESS_DUMP_TAP=$work/log" \
 		prove --norc --timer --harness CombHarness --exec "$script --one" "$@" && return
 	keep=yes

@@ -1,0 +1,237 @@
+# The measuring part of test/bench/run, on the server that it has started
+#
+# usage: measure.pl [ROW]...
+#
+# Prints the report.  With BENCH_REPORT, a directory, it writes the report and
+# its pictures there.
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use List::Util qw(max min);
+
+our $dir     = $ENV{COMB_WORK};
+our $million = $ENV{QUICK} ? 100_000 : 1_000_000;
+our $growth  = $ENV{GROWTH} || 50;
+my $rounds   = $ENV{ROUNDS} || ($ENV{QUICK} ? 2 : 5);
+my $report   = $ENV{BENCH_REPORT};
+
+# Key generators: column definition and expression.  find_peers() adds those that
+# depend on the server.
+our @generators = ('comb_generate()', 'gen_random_uuid()', 'bigint sequence');
+our %generators = (
+	'comb_generate()'   => [ 'uuid DEFAULT comb_generate()',        'comb_generate()' ],
+	'gen_random_uuid()' => [ 'uuid DEFAULT gen_random_uuid()',      'gen_random_uuid()' ],
+	'bigint sequence'   => [ 'bigint GENERATED ALWAYS AS IDENTITY', "nextval('numbers')" ]);
+
+our @rows;
+require "$RealBin/rows.pl";
+my %row   = @rows;
+my @names = grep { !ref } @rows;
+
+#
+# The server
+#
+
+sub output_of
+{
+	open(my $pipe, '-|', @_) or die "could not run $_[0]: $!\n";
+	local $/;
+	my $output = <$pipe>;
+	close($pipe) or die "$_[0] failed.\n";
+	return $output // '';
+}
+
+sub psql { return output_of(qw(psql -X -q -A -t -v ON_ERROR_STOP=1), map { ('-c', $_) } @_) }
+
+sub query { return psql(@_) =~ s/\n\z//r }
+
+# Milliseconds that psql saw for the last of the statements
+sub timed
+{
+	my @times = psql('\timing on', @_) =~ /^Time: ([\d.]+) ms/mg;
+	return $times[-1];
+}
+
+# What a query takes more than its baseline, in ns a row.  Each runs three times,
+# in turns, and its shortest time counts: what disturbs a measurement only ever
+# adds, and the difference of two disturbed ones can be anything.
+sub net_ns
+{
+	my ($rows, $query, $baseline) = @_;
+	my (@all, @base);
+	foreach (1 .. 3)
+	{
+		push @base, timed($baseline);
+		push @all,  timed($query);
+	}
+	return sprintf('%.1f', (min(@all) - min(@base)) * 1e6 / $rows);
+}
+
+# Transactions a second
+sub pgbench
+{
+	my ($statement, @options) = @_;
+	open(my $fh, '>', "$dir/bench.sql") or die "could not open bench.sql: $!\n";
+	print $fh "$statement\n";
+	close($fh);
+	my ($tps) = output_of('pgbench', '-n', @options, '-f', "$dir/bench.sql") =~ /^tps = ([\d.]+)/m;
+	return $tps;
+}
+
+sub restart
+{
+	return output_of(qw(pg_ctl -w -t 60 restart -D), "$dir/server", '-l', "$dir/log/server.log");
+}
+
+sub has_function { return query("SELECT to_regprocedure('$_[0]') IS NOT NULL") eq 't' }
+
+sub find_peers
+{
+	my @peers = (
+		[ 'pg_uuidv7',        'uuid_generate_v7()',  'pg_uuidv7' ],
+		[ 'sequential-uuids', 'uuid_time_nextval()', 'sequential_uuids' ],
+		[ 'TimescaleDB',      'generate_uuidv7()',   'timescaledb' ]);
+	query('CREATE SEQUENCE numbers');
+	unshift @peers, [ ('uuidv7()') x 2 ] if has_function('uuidv7()');
+	foreach my $peer (@peers)
+	{
+		my ($label, $expression, $extension) = @$peer;
+		if (defined $extension)
+		{
+			next if query("SELECT count(*) FROM pg_available_extensions WHERE name = '$extension'") eq '0';
+			query("SET client_min_messages = error; CREATE EXTENSION $extension");
+		}
+		push @generators, $label;
+		$generators{$label} = [ "uuid DEFAULT $expression", $expression ];
+	}
+	return;
+}
+
+#
+# The report
+#
+
+# On the terminal, over itself
+sub progress { printf STDERR "\r%-60s\r", $_[0] if -t STDERR; return }
+
+# With a copy for the report's file
+my $written = '';
+
+sub show
+{
+	$written .= "$_\n" foreach @_;
+	print "$_\n" foreach @_;
+	return;
+}
+
+sub median
+{
+	my @sorted = sort { $a <=> $b } @_;
+	my $middle = @sorted / 2;
+	return @sorted % 2 ? $sorted[$middle] : ($sorted[ $middle - 1 ] + $sorted[$middle]) / 2;
+}
+
+# The peers take turns, and every other round goes backwards, so that a machine
+# that slows down or speeds up meanwhile favours none of them.
+sub run_row
+{
+	my ($name) = @_;
+	my $row = $row{$name};
+	my $turns = $row->{rounds} || $rounds;
+	my %figures;
+
+	$row->{setup}->() if $row->{setup};
+	my @labels = ref($row->{labels}) eq 'CODE' ? $row->{labels}->() : @{ $row->{labels} };
+	foreach my $round (1 .. $turns)
+	{
+		progress("$name: round $round of $turns");
+		push @{ $figures{$_} }, $row->{measure}->($_) foreach $round % 2 ? @labels : reverse(@labels);
+	}
+	progress('');
+
+	my %median = map { $_ => median(@{ $figures{$_} }) } @labels;
+	my $more = ($row->{better} // 'less') eq 'more';
+	show('', "### $row->{title}", '',
+		'| | ' . ($more ? 'maximum' : 'minimum') . " | median | median, $labels[0] = 1 |", '|---|---:|---:|---:|');
+	foreach my $label (@labels)
+	{
+		my @all = @{ $figures{$label} };
+		show(sprintf('| %s | %s | %s | %s |', $label, $more ? max(@all) : min(@all), $median{$label},
+				$median{ $labels[0] } > 0 ? sprintf('%.2f', $median{$label} / $median{ $labels[0] }) : '-'));
+	}
+	if ($report)
+	{
+		my @pictures = $name eq 'growth' ? plot_growth(@labels) : plot_bars($name, $row->{title}, \@labels, \%median);
+		show('', "![$_]($_.svg)") foreach @pictures;
+	}
+	return;
+}
+
+#
+# Pictures, by gnuplot
+#
+
+# Fonts are named by kind only: an SVG takes what the reader has.
+sub plot
+{
+	my ($name, $height, @commands) = @_;
+	open(my $fh, '>', "$dir/$name.gp") or die "could not open $name.gp: $!\n";
+	print $fh "$_\n"
+	  foreach "set terminal svg size 760,$height font 'sans-serif,12' background '#ffffff'",
+	  "set output '$report/$name.svg'", 'set encoding utf8', "set datafile separator '\\t'",
+	  "set border 3 lc rgb '#888888'", 'set tics nomirror', 'set xrange [0:*]', @commands;
+	close($fh);
+	local $ENV{LC_ALL} = 'C.UTF-8';
+	output_of('gnuplot', "$dir/$name.gp");
+	return $name;
+}
+
+# A bar for each label, ours dark
+sub plot_bars
+{
+	my ($name, $title, $labels, $median) = @_;
+	open(my $fh, '>', "$dir/$name.bars") or die "could not open $name.bars: $!\n";
+	print $fh "$_\t$median->{$_}\n" foreach @$labels;
+	close($fh);
+	return plot($name, 90 + 34 * @$labels,
+		"set title \"$title, median\" noenhanced", 'set style fill solid', 'set yrange [' . (@$labels - 0.4) . ':-0.6]',
+		'unset key', "set grid x lc rgb '#dddddd'", 'set ytics noenhanced',
+		"plot '$dir/$name.bars' using (\$2/2):0:(\$2/2):(0.36):(stringcolumn(1) eq \"$labels->[0]\" ? 0x1f5f99 : 0xb8c4d0)"
+		  . ":ytic(1) with boxxyerror lc rgb variable, '' using 2:0:2 with labels left offset 0.5,0");
+}
+
+# Lines over the rows, for each of the quantities in growth.series
+sub plot_growth
+{
+	my @labels = @_;
+	my @plots = (
+		[ 'growth-rate',  'INSERT, thousand rows a second',         3 ],
+		[ 'growth-index', "Size of the primary key's index, MB",    4 ],
+		[ 'growth-wal',   'WAL after a checkpoint, bytes a row',    5 ]);
+	return map {
+		my ($name, $title, $column) = @$_;
+		plot($name, 360, "set title \"$title\" noenhanced", "set xlabel 'million rows in the table'",
+			'set yrange [0:*]', 'set key outside right', "set grid y lc rgb '#dddddd'",
+			'plot ' . join(', ', map {
+				"'$dir/growth.series' using 2:(stringcolumn(1) eq \"$_\" ? column($column) : NaN)"
+				  . " with lines lw 2 title \"$_\" noenhanced"
+			} @labels))
+	} @plots;
+}
+
+foreach my $name (@ARGV)
+{
+	die "There is no row \"$name\"; the rows are: @names.\n" unless $row{$name};
+}
+$| = 1;
+find_peers();
+show('# Measurements', '', split(/\n/, $ENV{BENCH_MACHINE}),
+	sprintf('Figures of %d alternating rounds; %s.', $rounds, output_of(qw(date -u +%Y-%m-%d)) =~ s/\n//r));
+run_row($_) foreach @ARGV ? @ARGV : @names;
+if ($report)
+{
+	open(my $fh, '>', "$report/README.md") or die "could not open README.md: $!\n";
+	print $fh $written;
+	close($fh);
+}

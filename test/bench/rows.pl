@@ -1,0 +1,365 @@
+# What test/bench/run measures, in the order of the report.  Each row has
+#
+#   title     what is measured, and in which unit
+#   ours      the label that the others are compared with; the first if missing
+#   better    "less" if missing, or "more"
+#   setup     makes what the measurements need
+#   labels    what is measured: a list, or a function that returns one
+#   measure   returns the figure for a label
+#   rounds    how often, where that is not ROUNDS
+use strict;
+use warnings;
+
+our ($million, $growth, $dir, %generators, @generators);
+
+#
+# Keys
+#
+
+my $constant = "'017f22e2-79b0-7cc3-98c4-dc0c0c07398f'::uuid";
+
+# A key's cost net of the query that asks for it.  The expression is an
+# aggregate's argument, so the server evaluates it for each row; the baseline has
+# a constant there.
+sub cost_of_key
+{
+	my ($expression) = @_;
+	my $rows = 4 * $million;
+	return net_ns($rows, map { "SELECT count($_) FROM generate_series(1, $rows)" } $expression, $constant);
+}
+
+# Seconds for one INSERT into a fresh table, right after a checkpoint, so that
+# every measurement writes the same full pages to the WAL
+sub seconds_of_insert
+{
+	my ($table) = @_;
+	query('CHECKPOINT');
+	my $ms = timed("INSERT INTO $table (payload) SELECT repeat('x', 100) FROM generate_series(1, $million)");
+	query("DROP TABLE $table");
+	return sprintf('%.2f', $ms / 1000);
+}
+
+# How full 16 sessions leave the pages of an index when they insert row by row
+# at once.  Commits do not wait for the disk here: that changes the time, which
+# is not measured, and not the index.
+sub density_of
+{
+	my ($table, $index) = @_;
+	local $ENV{PGOPTIONS} = '-c synchronous_commit=off';
+	pgbench("INSERT INTO $table (n) VALUES (:client_id)",
+		qw(-M prepared -c 16 -j 2 -t), int($million / 16));
+	my $density = query("SELECT round(avg_leaf_density::numeric, 1) FROM pgstatindex('$index')");
+	query("DROP TABLE $table");
+	return $density;
+}
+
+# Keys with their time at the end under a unique index in SQL Server's order,
+# beside keys of the default layout in plain order, and beside the same keys in
+# the order that they are not made for
+my %mssql = (
+	'rtcomb_sql, comb_mssql_ops' => [ "comb_generate('rtcomb_sql')", 'comb_mssql_ops' ],
+	'uuidv7, uuid_ops'           => [ 'comb_generate()',             'uuid_ops' ],
+	'rtcomb_sql, uuid_ops'       => [ "comb_generate('rtcomb_sql')", 'uuid_ops' ]);
+my @mssql = ('rtcomb_sql, comb_mssql_ops', 'uuidv7, uuid_ops', 'rtcomb_sql, uuid_ops');
+
+sub mssql_table
+{
+	my ($expression, $class) = @{ $mssql{ $_[0] } };
+	query("CREATE TABLE mssql (id uuid NOT NULL DEFAULT $expression, n int, payload text)");
+	query("CREATE UNIQUE INDEX mssql_id ON mssql (id $class)");
+	return;
+}
+
+# Random values, once for both rows that sort them
+sub random_values
+{
+	my $rows = 5 * $million;
+	return if query("SELECT to_regclass('random') IS NOT NULL") eq 't';
+	query("CREATE TABLE random AS SELECT gen_random_uuid() AS id FROM generate_series(1, $rows)");
+	query('VACUUM ANALYZE random');
+	return;
+}
+
+#
+# A table of a thousand days
+#
+
+# Days of "grown" have ten times as many rows at the end as at the start.
+my %times = (
+	even  => "interval '86400 s' / ($million / 100) * n",
+	grown => "interval '1000 days' * ln(1 + 9 * n / ($million * 10.0)::float8) / ln(10::float8)");
+
+# Once for all rows that ask for a period, with a function for each.  Times are
+# taken in the server: a new session's first look at the catalogs takes longer
+# than a day's rows.  The first run, which does not count, also brings the day's
+# pages into the cache.
+sub days
+{
+	return if query("SELECT to_regclass('grown') IS NOT NULL") eq 't';
+	foreach my $table (sort keys %times)
+	{
+		query("CREATE TABLE $table AS
+			SELECT comb_at('2024-01-01 00:00+00'::timestamptz + $times{$table}) AS id, repeat('x', 100) AS note
+			FROM generate_series(0, $million * 10 - 1) n");
+		query("CREATE INDEX ${table}_id ON $table (id)");
+		query("VACUUM (FREEZE, ANALYZE) $table");
+	}
+	query(q{
+		CREATE FUNCTION elapsed_ms(query text, n int) RETURNS numeric LANGUAGE plpgsql AS $$
+		DECLARE
+			start timestamptz;
+		BEGIN
+			EXECUTE query;
+			start := clock_timestamp();
+			FOR i IN 1..n LOOP
+				EXECUTE query;
+			END LOOP;
+			RETURN round((extract(epoch FROM clock_timestamp() - start) * 1000 / n)::numeric, 3);
+		END $$;
+		CREATE FUNCTION explained(query text, OUT rows float8, OUT ms float8) LANGUAGE plpgsql AS $$
+		DECLARE
+			plan json;
+		BEGIN
+			EXECUTE 'EXPLAIN (SUMMARY, FORMAT json) ' || query INTO plan;
+			rows := plan->0->'Plan'->>'Plan Rows';
+			ms := plan->0->>'Planning Time';
+		END $$});
+	return;
+}
+
+# The condition of a label for a day, 0 to 999
+sub clause
+{
+	my ($label, $day) = @_;
+	my ($first, $next) = split(/\|/, query("SET timezone = 'UTC';
+		SELECT quote_literal(d), quote_literal(d + interval '1 day')
+		FROM (SELECT '2024-01-01 00:00+00'::timestamptz + interval '$day days') AS day (d)"));
+	return "id >= comb_min($first) AND id < comb_min($next)" if $label =~ /^id >=/;
+	return $label =~ s/period/tstzrange($first, $next)/r;
+}
+
+#
+# A growing table
+#
+
+# Where random keys hurt: a table that outgrows shared_buffers.  It grows by a
+# million rows at a time, each time right after a checkpoint, so that the first
+# change of a page writes the whole page to the WAL.  The figure is the time for
+# all rows.  growth.series has each step's for the charts: rows in millions,
+# thousand rows a second, MB of the key's index, bytes of WAL a row.
+sub grow
+{
+	my ($label) = @_;
+	my ($total, $started) = (0, time());
+	my $wal = "SELECT pg_current_wal_insert_lsn() - '0/0'";
+
+	query("CREATE TABLE grown_by_key (id $generators{$label}[0] PRIMARY KEY, n bigint)");
+	open(my $series, '>>', "$dir/growth.series") or die "could not open growth.series: $!\n";
+	foreach my $step (1 .. $growth)
+	{
+		query('CHECKPOINT');
+		my $before = query($wal);
+		my $ms = timed("INSERT INTO grown_by_key (n) SELECT n FROM generate_series(1, $million) n");
+		my $bytes = query($wal) - $before;
+		my $index = query("SELECT pg_relation_size('grown_by_key_pkey') / 1048576");
+		print $series join("\t", $label, $step * $million / 1e6, $million / $ms, $index, $bytes / $million), "\n";
+		progress(sprintf('growth: %s, step %d, %d s', $label, $step, time() - $started));
+		$total += $ms;
+	}
+	close($series);
+	query('DROP TABLE grown_by_key');
+	return sprintf('%.1f', $total / 1000);
+}
+
+our @rows = (
+	generate => {
+		title   => 'Making a key, net of the query (ns)',
+		labels  => sub { @generators },
+		measure => sub { cost_of_key($generators{ $_[0] }[1]) }
+	},
+	insert => {
+		title   => "INSERT of $million rows: uuid or bigint primary key, 100 characters of text (s)",
+		labels  => sub { @generators },
+		measure => sub {
+			query("CREATE TABLE filled (id $generators{$_[0]}[0] PRIMARY KEY, payload text NOT NULL)");
+			return seconds_of_insert('filled');
+		}
+	},
+	density => {
+		title   => "Leaf density of the primary key's index after $million rows from 16 sessions (%)",
+		better  => 'more',
+		labels  => sub { @generators },
+		rounds  => 1,
+		measure => sub {
+			query("CREATE TABLE crowded (id $generators{$_[0]}[0] PRIMARY KEY, n int)");
+			return density_of('crowded', 'crowded_pkey');
+		}
+	},
+
+	# Core's uuid_extract_timestamp() counts only where it knows version 7, from 18
+	# on.  All pages are cached, and their rows known to be visible.
+	read => {
+		title => "Reading a key's time over a table, net of the scan (ns)",
+		setup => sub {
+			query("CREATE TABLE scanned AS SELECT comb_generate() AS id FROM generate_series(1, $million * 4)");
+			query('VACUUM (FREEZE, ANALYZE) scanned');
+			query('SELECT count(id) FROM scanned');
+		},
+		labels => sub {
+			return ('comb_timestamp(id)',
+				(has_function('uuidv7()') ? 'uuid_extract_timestamp(id)' : ()),
+				(has_function('uuid_v7_to_timestamptz(uuid)') ? 'uuid_v7_to_timestamptz(id)' : ()));
+		},
+		measure => sub { net_ns(4 * $million, map { "SELECT count($_) FROM scanned" } $_[0], 'id') }
+	},
+
+	# One layout of each unit of time, and the one whose first half belongs to the
+	# process
+	layouts => {
+		title  => 'Making a key in other layouts, net of the query (ns)',
+		labels => [ 'comb_generate()', map { "comb_generate('$_')" }
+			  qw(uuidv7 rtcomb_sql rtcomb_legacy nhibernate sequential_end efcore morris) ],
+		measure => sub { cost_of_key($_[0]) }
+	},
+
+	# The whole query, because a layout is chosen in the query: what matters is
+	# what the choice adds to it.
+	layouts_read => {
+		title => 'Reading the time of ' . 10 * $million . ' keys in other layouts, whole scan (s)',
+		setup => sub {
+			query("CREATE TABLE keys AS SELECT comb_generate() AS id FROM generate_series(1, $million * 10)");
+			query('VACUUM (FREEZE, ANALYZE) keys');
+			query('SELECT count(id) FROM keys');
+		},
+		labels => [ 'comb_timestamp(id)', map { "comb_timestamp(id, '$_')" }
+			  qw(uuidv7 rtcomb_sql rtcomb_legacy nhibernate sequential_end efcore) ],
+		measure => sub { sprintf('%.3f', timed("SELECT count($_[0]) FROM keys") / 1000) }
+	},
+
+	# About 10000 rows of 100 characters, of another day each time
+	range => {
+		title   => 'count(*) of one day of 1000, out of ' . 10 * $million . ' rows (ms)',
+		setup   => \&days,
+		labels  => [ 'id <@ period', 'id >= ... AND id < ...', 'comb_timestamp(id) <@ period' ],
+		measure => sub {
+			my $clause = clause($_[0], int(rand(1000)));
+			my $runs = $_[0] =~ /timestamp/ ? 1 : 100;
+			return query("SELECT elapsed_ms(\$q\$SELECT count(*) FROM even WHERE $clause\$q\$, $runs)");
+		}
+	},
+
+	# What planning costs, as the server reports it.  The server counts in whole
+	# microseconds, and one such query takes five of them: so a statement has it a
+	# hundred times, as sub-selects that are planned one by one.  The first ones
+	# fill the session's caches.
+	range_plan => {
+		title   => 'Planning one day (us)',
+		setup   => \&days,
+		labels  => [ 'id <@ period', 'id >= ... AND id < ...' ],
+		measure => sub {
+			my $clause = clause($_[0], 500);
+			return query("WITH statement AS MATERIALIZED (
+					SELECT string_agg(\$q\$(SELECT * FROM even WHERE $clause OFFSET 0)\$q\$, ' UNION ALL ') AS q
+					FROM generate_series(1, 100)
+				)
+				SELECT round(avg((explained(q)).ms)::numeric * 10, 3)
+				FROM statement, generate_series(1, 52) AS n WHERE n > 2 OR explained(q) IS NULL");
+		}
+	},
+
+	# How good the estimates are: the mean error of the rows estimated for 100
+	# days after a fresh ANALYZE.  A day is a tenth of one bin of the histogram.
+	range_estimate => {
+		title  => 'Rows estimated for one day of 1000, mean error (%)',
+		setup  => \&days,
+		labels => [ map { ($_, "$_, ten times as many rows at the end") } 'id <@ period', 'id >= ... AND id < ...' ],
+		measure => sub {
+			my $table = $_[0] =~ /at the end/ ? 'grown' : 'even';
+			my $clause = $_[0] =~ /^id <@/ ? 'id <@ %1$L::tstzrange'
+			  : 'id >= comb_min(lower(%1$L::tstzrange)) AND id < comb_min(upper(%1$L::tstzrange))';
+			query("ANALYZE $table");
+			return query("SET timezone = 'UTC';
+				SELECT round(avg(abs(estimated / actual - 1) * 100)::numeric, 1)
+				FROM (SELECT (explained(format('SELECT * FROM $table WHERE $clause', period))).rows AS estimated,
+						(SELECT count(*) FROM $table WHERE id <@ period) AS actual
+					FROM (SELECT tstzrange(d, d + interval '1 day') AS period
+						FROM generate_series('2024-01-05'::timestamptz, '2026-09-20', '10 days') d) AS days) AS judged");
+		}
+	},
+
+	# The rows come from the target list, because a function in FROM first stores
+	# them all, which costs more than a number does.
+	ordered => {
+		title  => 'Ordered across sessions (million a second, all sessions together)',
+		better => 'more',
+		labels => [ map { my $n = $_; map { "$_, $n" } ('comb_generate_ordered()', 'comb_snowflake()', "nextval('numbers')") }
+			  '1 session', '2 sessions', '4 sessions', '8 sessions' ],
+		measure => sub {
+			my ($expression, $sessions) = $_[0] =~ /^(.*), (\d)/;
+			my $n = $million / 10;
+			my $tps = pgbench("SELECT count($expression) FROM (SELECT generate_series(1, $n)) s",
+				'-c', $sessions, '-j', $sessions, '-T', 3);
+			return sprintf('%.2f', $tps * $n / 1e6);
+		}
+	},
+
+	# Made by one session without writing rows
+	ordered_wal => {
+		title   => "WAL for $million numbers (bytes)",
+		labels  => [ 'comb_generate_ordered()', 'comb_snowflake()', "nextval('numbers')" ],
+		measure => sub {
+			return query('CREATE TEMP TABLE before AS SELECT pg_current_wal_insert_lsn() AS lsn',
+				"SELECT count($_[0]) FROM (SELECT generate_series(1, $million)) s",
+				'SELECT pg_current_wal_insert_lsn() - lsn FROM before') =~ s/.*\n//sr;
+		}
+	},
+	mssql_insert => {
+		title   => "INSERT of $million rows, unique index, 100 characters of text (s)",
+		labels  => \@mssql,
+		measure => sub { mssql_table($_[0]); return seconds_of_insert('mssql') }
+	},
+	mssql_density => {
+		title   => "Leaf density of the unique index after $million rows from 16 sessions (%)",
+		better  => 'more',
+		labels  => \@mssql,
+		rounds  => 1,
+		measure => sub { mssql_table($_[0]); return density_of('mssql', 'mssql_id') }
+	},
+
+	# In memory and without workers, so that comparing is most of it
+	mssql_index => {
+		title   => 'CREATE INDEX on ' . 5 * $million . ' random values (s)',
+		setup   => \&random_values,
+		labels  => [qw(comb_mssql_ops uuid_ops)],
+		measure => sub {
+			my $ms = timed("SET maintenance_work_mem = '1GB'; SET max_parallel_maintenance_workers = 0;
+				CREATE INDEX random_id ON random (id $_[0])");
+			query('DROP INDEX random_id');
+			return sprintf('%.2f', $ms / 1000);
+		}
+	},
+
+	# OFFSET 0 keeps the planner from dropping an order that count() does not need.
+	mssql_sort => {
+		title   => 'ORDER BY of ' . 5 * $million . ' random values (s)',
+		setup   => \&random_values,
+		labels  => [ 'ORDER BY id USING #<#', 'ORDER BY id' ],
+		measure => sub {
+			return sprintf('%.2f', timed("SELECT count(*) FROM (SELECT id FROM random $_[0] OFFSET 0) s") / 1000);
+		}
+	},
+
+	# Four kinds of key, each by one generator: other extensions' keys grow as
+	# these do.
+	growth => {
+		title => 'Growing a table to ' . $growth * $million . ' rows, shared_buffers 256MB (s)',
+		setup => sub {
+			query("ALTER SYSTEM SET shared_buffers = '256MB'");
+			restart();
+		},
+		labels  => sub { grep { !/^(pg_uuidv7|TimescaleDB|sequential-uuids)$/ } @generators },
+		rounds  => 1,
+		measure => \&grow
+	});
+
+1;
