@@ -33,7 +33,7 @@ TAP_TESTS      = 1
 # prove starts in the source directory
 PROVE_TESTS   ?= test/t/*.pl
 
-HARNESS    = demo test test-all test-deep bench instructions fuzz soak
+HARNESS    = demo test test-all test-deep test-clients bench instructions fuzz soak
 
 .PHONY: $(HARNESS)
 ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
@@ -51,6 +51,8 @@ test-all:
 	@test/all
 test-deep:
 	@test/deep
+test-clients:
+	@test/clients/run
 bench:
 	@test/bench/run
 instructions:
