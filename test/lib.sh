@@ -126,6 +126,8 @@ lacking() {
 		tap        IPC::Run  libipc-run-perl
 		tap        $tests/perl/PostgreSQL/Test/Cluster.pm  $server-client-$major
 		tap        faketime  faketime
+		node       node  nodejs
+		node       npm  npm
 		charts     gnuplot  gnuplot-nox
 		callgrind  valgrind  valgrind
 		source     dpkg-source  dpkg-dev
@@ -315,7 +317,7 @@ tree_files() {
 		"${git[@]}" ls-files -z --cached --others --exclude-standard
 	else
 		(cd "$tree" && find . -name .git -prune -o \
-			\( -name results -o -name 'tmp_check*' -o -name output_iso \) -prune -o \
+			\( -name results -o -name 'tmp_check*' -o -name output_iso -o -name node_modules \) -prune -o \
 			-type f ! -name '*.o' ! -name '*.so' ! -name '*.bc' -print0)
 	fi | while IFS= read -r -d '' name; do
 		# git also lists a file that is deleted but not yet committed.
