@@ -19,9 +19,10 @@ use Test::More;
 
 my @versions = split(' ', $ENV{UPGRADE});
 
-# pg_upgrade of 13 and 14 leaves its logs where it runs.
+# The dumps are written there, and old versions of pg_upgrade leave their logs.
 chdir(PostgreSQL::Test::Utils::tempdir()) or die "could not change to a temporary directory: $!";
 
+my $bin = '/usr/lib/postgresql';
 my ($node, $major);
 
 sub query { return $node->safe_psql('shop', $_[0]); }
@@ -33,7 +34,7 @@ sub new_node
 	my ($version) = @_;
 	local $ENV{TEMP_CONFIG} = "$ENV{COMB_WORK}/stage-$version.conf";
 	my $new = PostgreSQL::Test::Cluster->new("upgrade_$version",
-		install_path => "/usr/lib/postgresql/$version");
+		install_path => "$bin/$version");
 	$new->init(extra => [ qw(--data-checksums --encoding=UTF8 --no-locale) ]);
 	$new->append_conf('postgresql.conf',
 		"jit = off\ntimezone = 'UTC'\npg_comb.snowflake_instance = 5\n");
@@ -165,7 +166,7 @@ my $extension = q{
 		ORDER BY 1;
 	SELECT oid::regprocedure, pg_get_function_result(oid), pg_get_function_arguments(oid), provolatile,
 			proisstrict, proparallel, proleakproof, prosecdef, procost, prorows, prosupport, probin, prosrc,
-			proconfig, proacl, obj_description(oid, 'pg_proc')
+			proconfig, coalesce(proacl, acldefault('f', proowner)), obj_description(oid, 'pg_proc')
 		FROM pg_proc WHERE pronamespace = 'keys'::regnamespace ORDER BY oid::regprocedure::text;
 	SELECT oid::regoperator, oprcode, oprcom::regoper, oprnegate::regoper, oprrest, oprjoin,
 			obj_description(oid, 'pg_operator')
@@ -202,16 +203,16 @@ sub is_as_new
 	}
 	$node->safe_psql('postgres', 'CREATE DATABASE fresh');
 	$node->safe_psql('fresh',    'CREATE SCHEMA keys; CREATE EXTENSION pg_comb SCHEMA keys');
-	is(query($extension), $node->safe_psql('fresh', $extension),
-		"$major: the extension is as one newly created");
+	append_to_file("$_.$major", $node->safe_psql($_, $extension) . "\n") foreach qw(fresh shop);
+	is(`diff fresh.$major shop.$major`, '', "$major: the extension is as one newly created");
 	my (undef, undef, $notice) = $node->psql('shop', 'ALTER EXTENSION pg_comb UPDATE');
 	like($notice, qr/version "1\.0" of extension "pg_comb" is already installed/,
 		"$major: ALTER EXTENSION has nothing to update");
 
 	$node->safe_psql('postgres', 'CREATE DATABASE restored');
-	$node->command_ok([ 'pg_dump', '-f', 'shop.sql', '-d', $node->connstr('shop') ], "$major: pg_dump");
+	$node->command_ok([ "$bin/$major/bin/pg_dump", '-f', 'shop.sql', '-d', $node->connstr('shop') ], "$major: pg_dump");
 	$node->command_ok(
-		[ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', 'shop.sql', '-d', $node->connstr('restored') ],
+		[ "$bin/$major/bin/psql", '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', 'shop.sql', '-d', $node->connstr('restored') ],
 		"$major: a dump can be restored");
 	my $rows = 'SELECT count(*) FROM sales';
 	is($node->safe_psql('restored', $rows), query($rows), "$major: with its rows");
@@ -227,7 +228,7 @@ sub forget_column_versions
 {
 	my ($next) = @_;
 	my ($knows, $next_knows) =
-	  map { system("grep -qa pg_attver /usr/lib/postgresql/$_/bin/postgres") == 0 } $major, $next;
+	  map { system("grep -qa pg_attver $bin/$_/bin/postgres") == 0 } $major, $next;
 	return if !$knows || $next_knows;
 	query(q{SET allow_system_table_mods = on;
 		UPDATE pg_attribute
@@ -243,8 +244,8 @@ sub upgrade
 	my $new = new_node($major);
 	$new->command_ok(
 		[
-			'pg_upgrade',
-			'-b', "/usr/lib/postgresql/$before/bin", '-B', "/usr/lib/postgresql/$major/bin",
+			"$bin/$major/bin/pg_upgrade",
+			'-b', "$bin/$before/bin", '-B', "$bin/$major/bin",
 			'-d', $old->data_dir, '-D', $new->data_dir,
 			'-p', $old->port, '-P', $new->port, '-s', $new->host
 		],
