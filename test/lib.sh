@@ -153,6 +153,10 @@ need() { [ -z "$(lacks "$@")" ] || die "Please install what is missing: $(lacks 
 ensure() {
 	local packages
 	choose_server
+	[ -n "$postgres_bin" ] || case $PG_CONFIG in
+		'' | /usr/lib/postgresql/*) ;;
+		*) die "$PG_CONFIG is no pg_config: name the server's pg_config in PG_CONFIG." ;;
+	esac
 	if is_debian; then
 		if [ -z "$PG_CONFIG" ] && is_root; then
 			apt-get -qq update >/dev/null 2>&1
@@ -256,7 +260,7 @@ bounded() {
 	wait "$running"
 	status=$?
 	running=
-	[ "$status" -ne 124 ] || say "# Stopped: this took longer than $limit seconds."
+	[ "$status" -ne 124 ] || [ "$1" = prove ] || say "# Stopped: this took longer than $limit seconds."
 	return "$status"
 }
 
@@ -297,9 +301,8 @@ prove_each() {
 	local script=$1
 	shift
 	[ $# -gt 0 ] || die "There is nothing to run."
-	limit=${total:-36000} bounded env "PERL5LIB=$PWD/test/perl" HARNESS_NOTTY=1 "COMB_WORK=$work" \
-		"PERL_TEST_HARNESS_DUMP_TAP=$work/log" \
-		prove --norc --timer --harness CombHarness --exec "$script --one" "$@" && return
+	PERL5LIB=$PWD/test/perl HARNESS_NOTTY=1 COMB_WORK=$work PERL_TEST_HARNESS_DUMP_TAP=$work/log \
+		limit=${total:-36000} bounded prove --norc --timer --harness CombHarness --exec "$script --one" "$@" && return
 	keep=yes
 	return 1
 }
