@@ -15,8 +15,8 @@
 #   use_stage STAGE   write the settings by which a server finds the extension
 #   start_server ...  start as many as it likes; the end of the script stops all
 #
-# A script that counts tests hands the names of its sources to prove_each,
-# which runs "SCRIPT --one SOURCE" for each.  There, resume replaces begin.
+# A script that counts tests has two functions and ends with: start "$@".  main
+# hands the names of its sources to prove_each, and one runs each of them.
 
 set -u
 
@@ -24,6 +24,7 @@ tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd) || exit 2
 
 work=            # the directory of this run
 owner=(env)      # prefix of every command that must not run as root
+plain=no         # yes: the script's commands run as root
 limit=${STEP_LIMIT:-600}  # seconds that a bounded command may take
 running=         # process id of the command that limited() waits for
 keep=${KEEP:-no}  # yes: leave the directory for inspection
@@ -204,11 +205,9 @@ install_packages() {
 # The directory, its owner, bounded commands, and the end
 #
 
-# begin [root]: makes the directory.  PostgreSQL refuses to run as root, and
-# the user that stands in for root cannot read a clone in root's home: hence
-# the copies.  With "root", everything runs as root, for scripts whose sources
-# are other scripts.  Paths stay short, because a Unix socket's path has to fit
-# into 107 bytes.
+# Makes the directory.  PostgreSQL refuses to run as root, and the user that
+# stands in for root cannot read a clone in root's home: hence the copies.  Paths
+# stay short, because a Unix socket's path has to fit into 107 bytes.
 begin() {
 	local base=${TMPDIR:-/tmp}
 	[ ${#base} -le 30 ] || base=/tmp
@@ -218,27 +217,33 @@ begin() {
 	trap 'exit 143' TERM
 	work=$(mktemp -d "$base/pg_comb.XXXXXX") || die "No directory can be made in $base."
 	mkdir "$work/log" "$work/tmp" "$work/s"
-	set_owner "${1:-}"
-	if [ "${owner[0]}" = setpriv ]; then
-		chown -R postgres "$work"
-	fi
+	set_owner
+	[ "${owner[0]}" = env ] || chown -R postgres "$work"
 	as_owner test -w "$work" ||
 		die "The user postgres cannot write in $base: set TMPDIR to a directory that it can reach."
 	cd "$work" || exit 2
 	exec </dev/null
 }
 
-# Goes on in the directory of the script that called prove_each.
-resume() {
+# start ARGUMENT...: the script's main function, or its function for one source.
+# It ends the script, because bash would read on in a file that may have been
+# edited meanwhile.
+start() {
+	if [ "${1:-}" != --one ]; then
+		main "$@"
+		exit
+	fi
 	work=$COMB_WORK
 	trap end_running EXIT
 	trap 'exit 143' HUP INT TERM
 	[ -z "${PG_CONFIG:-}" ] || choose_server
-	set_owner "${1:-}"
+	set_owner
+	one "$2"
+	exit
 }
 
 set_owner() {
-	[ "${1:-}" != root ] || return 0
+	[ "$plain" = no ] || return 0
 	owner=(env "HOME=$work" "TMPDIR=$work/tmp" "PATH=$postgres_bin:$PATH" LC_ALL=C)
 	is_root || return 0
 	if ! id postgres >/dev/null 2>&1 || ! have setpriv; then

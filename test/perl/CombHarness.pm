@@ -45,6 +45,7 @@ sub watch
 	my ($parser, $job) = @_;
 	my $source = $job->[1];
 	my $failed = $count{failed};
+	my @comments;
 
 	$parser->callback(test => sub {
 		my ($test) = @_;
@@ -53,17 +54,21 @@ sub watch
 		print "    not ok - $name\n" unless $test->is_ok;
 	});
 
-	# What a source says about a failure follows the failed test.
+	# What a source says about a failure follows the failed test, or comes last.
 	$parser->callback(comment => sub {
-		print '    ', $_[0]->raw, "\n" if $count{failed} > $failed;
+		push @comments, '    ' . $_[0]->raw . "\n";
+		print splice(@comments, -1) if $count{failed} > $failed;
 	});
 	$parser->callback(unknown => sub {
 		print "$source: ", $_[0]->raw, "\n" if $_[0]->raw =~ /\S/;
 	});
 	$parser->callback(EOF => sub {
 		count('skipped', $source, $parser->skip_all) if $parser->skip_all;
-		count('failed', "$source: runs to its end")
-		  if $parser->has_problems && $count{failed} == $failed;
+		if ($parser->has_problems && $count{failed} == $failed)
+		{
+			count('failed', "$source: runs to its end");
+			print @comments > 40 ? @comments[ -40 .. -1 ] : @comments;
+		}
 		print map { "$_\n" } splice(@tap) if $inner;
 	});
 	return;
