@@ -24,10 +24,17 @@ our %generators = (
 	'gen_random_uuid()' => [ 'uuid DEFAULT gen_random_uuid()',      'gen_random_uuid()' ],
 	'bigint sequence'   => [ 'bigint GENERATED ALWAYS AS IDENTITY', "nextval('numbers')" ]);
 
-our @rows;
+my (@names, %row);
+
+sub row
+{
+	my ($name, $title, $labels, $measure, %more) = @_;
+	push @names, $name;
+	$row{$name} = { title => $title, labels => $labels, measure => $measure, %more };
+	return;
+}
+
 require "$RealBin/rows.pl";
-my %row   = @rows;
-my @names = grep { !ref } @rows;
 
 #
 # The server
@@ -83,6 +90,8 @@ sub restart
 {
 	return output_of(qw(pg_ctl -w -t 60 restart -D), "$dir/server", '-l', "$dir/log/server.log");
 }
+
+sub has_table { return query("SELECT to_regclass('$_[0]') IS NOT NULL") eq 't' }
 
 sub has_function { return query("SELECT to_regprocedure('$_[0]') IS NOT NULL") eq 't' }
 
@@ -142,7 +151,7 @@ sub run_row
 	my %figures;
 
 	$row->{setup}->() if $row->{setup};
-	my @labels = ref($row->{labels}) eq 'CODE' ? $row->{labels}->() : @{ $row->{labels} };
+	my @labels = $row->{labels}->();
 	foreach my $round (1 .. $turns)
 	{
 		progress("$name: round $round of $turns");
@@ -220,10 +229,6 @@ sub plot_growth
 	} @plots;
 }
 
-foreach my $name (@ARGV)
-{
-	die "There is no row \"$name\"; the rows are: @names.\n" unless $row{$name};
-}
 $| = 1;
 find_peers();
 show('# Measurements', '', split(/\n/, $ENV{BENCH_MACHINE}),

@@ -1,11 +1,11 @@
-# What test/bench/run measures, in the order of the report.  Each row has
+# What test/bench/run measures, in the order of the report
 #
-#   title     what is measured, and in which unit
-#   ours      the label that the others are compared with; the first if missing
-#   better    "less" if missing, or "more"
+# A row has a name, a title with the unit, the labels to measure, and a function
+# that returns the figure of a label.  The others are compared with the first
+# label.  A row may also have
+#
+#   better    "more", where more is better
 #   setup     makes what the measurements need
-#   labels    what is measured: a list, or a function that returns one
-#   measure   returns the figure for a label
 #   rounds    how often, where that is not ROUNDS
 use strict;
 use warnings;
@@ -70,12 +70,20 @@ sub mssql_table
 	return;
 }
 
-# Random values, once for both rows that sort them
+# Ten million keys, all pages cached, and their rows known to be visible
+sub keys_to_read
+{
+	return if has_table('keys');
+	query("CREATE TABLE keys AS SELECT comb_generate() AS id FROM generate_series(1, $million * 10)");
+	query('VACUUM (FREEZE, ANALYZE) keys');
+	query('SELECT count(id) FROM keys');
+	return;
+}
+
 sub random_values
 {
-	my $rows = 5 * $million;
-	return if query("SELECT to_regclass('random') IS NOT NULL") eq 't';
-	query("CREATE TABLE random AS SELECT gen_random_uuid() AS id FROM generate_series(1, $rows)");
+	return if has_table('random');
+	query("CREATE TABLE random AS SELECT gen_random_uuid() AS id FROM generate_series(1, $million * 5)");
 	query('VACUUM ANALYZE random');
 	return;
 }
@@ -95,7 +103,7 @@ my %times = (
 # pages into the cache.
 sub days
 {
-	return if query("SELECT to_regclass('grown') IS NOT NULL") eq 't';
+	return if has_table('grown');
 	foreach my $table (sort keys %times)
 	{
 		query("CREATE TABLE $table AS
@@ -171,195 +179,158 @@ sub grow
 	return sprintf('%.1f', $total / 1000);
 }
 
-our @rows = (
-	generate => {
-		title   => 'Making a key, net of the query (ns)',
-		labels  => sub { @generators },
-		measure => sub { cost_of_key($generators{ $_[0] }[1]) }
-	},
-	insert => {
-		title   => "INSERT of $million rows: uuid or bigint primary key, 100 characters of text (s)",
-		labels  => sub { @generators },
-		measure => sub {
-			query("CREATE TABLE filled (id $generators{$_[0]}[0] PRIMARY KEY, payload text NOT NULL)");
-			return seconds_of_insert('filled');
-		}
-	},
-	density => {
-		title   => "Leaf density of the primary key's index after $million rows from 16 sessions (%)",
-		better  => 'more',
-		labels  => sub { @generators },
-		rounds  => 1,
-		measure => sub {
-			query("CREATE TABLE crowded (id $generators{$_[0]}[0] PRIMARY KEY, n int)");
-			return density_of('crowded', 'crowded_pkey');
-		}
-	},
+#
+# The rows
+#
 
-	# Core's uuid_extract_timestamp() counts only where it knows version 7, from 18
-	# on.  All pages are cached, and their rows known to be visible.
-	read => {
-		title => "Reading a key's time over a table, net of the scan (ns)",
-		setup => sub {
-			query("CREATE TABLE scanned AS SELECT comb_generate() AS id FROM generate_series(1, $million * 4)");
-			query('VACUUM (FREEZE, ANALYZE) scanned');
-			query('SELECT count(id) FROM scanned');
-		},
-		labels => sub {
-			return ('comb_timestamp(id)',
-				(has_function('uuidv7()') ? 'uuid_extract_timestamp(id)' : ()),
-				(has_function('uuid_v7_to_timestamptz(uuid)') ? 'uuid_v7_to_timestamptz(id)' : ()));
-		},
-		measure => sub { net_ns(4 * $million, map { "SELECT count($_) FROM scanned" } $_[0], 'id') }
-	},
+row('generate', 'Making a key, net of the query (ns)',
+	sub { @generators },
+	sub { cost_of_key($generators{ $_[0] }[1]) });
 
-	# One layout of each unit of time, and the one whose first half belongs to the
-	# process
-	layouts => {
-		title  => 'Making a key in other layouts, net of the query (ns)',
-		labels => [ 'comb_generate()', map { "comb_generate('$_')" }
-			  qw(uuidv7 rtcomb_sql rtcomb_legacy nhibernate sequential_end efcore morris) ],
-		measure => sub { cost_of_key($_[0]) }
-	},
-
-	# The whole query, because a layout is chosen in the query: what matters is
-	# what the choice adds to it.
-	layouts_read => {
-		title => 'Reading the time of ' . 10 * $million . ' keys in other layouts, whole scan (s)',
-		setup => sub {
-			query("CREATE TABLE keys AS SELECT comb_generate() AS id FROM generate_series(1, $million * 10)");
-			query('VACUUM (FREEZE, ANALYZE) keys');
-			query('SELECT count(id) FROM keys');
-		},
-		labels => [ 'comb_timestamp(id)', map { "comb_timestamp(id, '$_')" }
-			  qw(uuidv7 rtcomb_sql rtcomb_legacy nhibernate sequential_end efcore) ],
-		measure => sub { sprintf('%.3f', timed("SELECT count($_[0]) FROM keys") / 1000) }
-	},
-
-	# About 10000 rows of 100 characters, of another day each time
-	range => {
-		title   => 'count(*) of one day of 1000, out of ' . 10 * $million . ' rows (ms)',
-		setup   => \&days,
-		labels  => [ 'id <@ period', 'id >= ... AND id < ...', 'comb_timestamp(id) <@ period' ],
-		measure => sub {
-			my $clause = clause($_[0], int(rand(1000)));
-			my $runs = $_[0] =~ /timestamp/ ? 1 : 100;
-			return query("SELECT elapsed_ms(\$q\$SELECT count(*) FROM even WHERE $clause\$q\$, $runs)");
-		}
-	},
-
-	# What planning costs, as the server reports it.  The server counts in whole
-	# microseconds, and one such query takes five of them: so a statement has it a
-	# hundred times, as sub-selects that are planned one by one.  The first ones
-	# fill the session's caches.
-	range_plan => {
-		title   => 'Planning one day (us)',
-		setup   => \&days,
-		labels  => [ 'id <@ period', 'id >= ... AND id < ...' ],
-		measure => sub {
-			my $clause = clause($_[0], 500);
-			return query("WITH statement AS MATERIALIZED (
-					SELECT string_agg(\$q\$(SELECT * FROM even WHERE $clause OFFSET 0)\$q\$, ' UNION ALL ') AS q
-					FROM generate_series(1, 100)
-				)
-				SELECT round(avg((explained(q)).ms)::numeric * 10, 3)
-				FROM statement, generate_series(1, 52) AS n WHERE n > 2 OR explained(q) IS NULL");
-		}
-	},
-
-	# How good the estimates are: the mean error of the rows estimated for 100
-	# days after a fresh ANALYZE.  A day is a tenth of one bin of the histogram.
-	range_estimate => {
-		title  => 'Rows estimated for one day of 1000, mean error (%)',
-		setup  => \&days,
-		labels => [ map { ($_, "$_, ten times as many rows at the end") } 'id <@ period', 'id >= ... AND id < ...' ],
-		measure => sub {
-			my $table = $_[0] =~ /at the end/ ? 'grown' : 'even';
-			my $clause = $_[0] =~ /^id <@/ ? 'id <@ %1$L::tstzrange'
-			  : 'id >= comb_min(lower(%1$L::tstzrange)) AND id < comb_min(upper(%1$L::tstzrange))';
-			query("ANALYZE $table");
-			return query("SET timezone = 'UTC';
-				SELECT round(avg(abs(estimated / actual - 1) * 100)::numeric, 1)
-				FROM (SELECT (explained(format('SELECT * FROM $table WHERE $clause', period))).rows AS estimated,
-						(SELECT count(*) FROM $table WHERE id <@ period) AS actual
-					FROM (SELECT tstzrange(d, d + interval '1 day') AS period
-						FROM generate_series('2024-01-05'::timestamptz, '2026-09-20', '10 days') d) AS days) AS judged");
-		}
-	},
-
-	# The rows come from the target list, because a function in FROM first stores
-	# them all, which costs more than a number does.
-	ordered => {
-		title  => 'Ordered across sessions (million a second, all sessions together)',
-		better => 'more',
-		labels => [ map { my $n = $_; map { "$_, $n" } ('comb_generate_ordered()', 'comb_snowflake()', "nextval('numbers')") }
-			  '1 session', '2 sessions', '4 sessions', '8 sessions' ],
-		measure => sub {
-			my ($expression, $sessions) = $_[0] =~ /^(.*), (\d)/;
-			my $n = $million / 10;
-			my $tps = pgbench("SELECT count($expression) FROM (SELECT generate_series(1, $n)) s",
-				'-c', $sessions, '-j', $sessions, '-T', 3);
-			return sprintf('%.2f', $tps * $n / 1e6);
-		}
-	},
-
-	# Made by one session without writing rows
-	ordered_wal => {
-		title   => "WAL for $million numbers (bytes)",
-		labels  => [ 'comb_generate_ordered()', 'comb_snowflake()', "nextval('numbers')" ],
-		measure => sub {
-			return query('CREATE TEMP TABLE before AS SELECT pg_current_wal_insert_lsn() AS lsn',
-				"SELECT count($_[0]) FROM (SELECT generate_series(1, $million)) s",
-				'SELECT pg_current_wal_insert_lsn() - lsn FROM before') =~ s/.*\n//sr;
-		}
-	},
-	mssql_insert => {
-		title   => "INSERT of $million rows, unique index, 100 characters of text (s)",
-		labels  => \@mssql,
-		measure => sub { mssql_table($_[0]); return seconds_of_insert('mssql') }
-	},
-	mssql_density => {
-		title   => "Leaf density of the unique index after $million rows from 16 sessions (%)",
-		better  => 'more',
-		labels  => \@mssql,
-		rounds  => 1,
-		measure => sub { mssql_table($_[0]); return density_of('mssql', 'mssql_id') }
-	},
-
-	# In memory and without workers, so that comparing is most of it
-	mssql_index => {
-		title   => 'CREATE INDEX on ' . 5 * $million . ' random values (s)',
-		setup   => \&random_values,
-		labels  => [qw(comb_mssql_ops uuid_ops)],
-		measure => sub {
-			my $ms = timed("SET maintenance_work_mem = '1GB'; SET max_parallel_maintenance_workers = 0;
-				CREATE INDEX random_id ON random (id $_[0])");
-			query('DROP INDEX random_id');
-			return sprintf('%.2f', $ms / 1000);
-		}
-	},
-
-	# OFFSET 0 keeps the planner from dropping an order that count() does not need.
-	mssql_sort => {
-		title   => 'ORDER BY of ' . 5 * $million . ' random values (s)',
-		setup   => \&random_values,
-		labels  => [ 'ORDER BY id USING #<#', 'ORDER BY id' ],
-		measure => sub {
-			return sprintf('%.2f', timed("SELECT count(*) FROM (SELECT id FROM random $_[0] OFFSET 0) s") / 1000);
-		}
-	},
-
-	# Four kinds of key, each by one generator: other extensions' keys grow as
-	# these do.
-	growth => {
-		title => 'Growing a table to ' . $growth * $million . ' rows, shared_buffers 256MB (s)',
-		setup => sub {
-			query("ALTER SYSTEM SET shared_buffers = '256MB'");
-			restart();
-		},
-		labels  => sub { grep { !/^(pg_uuidv7|TimescaleDB|sequential-uuids)$/ } @generators },
-		rounds  => 1,
-		measure => \&grow
+row('insert', "INSERT of $million rows: uuid or bigint primary key, 100 characters of text (s)",
+	sub { @generators },
+	sub {
+		query("CREATE TABLE filled (id $generators{$_[0]}[0] PRIMARY KEY, payload text NOT NULL)");
+		return seconds_of_insert('filled');
 	});
+
+row('density', "Leaf density of the primary key's index after $million rows from 16 sessions (%)",
+	sub { @generators },
+	sub {
+		query("CREATE TABLE crowded (id $generators{$_[0]}[0] PRIMARY KEY, n int)");
+		return density_of('crowded', 'crowded_pkey');
+	},
+	better => 'more', rounds => 1);
+
+# Core's uuid_extract_timestamp() knows version 7 from 18 on, as uuidv7() does.
+row('read', "Reading a key's time over a table, net of the scan (ns)",
+	sub {
+		return ('comb_timestamp(id)',
+			(has_function('uuidv7()') ? 'uuid_extract_timestamp(id)' : ()),
+			(has_function('uuid_v7_to_timestamptz(uuid)') ? 'uuid_v7_to_timestamptz(id)' : ()));
+	},
+	sub { net_ns(10 * $million, map { "SELECT count($_) FROM keys" } $_[0], 'id') },
+	setup => \&keys_to_read);
+
+# One layout of each unit of time, and the one whose first half belongs to the
+# process
+row('layouts', 'Making a key in other layouts, net of the query (ns)',
+	sub {
+		return ('comb_generate()', map { "comb_generate('$_')" }
+			  qw(uuidv7 rtcomb_sql rtcomb_legacy nhibernate sequential_end efcore morris));
+	},
+	sub { cost_of_key($_[0]) });
+
+# The whole query, because a layout is chosen in the query: what matters is what
+# the choice adds to it.
+row('layouts_read', 'Reading the time of ' . 10 * $million . ' keys in other layouts, whole scan (s)',
+	sub {
+		return ('comb_timestamp(id)', map { "comb_timestamp(id, '$_')" }
+			  qw(uuidv7 rtcomb_sql rtcomb_legacy nhibernate sequential_end efcore));
+	},
+	sub { sprintf('%.3f', timed("SELECT count($_[0]) FROM keys") / 1000) },
+	setup => \&keys_to_read);
+
+# About 10000 rows of 100 characters, of another day each time
+row('range', 'count(*) of one day of 1000, out of ' . 10 * $million . ' rows (ms)',
+	sub { ('id <@ period', 'id >= ... AND id < ...', 'comb_timestamp(id) <@ period') },
+	sub {
+		my $clause = clause($_[0], int(rand(1000)));
+		my $runs = $_[0] =~ /timestamp/ ? 1 : 100;
+		return query("SELECT elapsed_ms(\$q\$SELECT count(*) FROM even WHERE $clause\$q\$, $runs)");
+	},
+	setup => \&days);
+
+# What planning costs, as the server reports it.  The server counts in whole
+# microseconds, and one such query takes five of them: so a statement has it a
+# hundred times, as sub-selects that are planned one by one.  The first two
+# statements fill the session's caches.
+row('range_plan', 'Planning one day (us)',
+	sub { ('id <@ period', 'id >= ... AND id < ...') },
+	sub {
+		my $clause = clause($_[0], 500);
+		return query("WITH statement AS MATERIALIZED (
+				SELECT string_agg(\$q\$(SELECT * FROM even WHERE $clause OFFSET 0)\$q\$, ' UNION ALL ') AS q
+				FROM generate_series(1, 100)
+			), planned AS MATERIALIZED (
+				SELECT n, (explained(q)).ms FROM statement, generate_series(1, 52) AS n
+			)
+			SELECT round(avg(ms)::numeric * 10, 3) FROM planned WHERE n > 2");
+	},
+	setup => \&days);
+
+# How good the estimates are: the mean error of the rows estimated for 100 days
+# after a fresh ANALYZE.  A day is a tenth of one bin of the histogram.
+row('range_estimate', 'Rows estimated for one day of 1000, mean error (%)',
+	sub { map { ($_, "$_, ten times as many rows at the end") } 'id <@ period', 'id >= ... AND id < ...' },
+	sub {
+		my $table = $_[0] =~ /at the end/ ? 'grown' : 'even';
+		my $clause = $_[0] =~ /^id <@/ ? 'id <@ %1$L::tstzrange'
+		  : 'id >= comb_min(lower(%1$L::tstzrange)) AND id < comb_min(upper(%1$L::tstzrange))';
+		query("ANALYZE $table");
+		return query("SET timezone = 'UTC';
+			SELECT round(avg(abs(estimated / actual - 1) * 100)::numeric, 1)
+			FROM (SELECT (explained(format('SELECT * FROM $table WHERE $clause', period))).rows AS estimated,
+					(SELECT count(*) FROM $table WHERE id <@ period) AS actual
+				FROM (SELECT tstzrange(d, d + interval '1 day') AS period
+					FROM generate_series('2024-01-05'::timestamptz, '2026-09-20', '10 days') d) AS days) AS judged");
+	},
+	setup => \&days);
+
+# The rows come from the target list, because a function in FROM first stores
+# them all, which costs more than a number does.
+my @numbers = ('comb_generate_ordered()', 'comb_snowflake()', "nextval('numbers')");
+row('ordered', 'Ordered across sessions (million a second, all sessions together)',
+	sub { map { my $sessions = $_; map { "$_, $sessions" } @numbers } '1 session', map { "$_ sessions" } 2, 4, 8 },
+	sub {
+		my ($expression, $sessions) = $_[0] =~ /^(.*), (\d)/;
+		my $n = $million / 10;
+		my $tps = pgbench("SELECT count($expression) FROM (SELECT generate_series(1, $n)) s",
+			'-c', $sessions, '-j', $sessions, '-T', 3);
+		return sprintf('%.2f', $tps * $n / 1e6);
+	},
+	better => 'more');
+
+# Made by one session without writing rows
+row('ordered_wal', "WAL for $million numbers (bytes)",
+	sub { @numbers },
+	sub {
+		return query('CREATE TEMP TABLE before AS SELECT pg_current_wal_insert_lsn() AS lsn',
+			"SELECT count($_[0]) FROM (SELECT generate_series(1, $million)) s",
+			'SELECT pg_current_wal_insert_lsn() - lsn FROM before') =~ s/.*\n//sr;
+	});
+
+row('mssql_insert', "INSERT of $million rows, unique index, 100 characters of text (s)",
+	sub { @mssql },
+	sub { mssql_table($_[0]); return seconds_of_insert('mssql') });
+
+row('mssql_density', "Leaf density of the unique index after $million rows from 16 sessions (%)",
+	sub { @mssql },
+	sub { mssql_table($_[0]); return density_of('mssql', 'mssql_id') },
+	better => 'more', rounds => 1);
+
+# In memory and without workers, so that comparing is most of it
+row('mssql_index', 'CREATE INDEX on ' . 5 * $million . ' random values (s)',
+	sub { qw(comb_mssql_ops uuid_ops) },
+	sub {
+		my $ms = timed("SET maintenance_work_mem = '1GB'; SET max_parallel_maintenance_workers = 0;
+			CREATE INDEX random_id ON random (id $_[0])");
+		query('DROP INDEX random_id');
+		return sprintf('%.2f', $ms / 1000);
+	},
+	setup => \&random_values);
+
+# OFFSET 0 keeps the planner from dropping an order that count() does not need.
+row('mssql_sort', 'ORDER BY of ' . 5 * $million . ' random values (s)',
+	sub { ('ORDER BY id USING #<#', 'ORDER BY id') },
+	sub { sprintf('%.2f', timed("SELECT count(*) FROM (SELECT id FROM random $_[0] OFFSET 0) s") / 1000) },
+	setup => \&random_values);
+
+# Four kinds of key, each by one generator: other extensions' keys grow as these
+# do.
+row('growth', 'Growing a table to ' . $growth * $million . ' rows, shared_buffers 256MB (s)',
+	sub { grep { !/^(pg_uuidv7|TimescaleDB|sequential-uuids)$/ } @generators },
+	\&grow,
+	rounds => 1, setup => sub { query("ALTER SYSTEM SET shared_buffers = '256MB'"); restart() });
 
 1;
