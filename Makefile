@@ -9,8 +9,8 @@ EXTENSION  = pg_comb
 MODULE_big = pg_comb
 PGFILEDESC = "pg_comb - time-ordered uuid keys"
 OBJS       = src/pg_comb.o src/comb_layout.o src/comb_generate.o \
-             src/comb_shared.o src/comb_snowflake.o src/comb_range.o src/comb_mssql.o
-HDRS       = src/comb.h src/comb_compat.h src/comb_layout.h src/comb_shared.h \
+             src/comb_lease.o src/comb_snowflake.o src/comb_selfuncs.o src/comb_mssql.o
+HDRS       = src/comb.h src/comb_compat.h src/comb_layout.h src/comb_lease.h \
              src/comb_snowflake.h
 
 # Listed, not wildcarded: a wildcard is empty in a VPATH build.  Under sql/ a

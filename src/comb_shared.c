@@ -76,7 +76,7 @@
 #include "utils/uuid.h"
 
 #include "comb.h"
-#include "comb_shared.h"
+#include "comb_lease.h"
 
 PG_FUNCTION_INFO_V1(comb_generate_ordered);
 PG_FUNCTION_INFO_V1(comb_ordered_reset);

@@ -26,7 +26,7 @@
 #ifndef COMB_SNOWFLAKE_H
 #define COMB_SNOWFLAKE_H
 
-#include "comb_shared.h"
+#include "comb_lease.h"
 
 #define COMB_SNOWFLAKE_BITS		63
 
