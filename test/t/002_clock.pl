@@ -147,7 +147,7 @@ foreach my $step ([ 'hour', 3600 ], [ 'day', 86400 ])
 	like(
 		$err,
 		qr/WARNING:  the clock went back, and new keys sort before earlier ones of this process
-DETAIL:  Keys were \d+ ms ahead of the clock, which now says \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?\+00; pg_comb.max_drift is 10000 ms.
+DETAIL:  Keys were \d+ ms ahead of the clock, which now says \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?\+00; "pg_comb.max_drift" is 10000 ms.
 HINT:  Check the server's clock synchronization./,
 		"$name back: what the warning says");
 }
@@ -201,7 +201,7 @@ is( $out, join("\n",
 		't', 't', '1|1|00:00:00', '0|t', 't'),
 	'max_drift follows a reload, up and down');
 is(scalar(() = $err =~ /WARNING/g), 1, 'and warns only when it was lowered');
-like($err, qr/pg_comb.max_drift is 10000 ms/, 'naming the new limit');
+like($err, qr/"pg_comb.max_drift" is 10000 ms/, 'naming the new limit');
 
 # A session finds the value of the file when it loads the module
 session(change_drift('2h'));

@@ -107,9 +107,9 @@ foreach my $function ('comb_generate_ordered()', 'comb_snowflake()')
 	my $error = error_of($node, 'postgres', "SELECT $function");
 	like($error, qr/ERROR:  55000: keys were made in this database under a clock too far ahead/,
 		"$function a week back: refused");
-	like($error, qr/DETAIL:  They can have times up to [^;]*; pg_comb.max_ordered_drift allows keys to be 86400 s ahead\./,
+	like($error, qr/DETAIL:  They can have times up to [^;]*; "pg_comb.max_ordered_drift" allows keys to be 86400 s ahead\./,
 		'the detail has times and limit');
-	like($error, qr/HINT:  Correct the server's clock, raise pg_comb.max_ordered_drift, or have comb_ordered_reset\(\) called/,
+	like($error, qr/HINT:  Correct the server's clock, raise "pg_comb.max_ordered_drift", or have comb_ordered_reset\(\) called/,
 		'the hint has three ways out');
 }
 is( $node->safe_psql(

@@ -193,7 +193,7 @@ my ($rc, $out, $err) = $node->psql(
 	FROM comb_clock_status();
 }, on_error_stop => 0);
 is($out, "t\nt\nt\nt\nt\nt|t", 'the clock went back and forth');
-like($err, qr/ERROR:  the next key would be too far ahead of the clock.*HINT:  Correct the server's clock, raise pg_comb\.max_ordered_drift, or have comb_ordered_reset\(\) called/s,
+like($err, qr/ERROR:  the next key would be too far ahead of the clock.*HINT:  Correct the server's clock, raise "pg_comb.max_ordered_drift", or have comb_ordered_reset\(\) called/s,
 	'and was too far back once');
 is(disorder('one'), '0|401', 'keys rise through it all');
 

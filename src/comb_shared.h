@@ -1,0 +1,80 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_shared.h
+ *	  Shared memory: the counters that all sessions of a server take times
+ *	  from, and the incarnation of this memory.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/comb_shared.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMB_SHARED_H
+#define COMB_SHARED_H
+
+#include "port/atomics.h"
+
+#include "comb_clock.h"
+
+/*
+ * A series of ever larger times has a counter in shared memory, and a lease in
+ * every database (comb_lease.h).
+ *
+ * Snowflakes have two series.  Asking for more ids than a parameter set holds
+ * pushes the counter ahead of the clock.  With a tick of a second or a day a
+ * few calls suffice, so parameter sets as slow as that share a counter with
+ * each other only.
+ */
+typedef enum CombSeries
+{
+	COMB_SERIES_ORDERED,		/* uuid keys */
+	COMB_SERIES_SNOWFLAKE,		/* COMB_FAST_RATE ids a second or more */
+	COMB_SERIES_SLOW			/* Snowflakes of any other parameters */
+} CombSeries;
+
+#define COMB_SERIES			(COMB_SERIES_SLOW + 1)
+
+/* A number on a cache line of its own */
+typedef union CombCounter
+{
+	pg_atomic_uint64 value;
+	char		pad[PG_CACHE_LINE_SIZE];
+} CombCounter;
+
+/*
+ * The incarnation is a random number, chosen anew whenever the counters start
+ * from nothing: by the server's start, or by comb_ordered_reset().  A counter
+ * has the time of the series' last key, in counts since 1970 (comb_clock.h),
+ * and only grows within an incarnation.
+ */
+typedef struct CombShared
+{
+	CombCounter incarnation;
+	CombCounter last[COMB_SERIES];
+} CombShared;
+
+/* The incarnation of no server, and one that is about to end */
+#define COMB_INCARNATION_NONE	0
+#define COMB_INCARNATION_ENDING 1
+
+extern PGDLLEXPORT CombShared *comb_shared;
+
+extern void comb_shared_preload(void);
+extern void comb_shared_attach(void);
+
+extern uint64 comb_incarnation_new(void);
+extern uint64 comb_incarnation_current(void);
+extern uint64 comb_incarnation_end(void);
+extern void comb_incarnation_begin(uint64 incarnation);
+
+extern void comb_counter_raise(CombSeries series, uint64 floor);
+
+static inline pg_atomic_uint64 *
+comb_counter(CombSeries series)
+{
+	return &comb_shared->last[series].value;
+}
+
+#endif							/* COMB_SHARED_H */
