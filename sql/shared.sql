@@ -1,11 +1,10 @@
 --
--- Ordered keys: what can be seen from one session
+-- Ordered keys and their limits, as one session sees them
 --
--- What survives crash, failover and a clock set back is tested with real
--- processes, in test/t.
+-- The tests in test/t crash real servers, promote standbys and set clocks back.
 --
 
--- what a failed statement says, without the times in its detail
+-- state, message and hint of a failed statement, without the times of its detail
 CREATE FUNCTION failure(statement text, OUT state text, OUT message text, OUT hint text)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -21,13 +20,13 @@ SELECT bool_and(id > before) AS t, bool_and(id = comb_stamp(id, comb_timestamp(i
 FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before
       FROM (SELECT n, comb_generate_ordered() AS id FROM generate_series(1, 10000) n) made) lagged;
 
--- in a read-only transaction, which gets no transaction id for it
+-- keys work in read-only transactions, and assign no transaction id
 BEGIN READ ONLY;
 SELECT comb_generate_ordered() < comb_generate_ordered() AS t;
 SELECT pg_current_xact_id_if_assigned() IS NULL AS t;
 COMMIT;
 
--- in a parallel query it is evaluated above the Gather Merge, in row order
+-- a parallel query makes keys above the Gather Merge, in row order
 CREATE TABLE rows AS SELECT n, 10000 - n AS place FROM generate_series(1, 10000) n;
 ANALYZE rows;
 BEGIN;
@@ -39,7 +38,7 @@ EXPLAIN (COSTS off, VERBOSE) SELECT comb_generate_ordered(), place FROM rows ORD
 SELECT bool_and(id > before) AS t
 FROM (SELECT id, lag(id) OVER (ORDER BY place) AS before
       FROM (SELECT comb_generate_ordered() AS id, place FROM rows ORDER BY place OFFSET 0) made) lagged;
--- a worker can do it if somebody decides to label it so
+-- if somebody labels the function parallel safe, workers can make keys
 ALTER FUNCTION comb_generate_ordered() PARALLEL SAFE;
 SET LOCAL parallel_leader_participation = off;
 EXPLAIN (COSTS off, VERBOSE) SELECT comb_generate_ordered() AS id FROM rows OFFSET 0;
@@ -47,7 +46,7 @@ SELECT count(DISTINCT id) AS "10000"
 FROM (SELECT comb_generate_ordered() AS id FROM rows OFFSET 0) made;
 ROLLBACK;
 
--- the time limit is ahead of the keys and on the page of a sequence
+-- the lease ends after the key, and its limit is on the page of a sequence
 SELECT comb_generate_ordered() AS id \gset
 SELECT comb_timestamp(:'id') < ordered_lease AS t,
        ordered_lease = 'epoch'::timestamptz + last_value * interval '1 microsecond' AS t
@@ -60,7 +59,7 @@ FROM pg_class WHERE relkind = 'S' AND relname LIKE 'comb\_%' ORDER BY relname;
 SELECT array_agg(c::regclass::text ORDER BY c) AS dumped
 FROM pg_extension, unnest(extconfig) c WHERE extname = 'pg_comb';
 
--- resetting is for superusers
+-- only superusers may reset
 CREATE ROLE regress_comb_user;
 SET ROLE regress_comb_user;
 SELECT comb_generate_ordered() IS NOT NULL AS t;
@@ -69,7 +68,7 @@ SELECT setval('comb_lease_ordered', 1);
 RESET ROLE;
 DROP ROLE regress_comb_user;
 
--- reset: to the clock at least, and not beyond what drift allows
+-- a reset goes back to the clock at most, and ahead at most as far as drift allows
 SELECT now() AS before \gset
 SELECT comb_ordered_reset('-infinity') IS NOT NULL AS t;
 SELECT ordered_last BETWEEN :'before' AND clock_timestamp() AS t,
@@ -78,7 +77,7 @@ SELECT * FROM failure($$SELECT comb_ordered_reset('infinity')$$);
 SELECT * FROM failure($$SELECT comb_ordered_reset(now() + interval '25 hours')$$);
 SELECT comb_ordered_reset(NULL) IS NULL AS t;
 
--- Keys continue after the time given, all of them in the future
+-- keys continue after the given time, even in the future
 SELECT comb_ordered_reset(now() + interval '1 hour') IS NOT NULL AS t;
 SELECT comb_timestamp(comb_generate_ordered()) - now() BETWEEN '59 minutes' AND '61 minutes' AS t;
 SELECT ordered_ahead BETWEEN '59 minutes' AND '61 minutes' AS t FROM comb_clock_status();
@@ -141,12 +140,12 @@ ALTER EXTENSION pg_comb SET SCHEMA public;
 DROP SCHEMA moved;
 SELECT comb_generate_ordered() < comb_generate_ordered() AS t;
 
--- what ends a session's state ends nothing here
+-- DISCARD ALL does not end what a session knows about keys
 SELECT comb_generate_ordered()::text AS before \gset
 DISCARD ALL;
 SELECT comb_generate_ordered() > :'before' AS t;
 
--- the sequences are lost: an error, no key without a lease
+-- without the sequences, a session has no lease and makes no key
 BEGIN;
 ALTER EXTENSION pg_comb DROP SEQUENCE comb_lease_ordered;
 DROP SEQUENCE comb_lease_ordered;
@@ -155,7 +154,8 @@ SELECT ordered_lease IS NULL AS t FROM comb_clock_status();
 ROLLBACK;
 SELECT comb_generate_ordered() > :'before' AS t;
 
--- the extension created anew and rolled back; keys go on above all others
+-- keys go on above all others when the extension is created anew, even if that is
+-- rolled back
 SELECT comb_generate_ordered()::text AS before \gset
 BEGIN;
 DROP EXTENSION pg_comb;
