@@ -21,7 +21,7 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/ordered.md doc/pg_comb.md doc/range.md doc/rfc9562.md doc/rtcomb.md \
              doc/sequentialguid.md doc/snowflake.md doc/testing.md doc/usage.md
 
-REGRESS        = sanity layout layouts generate shared snowflake range install mssql mssql_sort
+REGRESS        = sanity layout layouts generate shared snowflake range hostile install mssql mssql_sort
 REGRESS_OPTS   = --load-extension=$(EXTENSION)
 # What newer servers have in addition.  A version's tests are chosen here, and
 # no test has more than one expected output.

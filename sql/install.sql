@@ -57,15 +57,14 @@ FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::re
 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb');
 
--- and can be moved to another, defaults and indexes with it
+-- and cannot be moved to another, because its sequences are in a third
 CREATE TABLE orders (id uuid PRIMARY KEY DEFAULT keys.comb_generate());
 CREATE INDEX ON orders (keys.comb_timestamp(id));
 INSERT INTO orders DEFAULT VALUES;
 CREATE SCHEMA moved;
 ALTER EXTENSION pg_comb SET SCHEMA moved;
-INSERT INTO orders DEFAULT VALUES;
-SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'orders'::regclass;
-SELECT count(*) = 2 AS t FROM orders WHERE moved.comb_timestamp(id) <= clock_timestamp();
+DROP SCHEMA moved;
+SELECT count(*) = 1 AS t FROM orders WHERE keys.comb_timestamp(id) <= clock_timestamp();
 
 --
 -- DROP EXTENSION: refused while a table uses it; with CASCADE the rows stay
@@ -139,7 +138,7 @@ RESET SESSION AUTHORIZATION;
 REVOKE CREATE ON DATABASE :"DBNAME" FROM "regress_comb_o'wner";
 DROP ROLE "regress_comb_o'wner", regress_comb_other;
 
-DROP SCHEMA keys, moved;
+DROP SCHEMA keys;
 \set VERBOSITY terse
 SET client_min_messages = warning;
 DROP SCHEMA traps CASCADE;

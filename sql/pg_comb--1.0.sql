@@ -7,30 +7,17 @@
 -- comb_layout.c: layouts; time of a key, bounds, conversion
 --
 
-CREATE TYPE comb_layout AS ENUM (
-	'uuidv7',
-	'ulid',
-	'rtcomb_postgresql',
-	'rtcomb_postgresql_datetime',
-	'rtcomb_sql',
-	'rtcomb_legacy',
-	'rtcomb_binary',
-	'rtcomb_binary_datetime',
-	'nhibernate',
-	'sequential_string',
-	'sequential_binary',
-	'sequential_end',
-	'morris',
-	'efcore',
-	'newid',
-	'newid_sequential',
-	'uuidv1',
-	'uuidv6',
-	'newsequentialid'
-);
+/*
+ * A domain and not an enum: migration tools that find an enum they did not
+ * make want to drop it, and drivers that send text can call the functions.
+ * Without a constraint, because the planner does not fold a cast to a domain
+ * that has one, and indexes need labels that are constants.  The functions
+ * check the label.
+ */
+CREATE DOMAIN comb_layout AS text;
 
-COMMENT ON TYPE comb_layout IS
-	'where in a uuid the time stands and in which unit; comb_layouts() describes the labels';
+COMMENT ON DOMAIN comb_layout IS
+	'label of a layout: where in a uuid the time stands and in which unit; comb_layouts() lists them';
 
 CREATE FUNCTION comb_timestamp(id uuid) RETURNS timestamptz
 	AS 'MODULE_PATHNAME', 'comb_timestamp'
@@ -41,7 +28,7 @@ COMMENT ON FUNCTION comb_timestamp(uuid) IS
 
 CREATE FUNCTION comb_timestamp(id uuid, layout comb_layout) RETURNS timestamptz
 	AS 'MODULE_PATHNAME', 'comb_timestamp_layout'
-	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_timestamp(uuid, comb_layout) IS
 	'time of a key of the given layout, NULL where the value cannot be one';
@@ -198,45 +185,33 @@ COMMENT ON FUNCTION comb_clock_status() IS
 -- comb_shared.c: order across sessions, and its time limits
 --
 
+-- Out of the way of migration tools, which want to drop sequences that they did
+-- not make, and of GRANT ... ON ALL SEQUENCES IN SCHEMA.  The functions need no
+-- rights on it.
+CREATE SCHEMA comb_internal;
+
+COMMENT ON SCHEMA comb_internal IS
+	'what pg_comb keeps for itself; not to be changed';
+
 -- Written by the module; dumped, so that a restored database continues after
 -- the keys in it.
-CREATE SEQUENCE comb_lease_ordered AS bigint MINVALUE 0 START WITH 0;
-CREATE SEQUENCE comb_lease_snowflake AS bigint MINVALUE 0 START WITH 0;
-CREATE SEQUENCE comb_lease_snowflake_slow AS bigint MINVALUE 0 START WITH 0;
-CREATE SEQUENCE comb_snowflake_claimed AS bigint MINVALUE 0 START WITH 0;
+CREATE SEQUENCE comb_internal.comb_lease_ordered AS bigint MINVALUE 0 START WITH 0;
+CREATE SEQUENCE comb_internal.comb_lease_snowflake AS bigint MINVALUE 0 START WITH 0;
+CREATE SEQUENCE comb_internal.comb_lease_snowflake_slow AS bigint MINVALUE 0 START WITH 0;
+CREATE SEQUENCE comb_internal.comb_snowflake_claimed AS bigint MINVALUE 0 START WITH 0;
 
-REVOKE ALL ON SEQUENCE comb_lease_ordered, comb_lease_snowflake,
-	comb_lease_snowflake_slow, comb_snowflake_claimed FROM PUBLIC;
-GRANT SELECT ON SEQUENCE comb_lease_ordered, comb_lease_snowflake,
-	comb_lease_snowflake_slow, comb_snowflake_claimed TO PUBLIC;
+SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_lease_ordered', '');
+SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_lease_snowflake', '');
+SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_lease_snowflake_slow', '');
+SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_snowflake_claimed', '');
 
--- A database's owner, who need not be a superuser, restores dumps.  The role is
--- there from version 14 on.  Not the extension's owner: such a grant outlives
--- the role, in what pg_dump takes for the extension's own privileges.
-DO $$
-BEGIN
-	IF pg_catalog.current_setting('server_version_num')::pg_catalog.int4
-		OPERATOR(pg_catalog.>=) 140000
-	THEN
-		GRANT UPDATE ON SEQUENCE comb_lease_ordered, comb_lease_snowflake,
-			comb_lease_snowflake_slow, comb_snowflake_claimed
-			TO pg_database_owner;
-	END IF;
-END
-$$;
-
-SELECT pg_catalog.pg_extension_config_dump('comb_lease_ordered', '');
-SELECT pg_catalog.pg_extension_config_dump('comb_lease_snowflake', '');
-SELECT pg_catalog.pg_extension_config_dump('comb_lease_snowflake_slow', '');
-SELECT pg_catalog.pg_extension_config_dump('comb_snowflake_claimed', '');
-
-COMMENT ON SEQUENCE comb_lease_ordered IS
+COMMENT ON SEQUENCE comb_internal.comb_lease_ordered IS
 	'time limit of ordered keys, in microseconds since 1970; not to be changed';
-COMMENT ON SEQUENCE comb_lease_snowflake IS
+COMMENT ON SEQUENCE comb_internal.comb_lease_snowflake IS
 	'time limit of Snowflakes, in microseconds since 1970; not to be changed';
-COMMENT ON SEQUENCE comb_lease_snowflake_slow IS
+COMMENT ON SEQUENCE comb_internal.comb_lease_snowflake_slow IS
 	'time limit of Snowflakes of fewer than 100000 a second; not to be changed';
-COMMENT ON SEQUENCE comb_snowflake_claimed IS
+COMMENT ON SEQUENCE comb_internal.comb_snowflake_claimed IS
 	'last instance number that comb_snowflake_claim() gave';
 
 CREATE FUNCTION comb_generate_ordered() RETURNS uuid
@@ -249,8 +224,6 @@ COMMENT ON FUNCTION comb_generate_ordered() IS
 CREATE FUNCTION comb_ordered_reset(at timestamptz) RETURNS void
 	AS 'MODULE_PATHNAME', 'comb_ordered_reset'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-
-REVOKE ALL ON FUNCTION comb_ordered_reset(timestamptz) FROM PUBLIC;
 
 COMMENT ON FUNCTION comb_ordered_reset(timestamptz) IS
 	'let ordered keys and Snowflakes continue after the given time, although later ones were made';
@@ -463,11 +436,30 @@ COMMENT ON OPERATOR @> (comb_period, uuid) IS
 
 CREATE FUNCTION comb_created(id uuid, during tstzrange, layout comb_layout) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'comb_created'
-	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 	SUPPORT comb_period_support;
 
 COMMENT ON FUNCTION comb_created(uuid, tstzrange, comb_layout) IS
 	'is the time of the key, one of the given layout, in the period?';
+
+-- For those who cannot write the operator, and for drivers that cannot name
+-- the type of its right side.
+CREATE FUNCTION comb_created(id uuid, during tstzrange) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'comb_contained'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
+	SUPPORT comb_period_support;
+
+COMMENT ON FUNCTION comb_created(uuid, tstzrange) IS
+	'is the time of the UUIDv7 in the period? False for any other uuid';
+
+-- Not strict, or the planner could not replace it by its body, which is what
+-- uses an index.
+CREATE FUNCTION comb_between(id uuid, since timestamptz, until timestamptz) RETURNS boolean
+	AS 'SELECT id OPERATOR(@extschema@.<@) pg_catalog.tstzrange(since, until)'
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_between(uuid, timestamptz, timestamptz) IS
+	'is the time of the UUIDv7 at or after the first and before the second? NULL for one of these means open';
 
 -- What the planner leaves of the clauses above where it adds a range of keys.
 CREATE FUNCTION comb_recheck(id uuid, period tstzrange) RETURNS boolean
@@ -479,7 +471,7 @@ COMMENT ON FUNCTION comb_recheck(uuid, tstzrange) IS
 	'uuid <@ period, in plans that also have its range of keys';
 
 CREATE FUNCTION comb_recheck(id uuid, period tstzrange, layout comb_layout) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'comb_created'
+	AS 'MODULE_PATHNAME', 'comb_recheck_layout'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
 	SUPPORT comb_recheck_support;
 
@@ -639,3 +631,68 @@ BEGIN
 	END IF;
 END
 $$;
+
+--
+-- Privileges
+--
+
+-- Default privileges may have given these to anyone, so whoever has a right is
+-- looked up: all that moves the limits is the owner's alone.
+DO $$
+DECLARE
+	entry record;
+BEGIN
+	FOR entry IN
+		SELECT pg_catalog.format('%s %s', object.kind, object.name) AS object,
+			CASE WHEN acl.grantee OPERATOR(pg_catalog.=) 0::pg_catalog.oid THEN 'PUBLIC'
+				ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(acl.grantee)) END AS grantee
+		FROM (
+				SELECT 'FUNCTION' AS kind, p.oid::pg_catalog.regprocedure::pg_catalog.text AS name,
+					coalesce(p.proacl, pg_catalog.acldefault('f', p.proowner)) AS acl, p.proowner AS owner
+				FROM pg_catalog.pg_proc AS p
+				WHERE p.oid OPERATOR(pg_catalog.=)
+					'@extschema@.comb_ordered_reset(pg_catalog.timestamptz)'::pg_catalog.regprocedure
+				UNION ALL
+				SELECT 'SCHEMA', 'comb_internal', n.nspacl, n.nspowner
+				FROM pg_catalog.pg_namespace AS n
+				WHERE n.nspname OPERATOR(pg_catalog.=) 'comb_internal'
+				UNION ALL
+				SELECT 'SEQUENCE', c.oid::pg_catalog.regclass::pg_catalog.text, c.relacl, c.relowner
+				FROM pg_catalog.pg_class AS c
+				WHERE c.relnamespace OPERATOR(pg_catalog.=) 'comb_internal'::pg_catalog.regnamespace
+			) AS object, pg_catalog.aclexplode(object.acl) AS acl
+		WHERE acl.grantee OPERATOR(pg_catalog.<>) object.owner
+		GROUP BY 1, 2
+	LOOP
+		EXECUTE pg_catalog.format('REVOKE ALL ON %s FROM %s', entry.object, entry.grantee);
+	END LOOP;
+END
+$$;
+
+-- A database's owner, who need not be a superuser, makes and restores dumps.
+-- Not the extension's owner: such a grant outlives the role, in what pg_dump
+-- takes for the extension's own privileges.  Servers before 14 do not have the
+-- role; there everyone may read, so that those who dumped a database still can,
+-- and superusers restore it.
+DO $$
+BEGIN
+	IF pg_catalog.current_setting('server_version_num')::pg_catalog.int4
+		OPERATOR(pg_catalog.>=) 140000
+	THEN
+		GRANT USAGE ON SCHEMA comb_internal TO pg_database_owner;
+		GRANT SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA comb_internal TO pg_database_owner;
+	ELSE
+		GRANT USAGE ON SCHEMA comb_internal TO PUBLIC;
+		GRANT SELECT ON ALL SEQUENCES IN SCHEMA comb_internal TO PUBLIC;
+	END IF;
+END
+$$;
+
+-- What plans call in the place of a clause, which is the user's to call or not
+GRANT EXECUTE ON FUNCTION comb_range_min(tstzrange),
+	comb_range_min(tstzrange, comb_layout),
+	comb_range_max(tstzrange),
+	comb_range_max(tstzrange, comb_layout),
+	comb_recheck(uuid, tstzrange),
+	comb_recheck(uuid, tstzrange, comb_layout)
+	TO PUBLIC;

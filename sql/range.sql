@@ -395,7 +395,10 @@ DROP DOMAIN order_id;
 --
 BEGIN;
 CREATE SCHEMA keys;
-ALTER EXTENSION pg_comb SET SCHEMA keys;
+SET LOCAL client_min_messages = warning;
+DROP EXTENSION pg_comb CASCADE;
+CREATE EXTENSION pg_comb SCHEMA keys;
+RESET client_min_messages;
 CREATE TABLE hidden (id uuid) PARTITION BY RANGE (id);
 CREATE TABLE hidden_02 PARTITION OF hidden FOR VALUES FROM (keys.comb_min('2026-02-01')) TO (keys.comb_min('2026-03-01'));
 CREATE VIEW hidden_today AS

@@ -50,21 +50,33 @@ ROLLBACK;
 SELECT comb_generate_ordered() AS id \gset
 SELECT comb_timestamp(:'id') < ordered_lease AS t,
        ordered_lease = 'epoch'::timestamptz + last_value * interval '1 microsecond' AS t
-FROM comb_clock_status(), comb_lease_ordered;
+FROM comb_clock_status(), comb_internal.comb_lease_ordered;
 
--- everybody can read the sequences, for pg_dump; nobody can change them
-SELECT relname, relacl::text LIKE '%{%,=r/%}' AS "public reads",
-       relacl::text ~ '[{,]=[^/]*[wU]' AS "public changes"
-FROM pg_class WHERE relkind = 'S' AND relname LIKE 'comb\_%' ORDER BY relname;
-SELECT array_agg(c::regclass::text ORDER BY c) AS dumped
-FROM pg_extension, unnest(extconfig) c WHERE extname = 'pg_comb';
-
--- only superusers may reset
 CREATE ROLE regress_comb_user;
+-- The sequences are in a schema of their own, which the public cannot look into,
+-- nor change what is in it.  On 13, without a role for the owner of the database,
+-- it may read.
+SELECT relname, relnamespace::regnamespace,
+       has_sequence_privilege('regress_comb_user', oid, 'SELECT') = (current_setting('server_version_num')::int < 140000) AS t,
+       has_sequence_privilege('regress_comb_user', oid, 'UPDATE') AS f,
+       has_sequence_privilege('regress_comb_user', oid, 'USAGE') AS f
+FROM pg_class
+WHERE relkind = 'S' AND relname LIKE 'comb\_%' ORDER BY relname;
+SELECT has_schema_privilege('regress_comb_user', 'comb_internal', 'USAGE') = (current_setting('server_version_num')::int < 140000) AS t,
+       has_schema_privilege('regress_comb_user', 'comb_internal', 'CREATE') AS f;
+SELECT c::regclass::text AS dumped
+FROM pg_extension, unnest(extconfig) c WHERE extname = 'pg_comb' ORDER BY c::regclass::text;
+
+-- making keys needs no right on them; resetting is for superusers
 SET ROLE regress_comb_user;
 SELECT comb_generate_ordered() IS NOT NULL AS t;
 SELECT comb_ordered_reset(now());
-SELECT setval('comb_lease_ordered', 1);
+RESET ROLE;
+SELECT 'comb_internal.comb_lease_ordered'::regclass::oid AS limits \gset
+SET ROLE regress_comb_user;
+\set VERBOSITY sqlstate
+SELECT setval(:limits::regclass, 1);
+\set VERBOSITY default
 RESET ROLE;
 DROP ROLE regress_comb_user;
 
@@ -86,23 +98,26 @@ SELECT comb_timestamp(comb_generate_ordered()) - now() < '1 minute' AS t;
 
 -- A limit from elsewhere, as a restored dump brings it.  The session has one
 -- in its memory, which is in force until it ends, so it starts anew.
-SELECT setval('comb_lease_ordered',
+SELECT setval('comb_internal.comb_lease_ordered',
               (extract(epoch FROM now() + interval '2 hours') * 1000000)::bigint) > 0 AS t;
 \c -
 SELECT comb_timestamp(comb_generate_ordered()) - now() BETWEEN '119 minutes' AND '121 minutes' AS t;
 -- one that is lower than the keys made
-SELECT setval('comb_lease_ordered',
+SELECT setval('comb_internal.comb_lease_ordered',
               (extract(epoch FROM now() - interval '2 hours') * 1000000)::bigint) > 0 AS t;
 \c -
 SELECT comb_timestamp(comb_generate_ordered()) - now() BETWEEN '119 minutes' AND '121 minutes' AS t;
-SELECT to_timestamp(last_value / 1000000) > now() AS t FROM comb_lease_ordered;
--- one so old that the clock must be wrong, whatever time the last key has
-SELECT setval('comb_lease_ordered', 1000000) > 0 AS t;
+SELECT to_timestamp(last_value / 1000000) > now() AS t FROM comb_internal.comb_lease_ordered;
+-- one so old that the clock must be wrong, where there was none before, whatever
+-- time the last key has
+DROP EXTENSION pg_comb;
+CREATE EXTENSION pg_comb;
+SELECT setval('comb_internal.comb_lease_ordered', 1000000) > 0 AS t;
 \c -
 SELECT state, message FROM failure('SELECT comb_generate_ordered()');
 -- too far ahead: refused, and other lines not touched
 SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
-SELECT setval('comb_lease_ordered',
+SELECT setval('comb_internal.comb_lease_ordered',
               (extract(epoch FROM now() + interval '2 years') * 1000000)::bigint) > 0 AS t;
 \c -
 SELECT * FROM failure('SELECT comb_generate_ordered()');
@@ -120,7 +135,7 @@ SELECT comb_timestamp(comb_generate_ordered()) - now() < '1 minute' AS t;
 ALTER EXTENSION pg_comb DROP SEQUENCE elsewhere.comb_lease_ordered;
 DROP SCHEMA elsewhere CASCADE;
 -- numbers that are no time at all
-SELECT setval('comb_lease_ordered', 9223372036854775807) > 0 AS t;
+SELECT setval('comb_internal.comb_lease_ordered', 9223372036854775807) > 0 AS t;
 \c -
 SELECT state FROM failure('SELECT comb_generate_ordered()');
 SELECT ordered_lease IS NULL AS t FROM comb_clock_status();
@@ -128,16 +143,18 @@ SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
 SELECT comb_timestamp(comb_generate_ordered()) - now() < '1 minute' AS t;
 
 -- in any schema, whatever the search path and whatever has the same name
-CREATE SCHEMA moved;
-ALTER EXTENSION pg_comb SET SCHEMA moved;
+DROP EXTENSION pg_comb;
+CREATE SCHEMA keys;
+CREATE EXTENSION pg_comb SCHEMA keys;
 CREATE SEQUENCE comb_lease_ordered;
-SELECT moved.comb_generate_ordered() < moved.comb_generate_ordered() AS t;
+SELECT keys.comb_generate_ordered() < keys.comb_generate_ordered() AS t;
 \c -
-SELECT moved.comb_generate_ordered() < moved.comb_generate_ordered() AS t;
+SELECT keys.comb_generate_ordered() < keys.comb_generate_ordered() AS t;
 SELECT last_value AS "1" FROM comb_lease_ordered;
 DROP SEQUENCE comb_lease_ordered;
-ALTER EXTENSION pg_comb SET SCHEMA public;
-DROP SCHEMA moved;
+DROP EXTENSION pg_comb;
+DROP SCHEMA keys;
+CREATE EXTENSION pg_comb;
 SELECT comb_generate_ordered() < comb_generate_ordered() AS t;
 
 -- DISCARD ALL does not end what a session knows about keys
@@ -147,8 +164,8 @@ SELECT comb_generate_ordered() > :'before' AS t;
 
 -- without the sequences, a session has no lease and makes no key
 BEGIN;
-ALTER EXTENSION pg_comb DROP SEQUENCE comb_lease_ordered;
-DROP SEQUENCE comb_lease_ordered;
+ALTER EXTENSION pg_comb DROP SEQUENCE comb_internal.comb_lease_ordered;
+DROP SEQUENCE comb_internal.comb_lease_ordered;
 SELECT * FROM failure('SELECT comb_generate_ordered()');
 SELECT ordered_lease IS NULL AS t FROM comb_clock_status();
 ROLLBACK;

@@ -184,7 +184,7 @@ SELECT pg_advisory_unlock_all();
 BEGIN READ ONLY;
 SELECT comb_snowflake_claim() = :n + 2 AS t;
 ROLLBACK;
-SELECT last_value = :n + 2 AS t FROM comb_snowflake_claimed;
+SELECT last_value = :n + 2 AS t FROM comb_internal.comb_snowflake_claimed;
 
 ALTER SYSTEM RESET pg_comb.snowflake_instance;
 SELECT pg_reload_conf();

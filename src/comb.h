@@ -24,15 +24,19 @@
 #define COMB_VERSION	"1.0.0"
 
 /* pg_comb.c */
+#define COMB_LEASE_MAX_MS	60000
+
 extern int	comb_max_drift;		/* pg_comb.max_drift, in ms */
 extern int	comb_max_ordered_drift; /* pg_comb.max_ordered_drift, in s */
-extern int	comb_lease_ms;		/* pg_comb.lease */
+extern int	comb_lease_ms;		/* pg_comb.lease, up to COMB_LEASE_MAX_MS */
 extern int	comb_instance;		/* pg_comb.snowflake_instance */
 
 /* comb_layout.c */
 extern const CombLayout *const comb_layout_default;
 
-extern const CombLayout *comb_layout_of_label(Oid label);
+extern const CombLayout *comb_layout_find(const text *label);
+extern const CombLayout *comb_layout_arg_or_null(FunctionCallInfo fcinfo,
+												 int argno);
 extern const CombLayout *comb_layout_arg(FunctionCallInfo fcinfo, int argno);
 extern char *comb_time_text(TimestampTz at);
 extern void comb_check_time(const CombLayout *layout, TimestampTz at);

@@ -35,6 +35,12 @@
 	is_pseudo_constant_for_index(expr, index)
 #endif
 
+/* 16 has one function for the privileges on all kinds of objects */
+#if PG_VERSION_NUM < 160000
+#define object_aclcheck(classid, objectid, roleid, mode) \
+	pg_proc_aclcheck(objectid, roleid, mode)
+#endif
+
 /* 18 can show a module's name and version (pg_get_loaded_modules) */
 #ifdef PG_MODULE_MAGIC_EXT
 #define COMB_MODULE_MAGIC \

@@ -16,12 +16,13 @@
 #include <math.h>				/* for ldexp() */
 
 #include "access/htup_details.h"
-#include "catalog/pg_enum.h"
 #include "funcapi.h"
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "nodes/primnodes.h"
 #include "utils/builtins.h"
 #include "utils/datetime.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "comb.h"
@@ -126,7 +127,7 @@ static const CombCodec comb_gregorian = {
 #define COMB_RFC_VALUE(v)	{[6] = (v) << 4, [8] = 0x80}
 
 /*
- * The layouts, in the order of the enum's labels.  The first is the default.
+ * The layouts, in the order of comb_layouts().  The first is the default.
  * NEWSEQUENTIALID()'s values do sort in SQL Server, but by the machine before
  * the time, so that no range of values is a range of time.
  */
@@ -342,66 +343,128 @@ static const char *const comb_sorts_in_text[] = {
 	[COMB_SORTS_MSSQL] = "SQL Server"
 };
 
-/*
- * The row of a label of the enum.  A label without a row can only come of a
- * label that somebody added, or of a module older than the script.
- */
-const CombLayout *
-comb_layout_of_label(Oid label)
+/* Is this the layout's label?  A text holds no zero byte, and ends in none */
+static inline bool
+comb_label_is(const CombLayout *layout, const text *label)
 {
-	HeapTuple	tuple = SearchSysCache1(ENUMOID, ObjectIdGetDatum(label));
-	NameData	name;
-	int			i;
+	size_t		length = VARSIZE_ANY_EXHDR(label);
 
-	if (!HeapTupleIsValid(tuple))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-				 errmsg("invalid internal value for enum: %u", label)));
-	name = ((Form_pg_enum) GETSTRUCT(tuple))->enumlabel;
-	ReleaseSysCache(tuple);
+	return strncmp(layout->label, VARDATA_ANY(label), length) == 0 &&
+		layout->label[length] == '\0';
+}
+
+/* The layout of a label, or NULL */
+const CombLayout *
+comb_layout_find(const text *label)
+{
+	int			i;
 
 	for (i = 0; i < COMB_NLAYOUTS; i++)
 	{
-		if (strcmp(comb_layout_table[i].label, NameStr(name)) == 0)
+		if (comb_label_is(&comb_layout_table[i], label))
 			return &comb_layout_table[i];
 	}
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("layout \"%s\" is not known to this version of pg_comb",
-					NameStr(name)),
-			 errhint("Install the module that belongs to the extension's version, and reconnect.")));
-	return NULL;				/* not reached */
+	return NULL;
 }
 
-/*
- * The layout that a function was called with.  Calls of one expression nearly
- * always name the same one, so the row is kept with the call site, by
- * argument: looked up once per query, not per row.
- */
-const CombLayout *
-comb_layout_arg(FunctionCallInfo fcinfo, int argno)
+/* Is an argument of the call a constant of the query? */
+static bool
+comb_arg_is_const(const FmgrInfo *flinfo, int argno)
 {
-	typedef struct CombKnownLabel
-	{
-		Oid			label;
-		const CombLayout *layout;
-	}			CombKnownLabel;
-	CombKnownLabel *known = (CombKnownLabel *) fcinfo->flinfo->fn_extra;
-	Oid			label = PG_GETARG_OID(argno);
+	const Node *call = flinfo->fn_expr;
 
-	if (unlikely(known == NULL))
+	return call != NULL && IsA(call, FuncExpr) &&
+		argno < list_length(((const FuncExpr *) call)->args) &&
+		IsA(list_nth(((const FuncExpr *) call)->args, argno), Const);
+}
+
+/* What a call site knows of one of its labels */
+typedef struct CombKnownLabel
+{
+	const CombLayout *layout;
+	bool		constant;		/* the label cannot change */
+} CombKnownLabel;
+
+/*
+ * Look the label of an argument up and remember it with the call site, by
+ * argument.  A label that is no constant, such as a column, is looked at for
+ * every row and compared with the one before, since most rows repeat it.
+ */
+static pg_noinline const CombLayout *
+comb_layout_arg_lookup(FunctionCallInfo fcinfo, int argno)
+{
+	CombKnownLabel *known = (CombKnownLabel *) fcinfo->flinfo->fn_extra;
+	text	   *label = PG_GETARG_TEXT_PP(argno);
+	const CombLayout *layout;
+
+	if (known == NULL)
 	{
 		known = (CombKnownLabel *)
 			MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
 								   PG_NARGS() * sizeof(CombKnownLabel));
 		fcinfo->flinfo->fn_extra = known;
 	}
-	if (unlikely(known[argno].label != label))
+
+	layout = known[argno].layout;
+	if (layout == NULL || !comb_label_is(layout, label))
 	{
-		known[argno].layout = comb_layout_of_label(label);
-		known[argno].label = label;
+		layout = comb_layout_find(label);
+		known[argno].layout = layout;
+		known[argno].constant = (layout != NULL &&
+								 comb_arg_is_const(fcinfo->flinfo, argno));
 	}
-	return known[argno].layout;
+	return layout;
+}
+
+/* The layout that a function was called with, NULL where it is not known */
+const CombLayout *
+comb_layout_arg_or_null(FunctionCallInfo fcinfo, int argno)
+{
+	CombKnownLabel *known = (CombKnownLabel *) fcinfo->flinfo->fn_extra;
+
+	if (likely(known != NULL && known[argno].constant))
+		return known[argno].layout;
+	return comb_layout_arg_lookup(fcinfo, argno);
+}
+
+/* The labels of all layouts, for a hint */
+static char *
+comb_layout_labels(void)
+{
+	StringInfoData labels;
+	int			i;
+
+	initStringInfo(&labels);
+	for (i = 0; i < COMB_NLAYOUTS; i++)
+		appendStringInfo(&labels, "%s%s", i > 0 ? ", " : "",
+						 comb_layout_table[i].label);
+	return labels.data;
+}
+
+/* Not more of an unknown label than a name may have: it can be any text */
+static void
+comb_layout_error(const text *label)
+{
+	int			length = pg_mbcliplen(VARDATA_ANY(label),
+									  VARSIZE_ANY_EXHDR(label),
+									  NAMEDATALEN - 1);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("layout \"%s\" is not known",
+					pnstrdup(VARDATA_ANY(label), length)),
+			 errhint("The layouts are %s.", comb_layout_labels())));
+}
+
+/* The layout that a function was called with, 22023 where it is not known */
+const CombLayout *
+comb_layout_arg(FunctionCallInfo fcinfo, int argno)
+{
+	const CombLayout *layout = comb_layout_arg_or_null(fcinfo, argno);
+
+	if (unlikely(layout == NULL))
+		comb_layout_error(PG_GETARG_TEXT_PP(argno));
+	return layout;
 }
 
 /*
@@ -794,16 +857,6 @@ comb_find_candidates(CombCandidates *list, const pg_uuid_t *id,
 	}
 }
 
-/* The OID of a layout's label, in the enum of the result's first column */
-static Datum
-comb_label_datum(const CombLayout *layout, TupleDesc desc)
-{
-	Oid			type = TupleDescAttr(desc, 0)->atttypid;
-
-	return DirectFunctionCall2(enum_in, CStringGetDatum(layout->label),
-							   ObjectIdGetDatum(type));
-}
-
 static void
 comb_srf_init(FunctionCallInfo fcinfo, FuncCallContext *context)
 {
@@ -854,7 +907,7 @@ comb_inspect(PG_FUNCTION_ARGS)
 		SRF_RETURN_DONE(context);
 
 	next = &list->found[context->call_cntr];
-	values[0] = comb_label_datum(next->layout, context->tuple_desc);
+	values[0] = CStringGetTextDatum(next->layout->label);
 	values[1] = TimestampTzGetDatum(next->created);
 	SRF_RETURN_NEXT(context,
 					HeapTupleGetDatum(heap_form_tuple(context->tuple_desc,
@@ -892,7 +945,7 @@ comb_layouts(PG_FUNCTION_ARGS)
 
 	layout = &comb_layout_table[context->call_cntr];
 	sorts_in = comb_sorts_in_text[layout->sorts_in];
-	values[0] = comb_label_datum(layout, context->tuple_desc);
+	values[0] = CStringGetTextDatum(layout->label);
 	values[1] = CStringGetTextDatum(layout->description);
 	values[2] = BoolGetDatum(layout->generates);
 	nulls[3] = (sorts_in == NULL);

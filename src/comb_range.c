@@ -40,11 +40,13 @@
 #include <math.h>				/* for fabs(), sqrt() */
 
 #include "access/htup_details.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
@@ -53,6 +55,7 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -71,6 +74,7 @@ PG_FUNCTION_INFO_V1(comb_range_max_layout);
 PG_FUNCTION_INFO_V1(comb_contained);
 PG_FUNCTION_INFO_V1(comb_contains);
 PG_FUNCTION_INFO_V1(comb_created);
+PG_FUNCTION_INFO_V1(comb_recheck_layout);
 PG_FUNCTION_INFO_V1(comb_period_sel);
 PG_FUNCTION_INFO_V1(comb_period_joinsel);
 PG_FUNCTION_INFO_V1(comb_period_support);
@@ -270,6 +274,7 @@ comb_v7_in_range(const pg_uuid_t *id, const RangeType *range)
 
 /*
  * comb_contained(id uuid, period tstzrange) returns boolean
+ * comb_created(id uuid, during tstzrange) returns boolean
  * comb_recheck(id uuid, period tstzrange) returns boolean
  * comb_contains(period tstzrange, id uuid) returns boolean
  *
@@ -290,59 +295,107 @@ comb_contains(PG_FUNCTION_ARGS)
 									PG_GETARG_RANGE_P(0)));
 }
 
-/*
- * comb_created(id uuid, during tstzrange, layout comb_layout) returns boolean
- * comb_recheck(id uuid, period tstzrange, layout comb_layout) returns boolean
- *
- * Is the time of the id, read as a key of the layout, in the period?  False
- * where the value cannot be one of the layout.
- */
-Datum
-comb_created(PG_FUNCTION_ARGS)
+static inline bool
+comb_layout_in_range(const CombLayout *layout, const pg_uuid_t *id,
+					 const RangeType *range)
 {
-	pg_uuid_t  *id = PG_GETARG_UUID_P(0);
-	const CombLayout *layout = comb_layout_arg(fcinfo, 2);
 	CombPeriod	period;
 	int64		at;
 
 	if (!comb_decode(layout, id->data, &at))
-		PG_RETURN_BOOL(false);
-	period = comb_period(PG_GETARG_RANGE_P(1));
-	PG_RETURN_BOOL(comb_in_period(&period, at));
+		return false;
+	period = comb_period(range);
+	return comb_in_period(&period, at);
+}
+
+/*
+ * comb_created(id uuid, during tstzrange, layout comb_layout) returns boolean
+ *
+ * Is the time of the id, read as a key of the layout, in the period?  False
+ * where the value cannot be one of the layout.  22023 for an unknown layout.
+ */
+Datum
+comb_created(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(comb_layout_in_range(comb_layout_arg(fcinfo, 2),
+										PG_GETARG_UUID_P(0),
+										PG_GETARG_RANGE_P(1)));
+}
+
+/*
+ * comb_recheck(id uuid, period tstzrange, layout comb_layout) returns boolean
+ *
+ * The same, but false for an unknown layout: an error would show the label, so
+ * the function could not be leakproof, and would wait for row security.
+ */
+Datum
+comb_recheck_layout(PG_FUNCTION_ARGS)
+{
+	const CombLayout *layout = comb_layout_arg_or_null(fcinfo, 2);
+
+	PG_RETURN_BOOL(layout != NULL &&
+				   comb_layout_in_range(layout, PG_GETARG_UUID_P(0),
+										PG_GETARG_RANGE_P(1)));
 }
 
 /*
  * Clauses
  */
 
+static inline bool
+comb_is_of_type(Node *arg, Oid type)
+{
+	Oid			argtype = exprType(arg);
+
+	return argtype == type || getBaseType(argtype) == type;
+}
+
 /*
- * Take a call apart.  Which argument is the key is told by its type: a period
- * is a tstzrange or a domain over it.  False where the layout is not known
- * before the query runs.
+ * The layout that a call names: the default where it names none, NULL where
+ * the label is not known before the query runs, or not at all.
+ */
+static const CombLayout *
+comb_clause_layout(Node *label)
+{
+	if (label == NULL)
+		return comb_layout_default;
+	if (!IsA(label, Const) || ((Const *) label)->constisnull ||
+		!comb_is_of_type(label, TEXTOID))
+		return NULL;
+	return comb_layout_find(DatumGetTextPP(((Const *) label)->constvalue));
+}
+
+/*
+ * Take a call apart, and tell whether it is one of a key and a period.  Every
+ * type is looked at, since anyone can make an operator of any types with these
+ * estimators, and what follows reads constants and statistics as the type says.
  */
 static bool
 comb_clause(CombClause *clause, Oid funcid, List *args)
 {
+	int			nargs = list_length(args);
 	bool		reversed;
 
-	if (list_length(args) < 2)
+	if (nargs != 2 && nargs != 3)
 		return false;
-	reversed = exprType((Node *) linitial(args)) != UUIDOID;
+	reversed = !comb_is_of_type((Node *) linitial(args), UUIDOID);
 	clause->id = (Node *) (reversed ? lsecond(args) : linitial(args));
 	clause->period = (Node *) (reversed ? linitial(args) : lsecond(args));
+	clause->label = nargs == 3 ? (Node *) lthird(args) : NULL;
 	clause->funcid = funcid;
-	clause->layout = comb_layout_default;
-	clause->label = NULL;
-	if (list_length(args) == 3)
-	{
-		clause->label = (Node *) lthird(args);
-		if (!IsA(clause->label, Const) ||
-			((Const *) clause->label)->constisnull)
-			return false;
-		clause->layout =
-			comb_layout_of_label(DatumGetObjectId(((Const *) clause->label)->constvalue));
-	}
-	return true;
+	if (!comb_is_of_type(clause->id, UUIDOID) ||
+		!comb_is_of_type(clause->period, TSTZRANGEOID) ||
+		get_func_rettype(funcid) != BOOLOID)
+		return false;
+	clause->layout = comb_clause_layout(clause->label);
+	return clause->layout != NULL;
+}
+
+static inline bool
+comb_may_execute(Oid funcid)
+{
+	return object_aclcheck(ProcedureRelationId, funcid, GetUserId(),
+						   ACL_EXECUTE) == ACLCHECK_OK;
 }
 
 /*
@@ -376,7 +429,8 @@ comb_period_arg(const CombClause *clause)
 {
 	Node	   *arg = clause->period;
 
-	if (IsA(arg, RelabelType))
+	if (IsA(arg, RelabelType) &&
+		comb_is_of_type((Node *) ((RelabelType *) arg)->arg, TSTZRANGEOID))
 		arg = (Node *) ((RelabelType *) arg)->arg;
 	arg = copyObject(arg);
 	if (exprType(arg) == TSTZRANGEOID)
@@ -393,6 +447,7 @@ comb_period_arg(const CombClause *clause)
 /*
  * A call of one of the extension's functions with the clause's period and,
  * unless it is the default, its layout; also with its key, for a recheck.
+ * NULL where the user may not call it: the clause can be evaluated without.
  */
 static Node *
 comb_call(const CombClause *clause, const char *name, bool with_id)
@@ -416,7 +471,7 @@ comb_call(const CombClause *clause, const char *name, bool with_id)
 	}
 
 	funcid = comb_function(clause, name, argtypes, nargs);
-	if (!OidIsValid(funcid))
+	if (!OidIsValid(funcid) || !comb_may_execute(funcid))
 		return NULL;
 	return (Node *) makeFuncExpr(funcid, with_id ? BOOLOID : UUIDOID, args,
 								 InvalidOid, InvalidOid,
@@ -579,6 +634,22 @@ comb_stats_hist(CombStats *stats, const AttStatsSlot *slot,
 		qsort(stats->times, stats->ntimes, sizeof(int64), comb_time_cmp);
 }
 
+/*
+ * The values of one kind of a column's statistics, if they are of the type, as
+ * the column itself need not be: a cast can make one binary type of another.
+ */
+static bool
+comb_stats_slot(AttStatsSlot *slot, HeapTuple statstuple, int kind, int flags,
+				Oid type)
+{
+	if (!get_attstatsslot(slot, statstuple, kind, InvalidOid, flags))
+		return false;
+	if (getBaseType(slot->valuetype) == type)
+		return true;
+	free_attstatsslot(slot);
+	return false;
+}
+
 /* False where nothing is known of the column */
 static bool
 comb_stats(CombStats *stats, VariableStatData *vardata,
@@ -588,21 +659,20 @@ comb_stats(CombStats *stats, VariableStatData *vardata,
 
 	memset(stats, 0, sizeof(CombStats));
 	/* comparing keys with bounds is leakproof, as F_UUID_GE is known to be */
-	if (!HeapTupleIsValid(vardata->statsTuple) || vardata->vartype != UUIDOID ||
+	if (!HeapTupleIsValid(vardata->statsTuple) ||
 		!statistic_proc_security_check(vardata, F_UUID_GE))
 		return false;
 
 	stats->nullfrac =
 		((Form_pg_statistic) GETSTRUCT(vardata->statsTuple))->stanullfrac;
-	if (get_attstatsslot(&slot, vardata->statsTuple, STATISTIC_KIND_MCV,
-						 InvalidOid,
-						 ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
+	if (comb_stats_slot(&slot, vardata->statsTuple, STATISTIC_KIND_MCV,
+						ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, UUIDOID))
 	{
 		comb_stats_mcv(stats, &slot, layout);
 		free_attstatsslot(&slot);
 	}
-	if (get_attstatsslot(&slot, vardata->statsTuple, STATISTIC_KIND_HISTOGRAM,
-						 InvalidOid, ATTSTATSSLOT_VALUES))
+	if (comb_stats_slot(&slot, vardata->statsTuple, STATISTIC_KIND_HISTOGRAM,
+						ATTSTATSSLOT_VALUES, UUIDOID))
 	{
 		comb_stats_hist(stats, &slot, layout);
 		free_attstatsslot(&slot);
@@ -824,11 +894,11 @@ comb_average_share(const CombStats *stats, VariableStatData *vardata)
 		return -1.0;
 	nullfrac = ((Form_pg_statistic)
 				GETSTRUCT(vardata->statsTuple))->stanullfrac;
-	if (!get_attstatsslot(&slot, vardata->statsTuple,
-						  STATISTIC_KIND_BOUNDS_HISTOGRAM, InvalidOid,
-						  ATTSTATSSLOT_VALUES))
+	if (!comb_stats_slot(&slot, vardata->statsTuple,
+						 STATISTIC_KIND_BOUNDS_HISTOGRAM,
+						 ATTSTATSSLOT_VALUES, TSTZRANGEOID))
 		return -1.0;
-	if (slot.nvalues < 2 || slot.valuetype != TSTZRANGEOID)
+	if (slot.nvalues < 2)
 	{
 		free_attstatsslot(&slot);
 		return -1.0;
@@ -1010,7 +1080,8 @@ comb_join_sel(const CombPlace *place, CombClause *clause)
 	examine_variable(place->root, clause->id, 0, &idvar);
 	examine_variable(place->root, clause->period, 0, &pvar);
 	sel = comb_clause_sel(place, clause, &idvar);
-	if (place->jointype == JOIN_SEMI || place->jointype == JOIN_ANTI)
+	if (place->sjinfo &&
+		(place->jointype == JOIN_SEMI || place->jointype == JOIN_ANTI))
 	{
 		Relids		rhs = place->sjinfo->syn_righthand;
 
@@ -1104,9 +1175,28 @@ comb_selectivity(SupportRequestSelectivity *req, bool recheck)
  */
 
 /*
+ * Does the table belong to an access method other than heap?  Columnar ones
+ * leave out what plain comparisons exclude, and know of no support functions.
+ */
+static bool
+comb_is_not_heap(const RangeTblEntry *rte)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(rte->relid));
+	Oid			am;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	am = ((Form_pg_class) GETSTRUCT(tuple))->relam;
+	ReleaseSysCache(tuple);
+	return OidIsValid(am) && am != HEAP_TABLE_AM_OID;
+}
+
+/*
  * Is the key a column of a table where a range of keys does more than the
  * clause itself?  "inh" is only left set, when this is asked, for tables that
  * have children.  To a foreign server only core's operators can be sent.
+ * Under row security a clause with a layout is not leakproof and would wait
+ * for the policies, as would its index; the range does not.
  */
 static bool
 comb_can_prune(PlannerInfo *root, const CombClause *clause)
@@ -1127,9 +1217,12 @@ comb_can_prune(PlannerInfo *root, const CombClause *clause)
 	rte = rt_fetch(var->varno, root->parse->rtable);
 	if (rte->rtekind != RTE_RELATION)
 		return false;
-	return rte->inh ||
-		(rte->relkind == RELKIND_FOREIGN_TABLE &&
-		 clause->layout->sorts_in == COMB_SORTS_PLAIN);
+	if (rte->inh)
+		return true;
+	if (rte->relkind == RELKIND_FOREIGN_TABLE)
+		return clause->layout->sorts_in == COMB_SORTS_PLAIN;
+	return comb_is_not_heap(rte) ||
+		(clause->label != NULL && root->qual_security_level > 0);
 }
 
 /*
@@ -1156,9 +1249,8 @@ comb_can_repeat(PlannerInfo *root, Node *id, Node *period)
 
 /*
  * Would the bounds have to wait for row security or a security barrier?  With
- * a layout they can raise errors, so they are not leakproof; where they are
- * constants, that does not matter any more.  The clause is leakproof, and
- * uses an index by itself.
+ * a layout they can raise errors, so they are not leakproof; where no column
+ * goes into them, that does not matter.
  */
 static bool
 comb_would_wait(PlannerInfo *root, const CombClause *clause)
@@ -1180,7 +1272,8 @@ comb_range_is_exact(const CombLayout *layout)
 /*
  * Replace the clause where that prunes; see the top of this file.  Not without
  * "root": then the expression is about to be stored, as an index's predicate
- * or a constraint, and must stay comparable with the clauses of queries.
+ * or a constraint, and must stay comparable with the clauses of queries.  Nor
+ * where the user may not call the function: the replacement would allow it.
  */
 static Node *
 comb_simplify(SupportRequestSimplify *req)
@@ -1192,6 +1285,7 @@ comb_simplify(SupportRequestSimplify *req)
 
 	if (req->root == NULL ||
 		!comb_clause(&clause, req->fcall->funcid, req->fcall->args) ||
+		!comb_may_execute(clause.funcid) ||
 		!comb_can_prune(req->root, &clause) ||
 		!comb_can_repeat(req->root, clause.id, clause.period) ||
 		comb_would_wait(req->root, &clause) ||
@@ -1228,6 +1322,7 @@ comb_index_condition(SupportRequestIndexCondition *req)
 		return NIL;
 
 	if (!comb_clause(&clause, req->funcid, args) ||
+		!comb_may_execute(clause.funcid) ||
 		list_nth(args, req->indexarg) != clause.id ||
 		!comb_family_ops(&clause, req->opfamily, &ge, &le) ||
 		contain_subplans(clause.period) ||

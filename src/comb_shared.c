@@ -274,35 +274,73 @@ comb_sequence_find(int sequence)
  * The sequence opened and locked, or NULL where there is none (any more).
  * Any access to a catalog, and locking, can make us forget the sequences, so
  * what was found is remembered when it is locked: what changes it from then
- * on will be heard of.
+ * on will be heard of.  What was remembered or found can be gone when it is
+ * locked, and another one be there: then the search begins again.
  */
 static Relation
 comb_sequence_open(int sequence, LOCKMODE lockmode)
 {
-	Oid			oid = comb_sequence_oids[sequence];
-	Relation	relation;
+	for (;;)
+	{
+		Oid			oid = comb_sequence_oids[sequence];
+		Relation	relation;
 
-	if (!OidIsValid(oid))
-		oid = comb_sequence_find(sequence);
-	if (!OidIsValid(oid))
-		return NULL;
-	relation = try_relation_open(oid, lockmode);
-	if (relation != NULL)
-		comb_sequence_oids[sequence] = oid;
-	return relation;
+		if (!OidIsValid(oid))
+			oid = comb_sequence_find(sequence);
+		if (!OidIsValid(oid))
+			return NULL;
+		relation = try_relation_open(oid, lockmode);
+		comb_sequence_oids[sequence] = relation != NULL ? oid : InvalidOid;
+		if (relation != NULL)
+			return relation;
+	}
 }
 
-/* What the page of a sequence holds */
-static Form_pg_sequence_data
-comb_page_data(Page page)
+static HeapTupleHeader
+comb_page_tuple(Page page, Size *length)
 {
 	ItemId		item = PageGetItemId(page, FirstOffsetNumber);
-	HeapTupleHeader tuple;
 
 	if (!ItemIdIsNormal(item))
 		elog(ERROR, "page of a pg_comb sequence holds no tuple");
-	tuple = (HeapTupleHeader) PageGetItem(page, item);
-	return (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
+	*length = ItemIdGetLength(item);
+	return (HeapTupleHeader) PageGetItem(page, item);
+}
+
+/*
+ * The place behind the columns of the sequence's tuple where the value stands
+ * a second time.  setval() and ALTER SUBSCRIPTION ... REFRESH SEQUENCES write
+ * the columns only, and log the tuple in its whole length, so what has been
+ * promised stays there, and a smaller last_value takes nothing back.  The
+ * rest of the page would not do: recovery makes it anew from the tuple.
+ */
+static inline Size
+comb_promise_offset(HeapTupleHeader tuple)
+{
+	return tuple->t_hoff + sizeof(FormData_pg_sequence_data);
+}
+
+static inline Size
+comb_promise_end(HeapTupleHeader tuple)
+{
+	return comb_promise_offset(tuple) + sizeof(int64);
+}
+
+/* The value on a page: last_value or, if larger, what was promised */
+static int64
+comb_page_value(Page page, uint64 *life)
+{
+	Size		length;
+	HeapTupleHeader tuple = comb_page_tuple(page, &length);
+	Form_pg_sequence_data data;
+	int64		promised = 0;
+
+	data = (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
+	if (length >= comb_promise_end(tuple))
+		memcpy(&promised, (char *) tuple + comb_promise_offset(tuple),
+			   sizeof(promised));
+	*life = (uint64) data->log_cnt;
+	return Max(data->last_value, promised);
 }
 
 /*
@@ -312,8 +350,6 @@ comb_page_data(Page page)
 void
 comb_page_open(CombPage *page, int sequence, LOCKMODE lockmode)
 {
-	Form_pg_sequence_data data;
-
 	if (RecoveryInProgress())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -331,21 +367,53 @@ comb_page_open(CombPage *page, int sequence, LOCKMODE lockmode)
 	page->lockmode = lockmode;
 	page->buffer = ReadBuffer(page->relation, 0);
 	LockBuffer(page->buffer, BUFFER_LOCK_EXCLUSIVE);
-	data = comb_page_data(BufferGetPage(page->buffer));
-	page->value = data->last_value;
-	page->life = (uint64) data->log_cnt;
+	page->value = comb_page_value(BufferGetPage(page->buffer), &page->life);
 }
 
+/* Make room behind the columns, which a new sequence's tuple has not */
+static HeapTupleHeader
+comb_page_lengthen(Page page)
+{
+	Size		length;
+	HeapTupleHeader tuple = comb_page_tuple(page, &length);
+	Size		end = comb_promise_end(tuple);
+
+	if (length < end)
+	{
+		char	   *longer = (char *) palloc0(end);
+
+		memcpy(longer, tuple, length);
+		if (!PageIndexTupleOverwrite(page, FirstOffsetNumber, longer, end))
+			elog(ERROR, "page of a pg_comb sequence is full");
+		pfree(longer);
+		tuple = comb_page_tuple(page, &length);
+	}
+	return tuple;
+}
+
+/*
+ * The record has an image of the page, which is nearly empty: 200 bytes
+ * instead of 60, and a page that was torn when the server crashed is whole
+ * again also with full_page_writes off, as with core's own records of
+ * sequences.  The buffer is marked dirty before GenericXLogFinish() does it,
+ * which before 13.13, 14.10, 15.5 and 16.1 came after the record: a checkpoint
+ * in between would have left the page behind.
+ */
 void
 comb_page_write(CombPage *page, int64 value, uint64 life)
 {
 	GenericXLogState *state = GenericXLogStart(page->relation);
+	HeapTupleHeader tuple;
 	Form_pg_sequence_data data;
 
-	data = comb_page_data(GenericXLogRegisterBuffer(state, page->buffer, 0));
+	tuple = comb_page_lengthen(GenericXLogRegisterBuffer(state, page->buffer,
+														 GENERIC_XLOG_FULL_IMAGE));
+	memcpy((char *) tuple + comb_promise_offset(tuple), &value, sizeof(value));
+	data = (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
 	data->last_value = value;
 	data->log_cnt = (int64) life;
 	data->is_called = true;
+	MarkBufferDirty(page->buffer);
 	GenericXLogFinish(state);
 	page->value = value;
 	page->life = life;
@@ -556,10 +624,11 @@ comb_generate_ordered(PG_FUNCTION_ARGS)
 }
 
 /*
- * End the life of shared memory.  Until the next one begins, which must not
- * be long, nobody relies on a lease and nobody learns one.
+ * End the life of shared memory, and tell which one it was.  Until the next
+ * one begins, which must not be long, nobody relies on a lease and nobody
+ * learns one.
  */
-static void
+static uint64
 comb_life_end(void)
 {
 	uint64		life;
@@ -568,6 +637,7 @@ comb_life_end(void)
 		life = comb_current_life();
 	while (!pg_atomic_compare_exchange_u64(&comb_shared->life.value, &life,
 										   COMB_LIFE_ENDING));
+	return life;
 }
 
 static void
@@ -589,7 +659,7 @@ comb_shared_restart(const int64 *us, uint64 life)
 	int64		now;
 	int			line;
 
-	comb_life_end();
+	(void) comb_life_end();
 	COMB_INJECTION_POINT("comb-reset-words");
 	now = GetCurrentTimestamp() - COMB_UNIX_EPOCH + 1;
 	for (line = 0; line < COMB_LINES; line++)
@@ -619,20 +689,27 @@ comb_lines_lock(Oid *sequences)
 }
 
 /*
- * Where a line continues after a reset to "us".  A word that is ahead by no
- * more than what restarts and resets in other databases leave is not set
- * back: nothing would be gained, and Snowflakes would repeat that were made
- * under a clock that was right.
+ * Where a line continues after a reset to "us".  One that is ahead by no more
+ * than what restarts and resets in other databases leave is not set back:
+ * nothing would be gained, and Snowflakes would repeat that were made under a
+ * clock that was right.  A limit of an earlier life counts as well, because
+ * nobody may have stepped over it yet, and is ahead of the keys by the lease of
+ * its time.  A limit of the life that "ended" is ahead of the word only by
+ * what nobody has used.
  */
 static int64
-comb_line_continues(CombLine line, int64 us)
+comb_line_continues(CombLine line, int64 us, const CombPage *page, uint64 ended)
 {
 	uint64		word = pg_atomic_read_u64(&comb_shared->last[line].value);
 	int64		last = comb_word_to_us(line, word) + 1;
+	int64		kept = COMB_KEPT_LEASES * comb_lease_ms * COMB_US_PER_MS;
 
-	if (last - us <= COMB_KEPT_LEASES * comb_lease_ms * COMB_US_PER_MS)
-		return Max(last, us);
-	return us;
+	if (page->life != ended && page->value > last)
+	{
+		last = page->value;
+		kept += COMB_LEASE_MAX_MS * COMB_US_PER_MS;
+	}
+	return last - us <= kept ? Max(last, us) : us;
 }
 
 /*
@@ -662,6 +739,7 @@ comb_ordered_reset(PG_FUNCTION_ARGS)
 	Oid			locked[COMB_LINES];
 	uint64		between = comb_new_life();
 	uint64		life = comb_new_life();
+	uint64		ended;
 	int			line;
 
 	if (at > comb_latest_us(now) + COMB_UNIX_EPOCH)
@@ -673,15 +751,15 @@ comb_ordered_reset(PG_FUNCTION_ARGS)
 
 	comb_lines_lock(locked);
 	HOLD_INTERRUPTS();
-	comb_life_end();
+	ended = comb_life_end();
 	comb_life_begin(between);
 	now = Max(at - COMB_UNIX_EPOCH, comb_clock_us());
 	for (line = 0; line < COMB_LINES; line++)
 	{
 		CombPage	page;
 
-		us[line] = comb_line_continues(line, now);
 		comb_page_open(&page, line, ShareRowExclusiveLock);
+		us[line] = comb_line_continues(line, now, &page, ended);
 		comb_page_write(&page, us[line] + comb_lease_ms * COMB_US_PER_MS,
 						life);
 		comb_page_close(&page);
@@ -699,12 +777,13 @@ comb_lease_peek(CombLine line, int64 *limit)
 {
 	Relation	relation = comb_sequence_open(line, AccessShareLock);
 	Buffer		buffer;
+	uint64		life;
 
 	if (relation == NULL)
 		return false;
 	buffer = ReadBuffer(relation, 0);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	*limit = comb_page_data(BufferGetPage(buffer))->last_value;
+	*limit = comb_page_value(BufferGetPage(buffer), &life);
 	UnlockReleaseBuffer(buffer);
 	relation_close(relation, AccessShareLock);
 	return true;

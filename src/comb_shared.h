@@ -104,7 +104,7 @@ typedef struct CombPage
 	Relation	relation;
 	LOCKMODE	lockmode;
 	Buffer		buffer;
-	int64		value;			/* last_value */
+	int64		value;			/* last_value, or what was promised if larger */
 	uint64		life;			/* log_cnt */
 } CombPage;
 

@@ -57,7 +57,7 @@ comb_define_shared_settings(void)
 							&comb_lease_ms,
 							1000,
 							100,
-							60000,
+							COMB_LEASE_MAX_MS,
 							PGC_SIGHUP,
 							GUC_UNIT_MS,
 							NULL,

@@ -73,12 +73,12 @@ SELECT is_empty(
   $$ SELECT layout, version, variant FROM bits
      WHERE (version, variant) <> ('7', 'v') AND layout = 'uuidv7' LIMIT 3 $$,
   'UUIDv7 is of version 7');
-SELECT is(string_agg(layout::text, ' ' ORDER BY layout),
-          'ulid sequential_string sequential_binary sequential_end',
+SELECT is(string_agg(layout::text, ' ' ORDER BY layout COLLATE "C"),
+          'sequential_binary sequential_end sequential_string ulid',
           'these have any version')
 FROM (SELECT layout FROM bits GROUP BY 1 HAVING count(DISTINCT version) = 16) l;
 -- where the time covers the variant's bits, the test is too short to see all values
-SELECT is(string_agg(layout::text, ' ' ORDER BY layout), 'ulid sequential_string sequential_binary sequential_end morris efcore',
+SELECT is(string_agg(layout::text, ' ' ORDER BY layout COLLATE "C"), 'efcore morris sequential_binary sequential_end sequential_string ulid',
           'and these any variant')
 FROM (SELECT layout FROM bits WHERE layout NOT IN ('efcore', 'morris')
       GROUP BY 1 HAVING count(DISTINCT variant) = 13

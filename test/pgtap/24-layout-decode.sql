@@ -143,11 +143,11 @@ SELECT is_empty(
        CASE WHEN layout IN ('uuidv7', 'uuidv1', 'uuidv6', 'newsequentialid') THEN 0.018
             WHEN resolution = '1 ms' THEN 1 WHEN resolution = '100 ns' THEN 0.52 ELSE 0.0075 END $$,
   'as many of them have a time as there are fields that an encoder writes' || :'why');
-SELECT is(string_agg(layout::text, ' ' ORDER BY layout), 'uuidv7 uuidv1 uuidv6 newsequentialid',
+SELECT is(string_agg(layout::text, ' ' ORDER BY layout COLLATE "C"), 'newsequentialid uuidv1 uuidv6 uuidv7',
           'nil has no time where a version is demanded')
 FROM layouts WHERE comb_timestamp('00000000-0000-0000-0000-000000000000', layout) IS NULL;
-SELECT is(string_agg(layout::text, ' ' ORDER BY layout),
-          'ulid rtcomb_postgresql rtcomb_sql rtcomb_binary sequential_string sequential_binary sequential_end',
+SELECT is(string_agg(layout::text, ' ' ORDER BY layout COLLATE "C"),
+          'rtcomb_binary rtcomb_postgresql rtcomb_sql sequential_binary sequential_end sequential_string ulid',
           'all ones have one where the unit is a millisecond and no version is demanded')
 FROM layouts WHERE comb_timestamp('ffffffff-ffff-ffff-ffff-ffffffffffff', layout) IS NOT NULL;
 

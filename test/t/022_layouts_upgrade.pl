@@ -1,8 +1,6 @@
 # pg_upgrade with layouts in an index, a generated column and partitions
 #
 # The old and the new cluster are of one version, which pg_upgrade allows.
-# What matters is that the enum's labels keep their OIDs: expressions are
-# stored with the OID and not with the label.
 use strict;
 use warnings;
 

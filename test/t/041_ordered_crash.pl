@@ -145,7 +145,7 @@ start_at($node);
 sub stop_at_lease
 {
 	my ($function, $time, $line, $shift) = @_;
-	my $sequence = "comb_lease_$line";
+	my $sequence = "comb_internal.comb_lease_$line";
 	my $holder   = background($node, 'postgres', qq{
 		BEGIN;
 		SELECT pg_advisory_lock(1);

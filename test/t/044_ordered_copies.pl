@@ -78,7 +78,7 @@ $node->start;
 #
 $node->command_ok([ 'pg_dump', '-d', $node->connstr('one'), '-Fc', '-f', "$dir/one.dump" ], 'pg_dump');
 my ($list) = run_command([ 'pg_restore', '-f', '-', "$dir/one.dump" ]);
-my @limits = $list =~ /setval\('keys\.(comb_\w+)', \d+, \w+\)/g;
+my @limits = $list =~ /setval\('comb_internal\.(comb_\w+)', \d+, \w+\)/g;
 is(join(' ', sort @limits),
 	'comb_lease_ordered comb_lease_snowflake comb_lease_snowflake_slow comb_snowflake_claimed',
 	'the limits are dumped');
@@ -111,7 +111,7 @@ SKIP:
 {
 	skip 'before 14 only superusers restore the limits', 3
 	  if $node->safe_psql('postgres', 'SHOW server_version_num') < 140000;
-	my $limit = 'SELECT last_value > 0, last_value FROM comb_lease_ordered';
+	my $limit = 'SELECT last_value > 0, last_value FROM comb_internal.comb_lease_ordered';
 	$node->command_ok(
 		[ 'psql', '-XqAt', '-1', '-v', 'ON_ERROR_STOP=1',
 			'-d', $node->connstr('owned_again') . ' user=owner', '-f', "$dir/owned.sql" ],
@@ -119,7 +119,7 @@ SKIP:
 	is( $node->safe_psql('owned_again', $limit),
 		$node->safe_psql('owned',       $limit),
 		'with the limits');
-	like(error_of($node, 'owned', "SET ROLE pg_monitor; SELECT setval('comb_lease_ordered', 1)"),
+	like(error_of($node, 'owned', "SET ROLE pg_monitor; SELECT setval('comb_internal.comb_lease_ordered', 1)"),
 		qr/42501/, 'which others cannot set');
 }
 

@@ -1,0 +1,156 @@
+# Limits that others write, and pages that a crash tears: what was promised is
+# kept.  A limit only goes down by comb_ordered_reset().
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+need_faketime();
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', q{
+autovacuum = off
+pg_comb.lease = 1s
+pg_comb.snowflake_instance = 5
+wal_consistency_checking = 'generic, sequence'
+});
+start_at($node);
+$node->safe_psql('postgres', 'CREATE EXTENSION pg_comb');
+
+my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
+
+sub larger
+{
+	my ($name, @before) = @_;
+	my ($key, $id) = ask($node, 'postgres', $make);
+	ok($key gt $before[0] && $id > $before[1], $name);
+	return ($key, $id);
+}
+
+# What a restore of data only does, and a refresh of subscribed sequences
+sub set_limits
+{
+	my ($us) = @_;
+	$node->safe_psql('postgres',
+		"SELECT setval(oid, $us) FROM pg_class WHERE relkind = 'S' AND relname LIKE 'comb\\_lease%'");
+	return;
+}
+
+my $hour = 3_600_000_000;
+my ($now) = ask($node, 'postgres', 'SELECT (extract(epoch FROM now()) * 1000000)::bigint');
+
+#
+# Limits set back by an hour, under a clock that was an hour ahead
+#
+$node->stop;
+start_at($node, '+1h');
+my @last = ask($node, 'postgres', $make);
+set_limits($now);
+$node->stop('immediate');
+start_at($node);
+@last = larger('limits set back by an hour, a crash, and the clock set back', @last);
+set_limits($now);
+@last = larger('limits set back under a running server', @last);
+set_limits($now);
+$node->restart;
+@last = larger('limits set back, and a restart', @last);
+
+# by nextval() of an owner who tries it
+set_limits(1);
+$node->safe_psql('postgres', "SELECT nextval('comb_internal.comb_lease_ordered'), nextval('comb_internal.comb_lease_snowflake')");
+$node->stop('immediate');
+start_at($node);
+@last = larger('limits of nextval(), and a crash', @last);
+
+is( $node->safe_psql(
+		'postgres', q{
+		SELECT ordered_lease > ordered_last, snowflake_lease > snowflake_last FROM comb_clock_status()}),
+	't|t', 'and the limits shown are those that count');
+
+#
+# Limits set forward are gone on from
+#
+set_limits($now + 5 * $hour);
+@last = larger('limits set forward', @last);
+is($node->safe_psql('postgres', "SELECT comb_timestamp('$last[0]') > now() + interval '4 hours', comb_snowflake_timestamp($last[1]) > now() + interval '4 hours'"),
+	't|t', 'and keys go on from there');
+
+#
+# A reset takes limits back, and they stay there
+#
+$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
+$node->stop('immediate');
+start_at($node);
+is( $node->safe_psql(
+		'postgres', q{
+		SELECT comb_timestamp(comb_generate_ordered()) < now() + interval '1 minute',
+		       comb_snowflake_timestamp(comb_snowflake()) < now() + interval '1 minute'}),
+	't|t', 'a reset takes limits back, also over a crash');
+
+#
+# A reset that is the first call after a restart knows of no key, but of limits
+#
+foreach my $mode ('immediate', 'fast')
+{
+	if ($mode eq 'fast')
+	{
+		# by now these ids are some ticks of a second ahead, more than four leases
+		$node->append_conf('postgresql.conf', 'pg_comb.lease = 10s');
+		$node->reload;
+	}
+	my $slow = "comb_snowflake('2024-01-01', 10, 0, '1 s')";
+	$node->safe_psql('postgres', "CREATE TABLE IF NOT EXISTS slow (id bigint PRIMARY KEY);
+		INSERT INTO slow SELECT $slow FROM generate_series(1, 4)");
+	@last = ask($node, 'postgres', $make);
+	$node->stop($mode);
+	start_at($node);
+	$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
+	@last = larger("stop -m $mode and a reset", @last);
+	my ($rc, undef, $err) = $node->psql('postgres', "INSERT INTO slow SELECT $slow FROM generate_series(1, 4)");
+	is($rc, 0, "stop -m $mode and a reset: ids ahead of the clock do not come twice") or diag $err;
+}
+$node->append_conf('postgresql.conf', 'pg_comb.lease = 60s');
+$node->reload;
+$node->stop;
+start_at($node);
+@last = ask($node, 'postgres', $make);
+$node->stop('immediate');
+start_at($node);
+@last = larger('a lease of a minute, and a crash', @last);
+$node->restart;
+$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
+@last = larger('a clean restart after it, and a reset', @last);
+$node->append_conf('postgresql.conf', 'pg_comb.lease = 1s');
+
+#
+# A page of which the crash left one half old, without full-page images in the
+# WAL: the head says that the newest record is in it, the tuple is from before.
+#
+$node->append_conf('postgresql.conf', 'full_page_writes = off');
+$node->stop;
+start_at($node);
+$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
+@last = ask($node, 'postgres', $make);
+$node->safe_psql('postgres', 'CHECKPOINT');
+my $file = $node->data_dir . '/'
+  . $node->safe_psql('postgres', "SELECT pg_relation_filepath('comb_internal.comb_lease_ordered')");
+my $old = slurp_file($file);
+@last = ask($node, 'postgres', "SELECT pg_sleep(1.1); $make");
+@last = ask($node, 'postgres', $make);
+$node->stop('immediate');
+open(my $fh, '+<:raw', $file) or die "could not open $file: $!";
+print $fh "\x7f\xff\xff\xff\xff\xff\xff\xff" . substr($old, 8);
+close($fh);
+start_at($node, '-1h');
+my ($key) = ask($node, 'postgres', 'SELECT comb_generate_ordered()');
+cmp_ok($key, 'gt', $last[0], 'a torn page is made whole by recovery');
+$node->stop;
+
+done_testing();
