@@ -45,8 +45,7 @@ SELECT date_part('epoch', keys.comb_timestamp('017f22e2-79b0-7cc3-98c4-dc0c0c073
 SELECT clock IS NOT NULL AS t FROM keys.comb_clock_status();
 RESET search_path;
 
--- all its functions are in that schema, and of no other types than its own and
--- pg_catalog's
+-- all functions are in this schema; their types are pg_comb's own or pg_catalog's
 SELECT count(*) > 0 AS t, bool_and(p.pronamespace = 'keys'::regnamespace) AS t
 FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass
 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
@@ -57,7 +56,7 @@ FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::re
 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb');
 
--- and cannot be moved to another, because its sequences are in a third
+-- the extension cannot move, because its sequences have a schema of their own
 CREATE TABLE orders (id uuid PRIMARY KEY DEFAULT keys.comb_generate());
 CREATE INDEX ON orders (keys.comb_timestamp(id));
 INSERT INTO orders DEFAULT VALUES;

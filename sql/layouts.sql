@@ -8,28 +8,28 @@ SET DateStyle = 'ISO, YMD';
 SELECT layout, generates, sorts_in, resolution, earliest, latest FROM comb_layouts();
 SELECT layout, description FROM comb_layouts();
 
--- the same each time, also side by side
+-- the rows are the same each time, also side by side
 SELECT count(*) AS "361", count(*) FILTER (WHERE a = b) AS "19"
 FROM comb_layouts() a, comb_layouts() b;
 
 --
 -- Errors
 --
--- a label that is none
+-- labels that pg_comb does not know
 SELECT comb_generate('rtcomb');
 SELECT comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', 'UUIDv7');
--- one that another begins with, one that begins with another, nothing at all
+-- beginnings and extensions of known labels, and the empty text
 SELECT comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', 'uuidv');
 SELECT comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', 'ulidx');
 SELECT comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', '');
--- any text can be given, and the message shows no more than 63 bytes of it
+-- an unknown label may have any length; the message shows at most 63 bytes
 SELECT comb_generate(repeat('x', 100000));
--- but not from a plan, which checks a label before: that function is leakproof
+-- comb_recheck() is leakproof, so it gives false for an unknown label, not an error
 SELECT comb_recheck('01a1f744-053e-76e2-9b7d-f2a1cb024a36', '(,)', 'rtcomb') AS f,
        comb_recheck('01a1f744-053e-76e2-9b7d-f2a1cb024a36', '(,)', 'ulid') AS t;
 
 --
--- Labels come as text and varchar too, as drivers send them, and from columns
+-- Labels also come as text and varchar, as drivers send them, and from columns
 --
 PREPARE by_text(text) AS SELECT comb_timestamp('01a1f744-053e-76e2-9b7d-f2a1cb024a36', $1);
 EXECUTE by_text('ulid');
@@ -37,14 +37,14 @@ PREPARE by_varchar(varchar) AS SELECT comb_timestamp('01a1f744-053e-76e2-9b7d-f2
 EXECUTE by_varchar('ulid');
 SELECT n, comb_timestamp('01a1f744-053e-76e2-9b7d-f2a1cb024a36', label) IS NOT NULL AS "has time", label
 FROM (VALUES (1, 'ulid'), (2, 'ulid'), (3, 'uuidv7'), (4, 'uuidv6'), (5, 'ulid'), (6, NULL)) v (n, label) ORDER BY n;
--- one call in PL/pgSQL, one plan, two labels
+-- a function in PL/pgSQL uses a single plan for two labels
 CREATE FUNCTION by_parameter(label text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   RETURN comb_timestamp('01a1f744-053e-76e2-9b7d-f2a1cb024a36', label) IS NOT NULL;
 END $$;
 SELECT by_parameter('ulid') AS t, by_parameter('uuidv6') AS f, by_parameter('ulid') AS t;
 DROP FUNCTION by_parameter;
--- a constant label is folded, so it can be part of what an index is compared with
+-- the planner folds calls with a constant label, so that an index can use them
 EXPLAIN (COSTS off, VERBOSE) SELECT comb_min('2026-11-20', 'ulid'), comb_min('2026-11-20', 'ulid'::text), comb_min('2026-11-20', 'ulid'::varchar);
 
 -- layouts that pg_comb only reads; the SQLSTATE for each of them

@@ -196,7 +196,7 @@ EXPLAIN (COSTS OFF)
 SELECT n FROM orders WHERE COALESCE(id, '00000000-0000-0000-0000-000000000000') <@ tstzrange('2026-02-01', '2026-02-02');
 DROP INDEX orders_hash, orders_text, orders_coalesce;
 
--- row security and security barriers use the index: all of it is leakproof
+-- the operators are leakproof, so row security and security barriers allow the index
 CREATE INDEX orders_id ON orders (id);
 CREATE ROLE regress_comb_reader;
 GRANT SELECT ON orders TO regress_comb_reader;
@@ -214,7 +214,8 @@ SELECT * FROM orders WHERE id <@ tstzrange(now() - interval '1 day', NULL);
 RESET ROLE;
 DROP VIEW barrier;
 DROP TABLE orders;
--- so it is below partitioned tables, where the bounds of a layout would not be
+-- With row security, partitions use their index too.  A clause with a layout stays as
+-- written, because the bounds of a layout are not leakproof.
 CREATE TABLE orders (id uuid NOT NULL, n int) PARTITION BY RANGE (id);
 CREATE TABLE orders_01 PARTITION OF orders FOR VALUES FROM (comb_min('2026-01-01')) TO (comb_min('2026-02-01'));
 CREATE TABLE orders_02 PARTITION OF orders FOR VALUES FROM (comb_min('2026-02-01')) TO (comb_min('2026-03-01'));
@@ -390,8 +391,8 @@ DROP TABLE domained;
 DROP DOMAIN order_id;
 
 --
--- The extension's functions are found by its schema, wherever that is, and
--- whoever may use it
+-- The planner finds the extension's functions by the extension's schema, even if the
+-- user may not use this schema
 --
 BEGIN;
 CREATE SCHEMA keys;

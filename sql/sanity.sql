@@ -9,7 +9,7 @@ WHERE refclassid = 'pg_extension'::regclass
   AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb')
   AND deptype = 'e'
   AND obj_description(objid, classid::regclass::name) IS NULL
-  -- 17 counts a domain's array type among the members
+  -- from 17 on a domain's array type is a member too
   AND NOT (classid = 'pg_type'::regclass AND
            EXISTS (SELECT FROM pg_type WHERE oid = objid AND typcategory = 'A'))
 ORDER BY 1;

@@ -53,9 +53,9 @@ SELECT comb_timestamp(:'id') < ordered_lease AS t,
 FROM comb_clock_status(), comb_internal.comb_lease_ordered;
 
 CREATE ROLE regress_comb_user;
--- The sequences are in a schema of their own, which the public cannot look into,
--- nor change what is in it.  On 13, without a role for the owner of the database,
--- it may read.
+-- The sequences are in a schema of their own.  Ordinary roles can neither look into
+-- this schema nor change its sequences.  On 13, which has no role for the owner of
+-- the database, ordinary roles may read them.
 SELECT relname, relnamespace::regnamespace,
        has_sequence_privilege('regress_comb_user', oid, 'SELECT') = (current_setting('server_version_num')::int < 140000) AS t,
        has_sequence_privilege('regress_comb_user', oid, 'UPDATE') AS f,
@@ -67,7 +67,7 @@ SELECT has_schema_privilege('regress_comb_user', 'comb_internal', 'USAGE') = (cu
 SELECT c::regclass::text AS dumped
 FROM pg_extension, unnest(extconfig) c WHERE extname = 'pg_comb' ORDER BY c::regclass::text;
 
--- making keys needs no right on them; resetting is for superusers
+-- making keys needs no right on the sequences; only superusers may reset
 SET ROLE regress_comb_user;
 SELECT comb_generate_ordered() IS NOT NULL AS t;
 SELECT comb_ordered_reset(now());
@@ -96,26 +96,25 @@ SELECT ordered_ahead BETWEEN '59 minutes' AND '61 minutes' AS t FROM comb_clock_
 SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
 SELECT comb_timestamp(comb_generate_ordered()) - now() < '1 minute' AS t;
 
--- A limit from elsewhere, as a restored dump brings it.  The session has one
--- in its memory, which is in force until it ends, so it starts anew.
+-- A limit from elsewhere, like a limit that a restore of a dump brings.  A session
+-- keeps the limit that it knows until the session ends, so a new session begins.
 SELECT setval('comb_internal.comb_lease_ordered',
               (extract(epoch FROM now() + interval '2 hours') * 1000000)::bigint) > 0 AS t;
 \c -
 SELECT comb_timestamp(comb_generate_ordered()) - now() BETWEEN '119 minutes' AND '121 minutes' AS t;
--- one that is lower than the keys made
+-- a limit that is lower than the keys already made
 SELECT setval('comb_internal.comb_lease_ordered',
               (extract(epoch FROM now() - interval '2 hours') * 1000000)::bigint) > 0 AS t;
 \c -
 SELECT comb_timestamp(comb_generate_ordered()) - now() BETWEEN '119 minutes' AND '121 minutes' AS t;
 SELECT to_timestamp(last_value / 1000000) > now() AS t FROM comb_internal.comb_lease_ordered;
--- one so old that the clock must be wrong, where there was none before, whatever
--- time the last key has
+-- A first limit so old that the clock must be wrong, whatever time the last key has
 DROP EXTENSION pg_comb;
 CREATE EXTENSION pg_comb;
 SELECT setval('comb_internal.comb_lease_ordered', 1000000) > 0 AS t;
 \c -
 SELECT state, message FROM failure('SELECT comb_generate_ordered()');
--- too far ahead: refused, and other lines not touched
+-- a limit too far ahead: the session refuses, and other counters stay as they are
 SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
 SELECT setval('comb_internal.comb_lease_ordered',
               (extract(epoch FROM now() + interval '2 years') * 1000000)::bigint) > 0 AS t;
@@ -123,7 +122,7 @@ SELECT setval('comb_internal.comb_lease_ordered',
 SELECT * FROM failure('SELECT comb_generate_ordered()');
 SELECT ordered_last - now() < '1 minute' AS t, ordered_lease - now() > '700 days' AS t,
        snowflake_lease - now() < '1 minute' AS t FROM comb_clock_status();
--- a sequence of the same name elsewhere is none of ours, member or not
+-- a sequence of the same name elsewhere has no effect, even as the extension's member
 CREATE SCHEMA elsewhere;
 CREATE SEQUENCE elsewhere.comb_lease_ordered MINVALUE 0;
 ALTER EXTENSION pg_comb ADD SEQUENCE elsewhere.comb_lease_ordered;
@@ -134,7 +133,7 @@ SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
 SELECT comb_timestamp(comb_generate_ordered()) - now() < '1 minute' AS t;
 ALTER EXTENSION pg_comb DROP SEQUENCE elsewhere.comb_lease_ordered;
 DROP SCHEMA elsewhere CASCADE;
--- numbers that are no time at all
+-- numbers that are no time
 SELECT setval('comb_internal.comb_lease_ordered', 9223372036854775807) > 0 AS t;
 \c -
 SELECT state FROM failure('SELECT comb_generate_ordered()');
@@ -142,7 +141,8 @@ SELECT ordered_lease IS NULL AS t FROM comb_clock_status();
 SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
 SELECT comb_timestamp(comb_generate_ordered()) - now() < '1 minute' AS t;
 
--- in any schema, whatever the search path and whatever has the same name
+-- the extension's schema, the search path and sequences of the same name do not
+-- matter
 DROP EXTENSION pg_comb;
 CREATE SCHEMA keys;
 CREATE EXTENSION pg_comb SCHEMA keys;
