@@ -75,8 +75,8 @@ FROM million;
 -- a million ids take the slots of a quarter of a second, on any machine
 SELECT cmp_ok(snowflake_ahead, '<', interval '1 second', 'and the last not far ahead of the clock')
 FROM comb_clock_status();
--- Not all: a host that takes the processor away at the same place of each
--- millisecond leaves some out.
+-- Some sequence numbers may be missing: a host can take the processor away at the
+-- same position of each millisecond.
 SELECT cmp_ok(count(DISTINCT comb_snowflake_sequence(id, instance_bits => 0)), '>', 3000::bigint,
               'nearly all sequence numbers are used') FROM million;
 
