@@ -17,9 +17,10 @@ HDRS       = src/comb.h src/comb_compat.h src/comb_layout.h src/comb_shared.h \
 # name with "--" is installed, one without is a test.
 DATA       = sql/pg_comb--1.0.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE \
-             doc/efcore.md doc/layouts.md doc/mssql.md doc/nhibernate.md \
-             doc/ordered.md doc/pg_comb.md doc/range.md doc/rfc9562.md doc/rtcomb.md \
-             doc/sequentialguid.md doc/snowflake.md doc/testing.md doc/usage.md
+             doc/efcore.md doc/guarantees.md doc/installation.md doc/layouts.md \
+             doc/mssql.md doc/nhibernate.md doc/ordered.md doc/pg_comb.md doc/range.md \
+             doc/rfc9562.md doc/rtcomb.md doc/sequentialguid.md doc/snowflake.md \
+             doc/testing.md doc/usage.md doc/key.svg doc/which.svg
 
 REGRESS        = sanity layout layouts generate shared snowflake range hostile install mssql mssql_sort
 REGRESS_OPTS   = --load-extension=$(EXTENSION)
@@ -33,7 +34,7 @@ TAP_TESTS      = 1
 # prove starts in the source directory
 PROVE_TESTS   ?= test/t/*.pl
 
-HARNESS    = demo test test-all test-deep bench instructions fuzz soak
+HARNESS    = demo test test-all test-deep test-clients bench instructions fuzz soak
 
 .PHONY: $(HARNESS)
 ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
@@ -51,6 +52,8 @@ test-all:
 	@test/all
 test-deep:
 	@test/deep
+test-clients:
+	@test/clients/run
 bench:
 	@test/bench/run
 instructions:

@@ -153,6 +153,9 @@ lacking() {
 			[ -f "$tests/perl/PostgreSQL/Test/Cluster.pm" ] ||
 				lack_of_server "postgresql-client-$major" "PostgreSQL::Test::Cluster"
 			have faketime || lack faketime faketime ;;
+		node)
+			have node || lack nodejs node
+			have npm || lack npm npm ;;
 		charts)
 			have gnuplot || lack gnuplot-nox gnuplot ;;
 		callgrind)
@@ -347,7 +350,7 @@ tree_files() {
 		"${git[@]}" ls-files -z --cached --others --exclude-standard
 	else
 		(cd "$tree" && find . -name .git -prune -o \
-			\( -name results -o -name 'tmp_check*' -o -name output_iso \) -prune -o \
+			\( -name results -o -name 'tmp_check*' -o -name output_iso -o -name node_modules \) -prune -o \
 			-type f ! -name '*.o' ! -name '*.so' ! -name '*.bc' -print0)
 	fi | while IFS= read -r -d '' name; do
 		# A file that is deleted but not yet committed is listed, too.

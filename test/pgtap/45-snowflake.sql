@@ -5,7 +5,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pg_comb;
 SET LOCAL timezone = 'UTC';
 
-SELECT plan(19);
+SELECT plan(20);
 
 --
 -- Published and computed ids of other generators
@@ -80,6 +80,13 @@ FROM comb_clock_status();
 SELECT cmp_ok(count(DISTINCT comb_snowflake_sequence(id, instance_bits => 0)), '>', 3000::bigint,
               'nearly all sequence numbers are used') FROM million;
 
+-- a tick of fewer units than sequence numbers uses as many numbers as it has units,
+-- also where ids are counted on ahead of the clock
+SELECT comb_ordered_reset(now() + interval '1 hour');
+CREATE TEMP TABLE short AS
+SELECT n, comb_snowflake('2024-01-01 00:00:00+00', 0, 12 + n * 0, '1 us') AS id FROM generate_series(1, 1000) n;
+SELECT is((max(comb_snowflake_sequence(id, '2024-01-01 00:00:00+00', 0, 12, '1 us')), count(DISTINCT id))::text, '(255,1000)',
+          'a tick of 1 us has 256 units, and no more sequence numbers') FROM short;
 SELECT comb_ordered_reset('-infinity');
 -- the sequence number is the position in the tick, so an id tells the slot's time
 CREATE TEMP TABLE seconds AS

@@ -90,7 +90,7 @@ for my $file (sort glob('src/*.h'))
 {
 	like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is a dependency");
 }
-for my $file ('README.md', sort glob('doc/*.md'))
+for my $file ('README.md', sort glob('doc/*.md'), sort glob('doc/*.svg'))
 {
 	like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is installed");
 }
@@ -110,7 +110,21 @@ for my $file (sort glob('sql/*.sql'))
 none('PG_VERSION_NUM only in comb_compat.h',
 	grep { !m{/comb_compat\.h$} && slurp($_) =~ /PG_VERSION_NUM/ } glob('src/*.[ch]'));
 
-# Documents name every function and setting
+# The reference describes every function and setting once, and tables of the
+# README list them.
+sub section
+{
+	my ($document, $heading) = @_;
+	return $document =~ /^## \Q$heading\E\n(.*?)(?=^## |\z)/ms ? $1 : '';
+}
+
+# The text below a heading of the reference, for each heading of that name.
+sub entries
+{
+	my ($heading) = @_;
+	return $reference =~ /^### \Q$heading\E\n(.*?)(?=^##|\z)/msg;
+}
+
 my $script = slurp("sql/pg_comb--$series.sql");
 my %function = map { $_ => 1 } $script =~ /^CREATE FUNCTION (\w+)\(/mg;
 # An operator stands for its function.  The support functions of an operator class
@@ -120,23 +134,28 @@ delete $function{$_} for $script =~ /^CREATE FUNCTION (\w+)\(internal\b/mg;
 for my $operator ($script =~ /^CREATE OPERATOR (?!CLASS\b|FAMILY\b)(\S+) \(/mg)
 {
 	like($reference, qr/`\Q$operator\E`/, "reference has $operator");
+	like(section($readme, 'Reference'), qr/`[^`]*\Q$operator\E[^`]*`/, "README has $operator");
 }
-my ($table) = $readme =~ /^## Reference\n(.*?)^## /ms;
 
 cmp_ok(scalar keys %function, '>', 0, 'the script creates functions');
 for my $name (sort keys %function)
 {
-	like($reference, qr/^### $name$/m, "reference has $name");
-	like($table, qr/`$name\(/, "README has $name");
+	my @entries = entries($name);
+	is(scalar @entries, 1, "reference has $name once");
+	like(section($readme, 'Reference'), qr/`$name\(/, "README has $name");
 	like($changelog, qr/`$name\b/, "changelog has $name");
 }
 my %setting = map { $_ => 1 } map { slurp($_) =~ /"(pg_comb\.\w+)"/g } glob('src/*.c');
 cmp_ok(scalar keys %setting, '>', 0, 'the module has settings');
 for my $name (sort keys %setting)
 {
-	like($reference, qr/^### \Q$name\E$/m, "reference has $name");
-	like($readme, qr/^### \Q$name\E$(?:(?!^#).)*^The default is `[^`]+`\.$/ms,
-		"README has $name and its default");
+	my @entries = entries($name);
+	is(scalar @entries, 1, "reference has $name once");
+	my ($default) = join('', @entries) =~ /^The default is `([^`]+)`\.$/m;
+	$default = 'none' unless defined $default;
+	like(section($readme, 'Settings'), qr/^\| `\Q$name\E` \| `\Q$default\E` \|/m,
+		"README has $name, and the reference's default");
+	like($changelog, qr/`\Q$name\E`/, "changelog has $name");
 }
 
 # Links lead somewhere
