@@ -174,7 +174,7 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'uuidv1');
 SET enable_seqscan = off;
 
--- as functions, for those who cannot write the operator
+-- the function forms, for users who cannot write the operator
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'));
 EXPLAIN (COSTS OFF)
@@ -193,7 +193,7 @@ EXPLAIN (COSTS OFF) EXECUTE function_created('[2026-02-01, 2026-02-02)');
 PREPARE function_between(timestamptz, timestamptz) AS SELECT * FROM orders WHERE comb_between(id, $1, $2);
 EXPLAIN (COSTS OFF) EXECUTE function_between('2026-02-01', '2026-02-02');
 RESET plan_cache_mode;
--- PostgreSQL sees through "= true", and not through IS TRUE
+-- PostgreSQL simplifies "= true" away, but not IS TRUE
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE (id <@ tstzrange('2026-02-01', '2026-02-02')) = true;
 RESET enable_seqscan;
@@ -201,8 +201,8 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE (id <@ tstzrange('2026-02-01', '2026-02-02')) IS TRUE;
 SET enable_seqscan = off;
 
--- tables that are not heap get the bounds as plain conditions, with or without
--- an index: their access method may know what to do with them
+-- tables of other access methods than heap get the bounds as conditions, with or
+-- without an index, because the access method may use such conditions
 CREATE ACCESS METHOD comb_heap TYPE TABLE HANDLER heap_tableam_handler;
 CREATE TABLE columnar (id uuid, n int) USING comb_heap;
 INSERT INTO columnar SELECT * FROM orders;
@@ -249,7 +249,7 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange(now() - interval '1 day', NULL);
--- comb_created() with a layout is not leakproof; its bounds are
+-- comb_created() with a layout is not leakproof, but constant bounds are
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'uuidv7');
 EXPLAIN (COSTS OFF)
@@ -257,8 +257,8 @@ SELECT * FROM orders WHERE comb_created(id, tstzrange(now() - interval '1 day', 
 RESET ROLE;
 DROP VIEW barrier;
 DROP TABLE orders;
--- so it is below partitioned tables; a period of another table with a layout has
--- to wait for the policies
+-- Partitions use their index too.  A clause with a layout and a period of another
+-- table stays a join filter, which PostgreSQL checks after the policies.
 CREATE TABLE orders (id uuid NOT NULL, n int) PARTITION BY RANGE (id);
 CREATE TABLE orders_01 PARTITION OF orders FOR VALUES FROM (comb_min('2026-01-01')) TO (comb_min('2026-02-01'));
 CREATE TABLE orders_02 PARTITION OF orders FOR VALUES FROM (comb_min('2026-02-01')) TO (comb_min('2026-03-01'));

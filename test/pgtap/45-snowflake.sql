@@ -80,8 +80,8 @@ FROM comb_clock_status();
 SELECT cmp_ok(count(DISTINCT comb_snowflake_sequence(id, instance_bits => 0)), '>', 3000::bigint,
               'nearly all sequence numbers are used') FROM million;
 
--- a tick of fewer units than sequence numbers uses as many numbers as it has units,
--- also where ids are counted on ahead of the clock
+-- if a tick has fewer units than sequence numbers, ids use only as many numbers as
+-- the tick has units, even if the ids are ahead of the clock
 SELECT comb_ordered_reset(now() + interval '1 hour');
 CREATE TEMP TABLE short AS
 SELECT n, comb_snowflake('2024-01-01 00:00:00+00', 0, 12 + n * 0, '1 us') AS id FROM generate_series(1, 1000) n;

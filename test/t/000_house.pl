@@ -110,15 +110,15 @@ for my $file (sort glob('sql/*.sql'))
 none('PG_VERSION_NUM only in comb_compat.h',
 	grep { !m{/comb_compat\.h$} && slurp($_) =~ /PG_VERSION_NUM/ } glob('src/*.[ch]'));
 
-# The reference describes every function and setting once, and tables of the
-# README list them.
+# The reference describes every function and setting once, and the tables of the
+# README list all of them.
 sub section
 {
 	my ($document, $heading) = @_;
 	return $document =~ /^## \Q$heading\E\n(.*?)(?=^## |\z)/ms ? $1 : '';
 }
 
-# The text below a heading of the reference, for each heading of that name.
+# Return the text below each heading of this name in the reference.
 sub entries
 {
 	my ($heading) = @_;
