@@ -249,7 +249,7 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange(now() - interval '1 day', NULL);
--- comb_created() with a layout is not leakproof, but constant bounds are
+-- comb_created() with a layout is not leakproof, but bounds that read no column are
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'uuidv7');
 EXPLAIN (COSTS OFF)
