@@ -26,13 +26,13 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/rfc9562.md doc/rtcomb.md doc/sequentialguid.md doc/snowflake.md \
              doc/testing.md doc/usage.md doc/key.svg doc/which.svg
 
-REGRESS        = sanity layout layouts generate shared snowflake range hostile install mssql mssql_sort
+REGRESS        = sanity time layouts generate ordered snowflake range hostile install mssql mssql_sort
 REGRESS_OPTS   = --load-extension=$(EXTENSION)
 # What newer servers have in addition.  A version's tests are chosen here, and
 # no test has more than one expected output.
 REGRESS_V14    = range-v14
 REGRESS_V18    = generate-v18
-ISOLATION      = keys shared
+ISOLATION      = keys ordered
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation --load-extension=$(EXTENSION)
 TAP_TESTS      = 1
 # prove starts in the source directory
