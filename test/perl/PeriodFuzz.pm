@@ -331,14 +331,13 @@ sub foreign_table
 	return "CREATE FOREIGN TABLE $t ($columns) SERVER $server OPTIONS (schema_name '$self->{schema}'$options)";
 }
 
-# A table whose "g" is computed by the clause, stored or on reading
+# Columns of a table whose "g" the clause may compute
 sub table_columns
 {
 	my ($self) = @_;
 	return $columns if one_in(2);
-	my $kind = $self->{server}{major} >= 18 ? pick('STORED', 'VIRTUAL') : 'STORED';
 	my $with = $columns;
-	$with =~ s/g boolean/g boolean GENERATED ALWAYS AS (id <@ '$self->{favourites}[0]') $kind/;
+	$with =~ s/g boolean/g boolean GENERATED ALWAYS AS (id <@ '$self->{favourites}[0]') STORED/;
 	return $with;
 }
 
