@@ -186,7 +186,7 @@ sub index_list
 	push @kinds, ($self->{order} eq 'SQL Server' ? '(o comb_mssql_ops, n)' : '(o, n)') x 4;
 	@kinds = grep { /brin/ } @kinds if $is{brin};
 	return map { /^(.*) UNIQUE$/ ? "CREATE UNIQUE INDEX ON $table $1" : "CREATE INDEX ON $table $_" }
-	  map { pick(@kinds) } 1 .. from_to(1, 3);
+	  map { pick(@kinds) } 1 .. ($table eq 't1' ? 5 : from_to(1, 3));
 }
 
 # Bounds of two to four ranges of keys
@@ -622,7 +622,8 @@ sub condition
 sub relation
 {
 	my ($self, $q, $alias, $shape) = @_;
-	$shape ||= $self->{shapes}{ pick(sort keys %{ $self->{shapes} }) };
+	# the first one, a heap with many indexes, more often than the others
+	$shape ||= $self->{shapes}{ pick('t1', 't1', sort keys %{ $self->{shapes} }) };
 	$q->{shapes}{ $shape->{name} } = 1;
 	$q->{reader} = 1 if $shape->{reader};
 	my $rows = $shape->{where} eq 'true' ? 'base' : "(SELECT * FROM base WHERE $shape->{where})";
@@ -755,7 +756,7 @@ my %queries = (
 	});
 
 my @settings = (
-	('enable_seqscan = off') x 6, 'enable_indexscan = off',
+	'enable_indexscan = off',
 	'enable_bitmapscan = off', 'enable_indexonlyscan = off', 'enable_nestloop = off', 'enable_hashjoin = off',
 	'enable_mergejoin = off', 'enable_material = off', 'enable_sort = off', 'enable_hashagg = off',
 	'enable_partition_pruning = off', 'enable_partitionwise_join = on', 'enable_partitionwise_aggregate = on',
@@ -778,7 +779,9 @@ sub query
 		$q{text} = $queries{ $q{kind} }->($self, \%q);
 	} until $q{text} =~ /fuzz\.brute/;
 
-	my @set = map { pick(@settings) } 1 .. pick(0, 1, 1, 2, 3);
+	# tables as small as these are read from end to end unless told otherwise
+	my @set = one_in(2) ? 'enable_seqscan = off' : ();
+	push @set, map { pick(@settings) } 1 .. pick(0, 0, 1, 2, 3);
 	push @set, 'enable_memoize = off' if $major >= 14 && one_in(8);
 	push @set, 'plan_cache_mode = ' . pick('force_custom_plan', 'force_generic_plan', 'force_generic_plan', 'auto')
 	  if $q{executions};
