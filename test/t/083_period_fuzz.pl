@@ -3,12 +3,13 @@
 
 # Random queries with the clauses on periods, on random tables, and each answer
 # compared with the one by brute force; see test/perl/PeriodFuzz.pm.
-# PERIOD_FUZZ_QUERIES is the number of queries.  PERIOD_FUZZ_SEED repeats a run, or
-# a single round with the seed that a wrong answer was reported with.
+# PERIOD_FUZZ_QUERIES is the number of queries.  PERIOD_FUZZ_SEED repeats a run, and
+# the seed that a wrong answer is shown with repeats its round alone.
 
 use strict;
 use warnings;
 
+use File::Basename qw(dirname);
 use FindBin qw($RealBin);
 use lib "$RealBin/../perl";
 use IPC::Run ();
@@ -69,9 +70,7 @@ ALTER SERVER same OPTIONS (ADD extensions 'pg_comb');
 
 my %server = (
 	major => $node->safe_psql('postgres', q{SELECT current_setting('server_version_num')::int / 10000}),
-	btree_gist => $node->safe_psql('postgres', q{SELECT count(*) FROM pg_opclass WHERE opcname = 'gist_uuid_ops'}),
-	created => $node->safe_psql('postgres', q{SELECT count(*) FROM pg_proc WHERE proname = 'comb_created' AND pronargs = 2}),
-	between => $node->safe_psql('postgres', q{SELECT count(*) FROM pg_proc WHERE proname = 'comb_between'}));
+	btree_gist => $node->safe_psql('postgres', q{SELECT count(*) FROM pg_opclass WHERE opcname = 'gist_uuid_ops'}));
 
 $node->safe_psql('postgres', q{ALTER SERVER same OPTIONS (ADD async_capable 'true')})
   if $server{major} >= 14;
@@ -98,6 +97,19 @@ sub run_round
 	return $round->compare(slurp_file("$file.out"));
 }
 
+# Next to the server's log, for psql to run by hand
+sub keep_scripts
+{
+	my ($round) = @_;
+	my $file = dirname($node->logfile) . '/' . $round->name;
+
+	append_to_file("${file}_far.sql", $round->far_script);
+	append_to_file("${file}_tables.sql", $round->near_script);
+	append_to_file("${file}_queries.sql", $round->script);
+	diag "the scripts of this round are ${file}_*.sql";
+	return;
+}
+
 sub drop_round
 {
 	my ($round) = @_;
@@ -121,6 +133,7 @@ for (my $left = $queries; $left > 0; $left -= $in_round)
 	{
 		diag ref ? $round->show($_) : $_ if ++$wrong <= 5;
 	}
+	keep_scripts($round) if @wrong;
 	drop_round($round);
 }
 is($wrong, 0, 'all answers are those by brute force');
