@@ -570,6 +570,8 @@ sub clause
 		1 => "comb_created($key, $period, 'uuidv7')",
 		8 => "comb_created($key, $bare)",
 		1 => "$key <@ $period\::comb_period",
+		1 => "$key <@ $period\::fuzz.span",
+		1 => "$period\::fuzz.span @> $key",
 		1 => "$key <@ ANY (ARRAY[$period, 'empty']::comb_period[])",
 		1 => "($key >= comb_range_min($period) AND $key <= comb_range_max($period) AND $key <@ $period)");
 
