@@ -3,7 +3,7 @@
 # answer over a plain copy of the rows.
 #
 # new PeriodFuzz(seed, queries, server) makes one round.  A round follows from its
-# seed, from the server's version and from nothing else.
+# seed, from the server's version and from whether the server has btree_gist.
 package PeriodFuzz;
 
 use strict;
@@ -209,7 +209,7 @@ sub range_partitions
 	my @bounds = $self->range_bounds($function, 'MAXVALUE');
 	my @ddl;
 
-	# without the last range some keys go to the default partition
+	# Without the last range some keys go to the default partition.
 	pop @bounds if @bounds > 3 && one_in(2);
 	for my $i (1 .. $#bounds)
 	{
@@ -218,8 +218,8 @@ sub range_partitions
 
 		if ($foreign && $i == 1)
 		{
-			# There is one range at least, and its upper bound is none that
-			# the rows of the other side could be beyond.
+			# PostgreSQL does not check the rows of a foreign partition.
+			# This one gets the rows of its range and no others.
 			my $where = "id < $bounds[$i]";
 			$where = 'id IS NOT NULL' if $bounds[$i] eq 'MAXVALUE';
 			push @{ $self->{far} }, "CREATE TABLE $name AS SELECT * FROM base WHERE $where",
@@ -230,7 +230,7 @@ sub range_partitions
 		}
 		elsif (one_in(4))
 		{
-			# columns in another order than the parent's
+			# Its columns are in another order than the parent's.
 			push @ddl, "CREATE TABLE $name (x text, p tstzrange, g boolean, o uuid, k int, id uuid, n int, d fuzz.key)",
 			  "ALTER TABLE $name DROP COLUMN x", "ALTER TABLE $table ATTACH PARTITION $name $values";
 		}
@@ -300,8 +300,8 @@ my %make = (
 			(map { "CREATE TABLE ${t}_$_ PARTITION OF $t FOR VALUES WITH (MODULUS 3, REMAINDER $_)" } 0 .. 2),
 			$self->index_list($t, partitioned => 1));
 	},
-	# children whose constraints can exclude them, made with the clause and with
-	# the bounds; the rows go where they belong
+	# The children's constraints can exclude them from a plan.  A trigger sends
+	# each row to a child whose constraints it meets.
 	inherit => sub {
 		my ($self, $t) = @_;
 		my $p = pick(@{ $self->{favourites} });
@@ -341,8 +341,8 @@ sub table_columns
 	return $with;
 }
 
-# Makes a table and what stands before it: nothing, a view, a security barrier,
-# row security, or a view of two tables.
+# Makes a table, and puts a view, a security barrier, row security or nothing
+# before it.  "union" is a view of two tables.
 sub table
 {
 	my ($self, $name, $kind, $before) = @_;
@@ -397,7 +397,8 @@ sub table
 	return;
 }
 
-# The rows, in an order of chance, and sometimes statistics and a visibility map
+# Inserts the rows in a random order.  Most tables then get statistics, some also
+# a visibility map.
 sub fill
 {
 	my ($self, $t, $ddl) = @_;
@@ -559,7 +560,7 @@ sub clause
 		return both("comb_between($key, $a, $b)", "fuzz.brute_between($key, $a, $b)");
 	}
 
-	# an operand whose type PostgreSQL has to find
+	# PostgreSQL has to find the type of this operand.
 	my $bare = $period;
 	$bare =~ s/^('[^']*'|\$\d+)::tstzrange$/$1/ if one_in(2) && !($period =~ /^\$(\d+)/ && $period !~ /^\$\d+::tstzrange$/);
 	my $written = pick_weighted(
@@ -575,11 +576,10 @@ sub clause
 		1 => "$key <@ ANY (ARRAY[$period, 'empty']::comb_period[])",
 		1 => "($key >= comb_range_min($period) AND $key <= comb_range_max($period) AND $key <@ $period)");
 
-	# "x <@ ANY (...)" is the only one that is parsed as less than an operand
 	return both("($written)", "fuzz.brute($key, $period)");
 }
 
-# Something else to combine it with
+# A condition of another kind, to combine clauses on periods with
 sub other_clause
 {
 	my ($self, @scope) = @_;
@@ -623,7 +623,7 @@ sub condition
 sub relation
 {
 	my ($self, $q, $alias, $shape) = @_;
-	# the first one, a heap with many indexes, more often than the others
+	# The first table is a heap with many indexes.  It comes more often.
 	$shape ||= $self->{shapes}{ pick('t1', 't1', sort keys %{ $self->{shapes} }) };
 	$q->{shapes}{ $shape->{name} } = 1;
 	$q->{reader} = 1 if $shape->{reader};
@@ -657,7 +657,7 @@ my %queries = (
 	join_tables => sub {
 		my ($self, $q) = @_;
 		my $kind = pick('JOIN', 'LEFT JOIN', 'LEFT JOIN', 'FULL JOIN');
-		# often the same table twice: newer servers remove such joins
+		# PostgreSQL 18 removes joins of a table with itself.
 		my $x = $self->relation($q, 'x');
 		my $y = one_in(2) ? $x =~ s/x$/y/r : $self->relation($q, 'y');
 		return "SELECT x.n, y.n FROM $x $kind $y ON x.n = y.n AND "
@@ -726,7 +726,7 @@ my %queries = (
 	},
 	outside => sub {
 		my ($self, $q) = @_;
-		# a condition that has to be pushed into what is inside
+		# The planner can push the condition into the inner query.
 		my $inside = pick('SELECT * FROM %s', 'SELECT * FROM %s OFFSET 0', 'SELECT DISTINCT ON (n) * FROM %s ORDER BY n',
 			'SELECT *, row_number() OVER (PARTITION BY n) FROM %s', 'SELECT n, id, d, k, o, p, g FROM %s UNION ALL SELECT n, id, d, k, o, p, g FROM %s');
 		$inside =~ s/%s/$self->relation($q, 'x')/ge;
@@ -773,14 +773,14 @@ sub query
 		14 => 'filter', 6 => 'values', 8 => 'join_periods', 2 => 'full_join', 6 => 'join_tables', 4 => 'nullable', 5 => 'lateral',
 		2 => 'lateral_rows', 5 => 'exists', 3 => 'in', 5 => 'aggregate', 5 => 'ordered', 3 => 'set', 6 => 'outside',
 		5 => 'change', 1 => 'constant');
-	# one with a clause on periods
+	# A query without a clause on periods tests nothing.
 	do
 	{
 		@q{qw(parameters shapes reader)} = ([], {}, 0);
 		$q{text} = $queries{ $q{kind} }->($self, \%q);
 	} until $q{text} =~ /fuzz\.brute/;
 
-	# tables as small as these are read from end to end unless told otherwise
+	# The planner reads such small tables from end to end unless told otherwise.
 	my @set = one_in(2) ? 'enable_seqscan = off' : ();
 	push @set, map { pick(@settings) } 1 .. pick(0, 0, 1, 2, 3);
 	push @set, 'enable_memoize = off' if $major >= 14 && one_in(8);
@@ -848,7 +848,7 @@ sub new
 
 sub name { my ($self) = @_; return $self->{schema}; }
 
-# What the other side needs
+# The tables of the other side of the foreign tables
 sub far_script
 {
 	my ($self) = @_;
@@ -929,7 +929,7 @@ sub compare
 		next unless $part =~ s/^(\d+ \d+) (written|brute)\n//;
 		my ($which, $form) = ($1, $2);
 		my $status = $part =~ s/^== (\w+)\n(.*)\z//ms ? $1 : 'no answer';
-		# what follows a good answer belongs to the next statements
+		# After a good answer come the outputs of the statements between queries.
 		$answers{$which}{$form} = $status eq '00000'
 		  ? [ sort split(/\n/, $part) ] : [ "error $status: " . (defined $2 ? $2 : '') ];
 	}
