@@ -740,7 +740,10 @@ my %queries = (
 		my $shape = $self->{shapes}{ pick(grep { $self->{shapes}{$_}{writable} } sort keys %{ $self->{shapes} }) };
 		my $x = $self->relation($q, 'x', $shape);
 		$q->{change} = 1;
-		if (one_in(3))
+
+		# A nested loop scans a foreign table again for each period, and then finds
+		# and changes the rows that it has changed before, whatever the clause is.
+		if (one_in(3) && $shape->{kind} !~ /foreign/)
 		{
 			my $c = $self->condition($q, 1, 'x', 'w');
 			return both('', 'SELECT DISTINCT n FROM (')
