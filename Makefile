@@ -8,10 +8,14 @@
 EXTENSION  = pg_comb
 MODULE_big = pg_comb
 PGFILEDESC = "pg_comb - time-ordered uuid keys"
-OBJS       = src/pg_comb.o src/comb_layout.o src/comb_generate.o \
-             src/comb_shared.o src/comb_snowflake.o src/comb_range.o src/comb_mssql.o
-HDRS       = src/comb.h src/comb_compat.h src/comb_layout.h src/comb_shared.h \
-             src/comb_snowflake.h
+OBJS       = src/pg_comb.o src/comb_clock.o \
+             src/comb_codec.o src/comb_layout.o src/comb_time.o src/comb_convert.o \
+             src/comb_inspect.o src/comb_generate.o src/comb_page.o src/comb_shared.o \
+             src/comb_lease.o src/comb_ordered.o src/comb_snowflake.o src/comb_status.o \
+             src/comb_period.o src/comb_clause.o src/comb_selfuncs.o src/comb_support.o \
+             src/comb_mssql.o
+HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_page.h \
+             src/comb_shared.h src/comb_lease.h src/comb_snowflake.h src/comb_period.h
 
 # Listed, not wildcarded: a wildcard is empty in a VPATH build.  Under sql/ a
 # name with "--" is installed, one without is a test.
@@ -22,13 +26,13 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/rfc9562.md doc/rtcomb.md doc/sequentialguid.md doc/snowflake.md \
              doc/testing.md doc/usage.md doc/key.svg doc/which.svg
 
-REGRESS        = sanity layout layouts generate shared snowflake range hostile install mssql mssql_sort
+REGRESS        = sanity time layouts generate ordered snowflake range hostile install mssql mssql_sort
 REGRESS_OPTS   = --load-extension=$(EXTENSION)
 # What newer servers have in addition.  A version's tests are chosen here, and
 # no test has more than one expected output.
 REGRESS_V14    = range-v14
 REGRESS_V18    = generate-v18
-ISOLATION      = keys shared
+ISOLATION      = keys ordered
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation --load-extension=$(EXTENSION)
 TAP_TESTS      = 1
 # prove starts in the source directory
@@ -59,7 +63,8 @@ bench:
 instructions:
 	@test/bench/instructions
 fuzz:
-	@PROVE_TESTS=test/t/080_fuzz.pl FUZZ_SECONDS=$${FUZZ_SECONDS:-120} test/run tap
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-120}; export FUZZ_SECONDS; STEP_LIMIT=$$((FUZZ_SECONDS * 2 + 600)) \
+		PROVE_TESTS=test/t/080_fuzz.pl test/run tap
 soak:
 	@DURATION=$${DURATION:-600}; export DURATION; STEP_LIMIT=$$((DURATION * 2 + 600)) \
 		PROVE_TESTS=test/t/081_soak.pl test/run tap

@@ -1,12 +1,13 @@
 --
--- Beside the uuidv7() and uuid_extract_timestamp() that the server has itself
+-- pg_comb beside the server's own uuidv7() and uuid_extract_timestamp()
 --
--- Generated keys are never shown: each comparison's alias states its answer.
+-- The output shows no generated key: each comparison's alias states the answer.
 --
 SET TimeZone = 'UTC';
 SET DateStyle = 'ISO, YMD';
 
--- the server's keys, of now and of other times, are read as it reads them
+-- comb_timestamp() reads the server's keys, of now and of other times, as the
+-- server does
 CREATE TABLE theirs AS
 SELECT n, CASE WHEN n % 2 = 0 THEN uuidv7()
                ELSE uuidv7(make_interval(days => (random() * 3000000)::int - 15000)) END AS id
@@ -18,7 +19,7 @@ SELECT count(*) = 20000 AS t,
        min(comb_timestamp(id)) < '2000-01-01' AS t
 FROM theirs;
 
--- and ours by the server
+-- the server reads our keys as comb_timestamp() does
 CREATE TABLE ours AS
 SELECT n, comb_generate() AS id FROM generate_series(1, 10000) n
 UNION ALL
@@ -33,20 +34,20 @@ SELECT bool_and(uuid_extract_timestamp(stamped) = comb_timestamp(stamped)) AS t,
 FROM (SELECT at, comb_stamp(gen_random_uuid(), at) AS stamped
       FROM generate_series('1970-01-01'::timestamptz, '2300-01-01', '3 days 3.001 seconds') at) s;
 
--- the bounds hold for the server's keys too
+-- our bounds hold for the server's keys too
 SELECT bool_and(id BETWEEN comb_min(uuid_extract_timestamp(id))
                        AND comb_max(uuid_extract_timestamp(id))) AS t,
        bool_or(id < comb_min(uuid_extract_timestamp(id) - interval '1 microsecond')) AS f,
        bool_or(id > comb_max(uuid_extract_timestamp(id) + interval '1 microsecond')) AS f
 FROM theirs;
 
--- a key made after one of ours is never read as older, whoever made it
+-- a key made after one of our keys never reads as older, whoever made the key
 SELECT bool_and(ours <= theirs) AS t
 FROM (SELECT comb_timestamp(comb_generate()) AS ours, comb_timestamp(uuidv7()) AS theirs
       FROM generate_series(1, 10000)) turns;
 
--- where the two differ: the server also reads version 1, whose keys are not in
--- the order of their times
+-- a difference: the server also reads version 1, whose keys do not sort by their
+-- times
 SELECT id, uuid_extract_timestamp(id), comb_timestamp(id)
 FROM (VALUES ('c232ab00-9414-11ec-b3c8-9f6bdeced846'::uuid),
              ('919108f7-52d1-4320-9bac-f847db4148a8'),

@@ -1,20 +1,20 @@
 --
--- Keys where tables, queries and sessions use them (comb_generate.c)
+-- Keys in tables, queries and sessions (comb_generate.c)
 --
--- Generated keys are never shown: each comparison's alias states its answer.
+-- The output shows no generated key: each comparison's alias states the answer.
 --
 SET TimeZone = 'UTC';
 SET DateStyle = 'ISO, YMD';
 \set SHOW_CONTEXT never
 
--- version 7, the RFC's variant, the clock's time
+-- a key has version 7, the RFC's variant and the clock's time
 SELECT clock_timestamp() AS before, comb_generate() AS id, clock_timestamp() AS after \gset
 SELECT substr(:'id', 15, 1) = '7' AS t,
        substr(:'id', 20, 1) IN ('8', '9', 'a', 'b') AS t,
        comb_timestamp(:'id') BETWEEN date_trunc('milliseconds', timestamptz :'before')
                                  AND :'after' AS t;
 
--- never folded into a constant, one key a row, rising
+-- the planner never folds the call into a constant: each row gets a larger key
 SELECT count(DISTINCT id) = 1000 AS t,
        bool_and(id > before) AS t,
        count(before) = 999 AS t
@@ -22,8 +22,8 @@ FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before
       FROM (SELECT n, comb_generate() AS id FROM generate_series(1, 1000) n) made) lagged;
 
 --
--- DEFAULT, INSERT ... SELECT, COPY, prepared statements: in each the keys'
--- order is the rows'
+-- DEFAULT, INSERT ... SELECT, COPY, prepared statements: the order of the keys
+-- is the order of the rows
 --
 CREATE TABLE orders (id uuid PRIMARY KEY DEFAULT comb_generate(), n serial, item text);
 
@@ -53,7 +53,7 @@ UPDATE orders SET id = comb_generate() WHERE item = 'returned'
   RETURNING id > :'returned' AS t;
 DELETE FROM orders WHERE item = 'returned' RETURNING comb_timestamp(id) IS NOT NULL AS t;
 
--- ON CONFLICT: a generated key never conflicts, a stamped one does
+-- ON CONFLICT: a generated key never conflicts, a stamped key does
 INSERT INTO orders (item) VALUES ('new')
   ON CONFLICT (id) DO NOTHING RETURNING item;
 INSERT INTO orders (id, item)
@@ -68,7 +68,7 @@ INSERT INTO orders (id, item)
 INSERT INTO orders (id, item)
   VALUES (comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', '2026-11-20'), 'twice');
 
--- a subtransaction that fails takes its keys along, later ones go on
+-- a subtransaction that fails loses its keys, and later keys go on
 BEGIN;
 SAVEPOINT s;
 SELECT comb_generate() AS lost \gset
@@ -95,8 +95,8 @@ SELECT count(*) AS rows, bool_and(audit > id) AS t,
 FROM invoices;
 
 --
--- The key of a partitioned table: bounds from comb_min, rows go where their
--- time belongs, queries by time read one partition
+-- The key of a partitioned table: comb_min() makes the bounds, a row's time
+-- chooses the partition, and queries by time read one partition
 --
 CREATE TABLE events (id uuid PRIMARY KEY DEFAULT comb_generate(), what text)
   PARTITION BY RANGE (id);
@@ -129,8 +129,8 @@ RESET enable_seqscan;
 RESET enable_bitmapscan;
 
 --
--- Where an expression must be immutable, reading a key may be used and
--- making one may not
+-- Where PostgreSQL demands an immutable expression, users may read a key but
+-- not make a key
 --
 CREATE TABLE stored (id uuid PRIMARY KEY DEFAULT comb_generate(),
   created timestamptz GENERATED ALWAYS AS (comb_timestamp(id)) STORED);
@@ -171,7 +171,7 @@ SELECT count(DISTINCT comb_generate()) = 10000 AS t FROM generate_series(1, 1000
 SELECT set_config(name, 'off', false)
 FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 
--- several processes in one query: unique over all of them
+-- several processes in one query: keys are unique over all of them
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
@@ -190,10 +190,10 @@ RESET min_parallel_table_scan_size;
 RESET max_parallel_workers_per_gather;
 
 --
--- comb_clock_status, in a new session: nothing yet, then a key
+-- comb_clock_status in a new session: NULL before the first key
 --
 \c -
--- status tells of the leader, which therefore has to make the key
+-- the status is the leader's, so the leader must make the key
 SELECT set_config(name, 'off', false)
 FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 SELECT clock BETWEEN now() AND clock_timestamp() AS t,
@@ -205,13 +205,13 @@ SELECT comb_timestamp(:'id') = date_trunc('milliseconds', process_last) AS t,
        process_last <= clock AS t, process_ahead,
        process_steps_back, process_resets
 FROM comb_clock_status();
--- comb_at makes no use of the clock
+-- comb_at does not use the clock
 SELECT comb_at('2000-01-01') IS NOT NULL AS t;
 SELECT comb_timestamp(:'id') = date_trunc('milliseconds', process_last) AS t
 FROM comb_clock_status();
 
 --
--- pg_comb.max_drift belongs to the server, not to a session
+-- The server sets pg_comb.max_drift; a session cannot
 --
 SHOW pg_comb.max_drift;
 SET pg_comb.max_drift = '1h';

@@ -1,13 +1,13 @@
 --
--- What others can do with the extension's functions, and with rights on them
+-- What users can do with the extension's functions, and with rights on them
 --
 SET TimeZone = 'UTC';
 \set SHOW_CONTEXT never
 
 --
--- Estimators and planner support, attached to operators and functions of any
--- types.  Nothing is read as what it is not: the server lives, and the default
--- estimate is used.
+-- Users attach our estimators and planner support to operators and functions of
+-- other types.  The estimators must not take a value for another type: the server
+-- survives and uses the default estimate.
 --
 CREATE TABLE hostile (id uuid, number bigint, label text, during tstzrange, at timestamptz);
 INSERT INTO hostile
@@ -21,8 +21,8 @@ CREATE TABLE hostile_part PARTITION OF hostile_parted DEFAULT;
 INSERT INTO hostile_parted TABLE hostile;
 ANALYZE hostile_parted;
 
--- operators of two arguments: every pair of types, each with both estimators; not
--- in SQL, or the planner would put their bodies in their place
+-- operators with two arguments: every pair of types, with both estimators; the
+-- functions are not in SQL, because the planner would inline them
 CREATE FUNCTION operator_on(one text, other text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   EXECUTE format('CREATE FUNCTION hostile_is(%s, %s) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS ''BEGIN RETURN $1 IS NOT NULL OR $2 IS NOT NULL; END''',
@@ -33,10 +33,10 @@ BEGIN
 END $$;
 SELECT operator_on(one, other)
 FROM unnest('{uuid,bigint,text,tstzrange}'::text[]) one, unnest('{uuid,bigint,text,tstzrange,timestamptz}'::text[]) other;
--- and of one
+-- an operator with a single argument
 CREATE FUNCTION hostile_is(bigint) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1 IS NOT NULL; END';
 CREATE OPERATOR ==== (RIGHTARG = bigint, FUNCTION = hostile_is, RESTRICT = comb_period_sel);
--- which both sides of a query fill with columns, constants, NULL and expressions
+-- the arguments are columns, constants, NULL and expressions of both tables
 CREATE FUNCTION answers(clause text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   answer text;
@@ -57,11 +57,11 @@ SELECT answers(one.value || ' ==== ' || other.value) AS answer, count(*)
 FROM operand one, operand other WHERE one.type <> 'timestamptz'
 GROUP BY 1 ORDER BY 1;
 SELECT answers('==== a.number') AS "1000", answers('==== 81985529216486895::bigint') AS "1000", answers('==== NULL::bigint') AS "0";
--- outer and semi joins, where the estimator is told of the join
+-- outer and semi joins, where the estimator gets information on the join
 SELECT count(*) AS "1000" FROM hostile a LEFT JOIN hostile_parted b ON a.id ==== b.number AND a.number = b.number;
 SELECT count(*) AS "1000" FROM hostile a WHERE EXISTS (SELECT FROM hostile_parted b WHERE b.label ==== a.number AND a.number = b.number);
 
--- functions: of wrong types, of one argument to four, that return something else
+-- functions with wrong types, with none to four arguments, and with another result
 CREATE FUNCTION f(uuid, bigint) RETURNS boolean IMMUTABLE LANGUAGE plpgsql SUPPORT comb_period_support AS 'BEGIN RETURN true; END';
 CREATE FUNCTION f(bigint, tstzrange) RETURNS boolean IMMUTABLE LANGUAGE plpgsql SUPPORT comb_period_support AS 'BEGIN RETURN true; END';
 CREATE FUNCTION f(tstzrange, tstzrange) RETURNS boolean IMMUTABLE LANGUAGE plpgsql SUPPORT comb_period_support AS 'BEGIN RETURN true; END';
@@ -88,7 +88,7 @@ DROP FUNCTION hostile_is(bigint), hostile_is(uuid, bigint) CASCADE;
 RESET client_min_messages;
 
 --
--- Default privileges of whoever installs: what moves the limits stays the owner's
+-- Default privileges of the installing role: only the owner can move the limits
 --
 CREATE ROLE regress_comb_app;
 CREATE ROLE "regress_comb_o'wner";
@@ -110,8 +110,8 @@ ALTER DEFAULT PRIVILEGES REVOKE ALL ON SEQUENCES FROM regress_comb_app, PUBLIC;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON SCHEMAS FROM regress_comb_app, "regress_comb_o'wner";
 
 --
--- Default privileges that leave nothing to the public: the right that counts is
--- the one on the clause's function, whatever the plan
+-- Default privileges that take everything from PUBLIC: only the right on the clause's
+-- own function counts, in every plan
 --
 DROP EXTENSION pg_comb;
 ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
@@ -152,7 +152,7 @@ GRANT EXECUTE ON FUNCTION comb_contained(uuid, comb_period), comb_contains(comb_
 SET ROLE regress_comb_app;
 SELECT answer AS "24", count(*) FROM by_plans() GROUP BY 1 ORDER BY 1;
 RESET ROLE;
--- nor does it matter when somebody takes away what the script has granted
+-- the script's own grants to PUBLIC do not matter either
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
 SET ROLE regress_comb_app;
 SELECT answer AS "24", count(*) FROM by_plans() GROUP BY 1 ORDER BY 1;
@@ -163,5 +163,5 @@ DROP FUNCTION by_plans;
 DROP EXTENSION pg_comb;
 DROP ROLE regress_comb_app, "regress_comb_o'wner";
 
--- back to where the other tests expect it
+-- put the extension back where the other tests expect it
 CREATE EXTENSION pg_comb;

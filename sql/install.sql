@@ -1,14 +1,14 @@
 --
--- The extension as an object: into which schema, by whom, beside what, and
--- out again
+-- The extension as an object: which schema it goes into, who may create it, what
+-- may stand beside it, and how it is dropped
 --
 \set SHOW_CONTEXT never
 DROP EXTENSION pg_comb;
 
 --
--- A chosen schema, with a search_path that puts traps before pg_catalog:
--- types, operators and functions of the names that the script or the C code
--- could have meant
+-- A chosen schema, with a search_path that puts traps before pg_catalog: types,
+-- operators and functions with the names that the script or the C code could
+-- mean
 --
 CREATE SCHEMA traps;
 CREATE DOMAIN traps.uuid AS text;
@@ -31,9 +31,9 @@ CREATE SCHEMA keys;
 
 SET search_path = traps, pg_catalog;
 CREATE EXTENSION pg_comb SCHEMA keys;
--- the traps work
+-- the traps work: a name without a schema finds them
 SELECT keys.comb_generate() = keys.comb_generate();
--- the extension does not touch them
+-- the extension does not step into the traps
 SELECT keys.comb_generate() IS NOT NULL AS t,
        keys.comb_at('2026-11-20+00') IS NOT NULL AS t,
        keys.comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', '2026-11-20+00') AS stamp,
@@ -45,8 +45,7 @@ SELECT date_part('epoch', keys.comb_timestamp('017f22e2-79b0-7cc3-98c4-dc0c0c073
 SELECT clock IS NOT NULL AS t FROM keys.comb_clock_status();
 RESET search_path;
 
--- all its functions are in that schema, and of no other types than its own and
--- pg_catalog's
+-- all functions are in this schema; their types are pg_comb's own or pg_catalog's
 SELECT count(*) > 0 AS t, bool_and(p.pronamespace = 'keys'::regnamespace) AS t
 FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass
 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
@@ -57,7 +56,7 @@ FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::re
 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb');
 
--- and cannot be moved to another, because its sequences are in a third
+-- the extension cannot move, because its sequences have a schema of their own
 CREATE TABLE orders (id uuid PRIMARY KEY DEFAULT keys.comb_generate());
 CREATE INDEX ON orders (keys.comb_timestamp(id));
 INSERT INTO orders DEFAULT VALUES;
@@ -67,7 +66,7 @@ DROP SCHEMA moved;
 SELECT count(*) = 1 AS t FROM orders WHERE keys.comb_timestamp(id) <= clock_timestamp();
 
 --
--- DROP EXTENSION: not while something uses it; with CASCADE the rows stay
+-- DROP EXTENSION: refused while a table uses it; with CASCADE the rows stay
 --
 DROP EXTENSION pg_comb;
 \set VERBOSITY terse
@@ -78,8 +77,8 @@ SELECT count(*) FROM orders;
 DROP TABLE orders;
 
 --
--- Into a schema where someone else already has a function of the same name
--- and arguments: refused, and theirs is not replaced
+-- A schema where someone else has a function of the same name and arguments:
+-- CREATE EXTENSION refuses, and does not replace the other function
 --
 CREATE FUNCTION traps.comb_min(timestamp with time zone) RETURNS pg_catalog.uuid
   LANGUAGE sql AS $$ SELECT NULL::pg_catalog.uuid $$;
@@ -88,15 +87,15 @@ SELECT traps.comb_min('2026-11-20+00') IS NULL AS t;
 SELECT count(*) AS extensions FROM pg_extension WHERE extname = 'pg_comb';
 DROP FUNCTION traps.comb_min;
 
--- with the traps as its own schema
+-- the traps' schema as the extension's own
 CREATE EXTENSION pg_comb SCHEMA traps;
 SELECT traps.comb_timestamp(traps.comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', '2026-11-20+00'))
        = timestamp with time zone '2026-11-20+00' AS t;
 DROP EXTENSION pg_comb;
 
 --
--- By an ordinary role: the extension is trusted, CREATE on the database is
--- enough, and nothing less
+-- An ordinary role: the extension is trusted, so that CREATE on the database is
+-- enough, but a role without this right is refused
 --
 CREATE ROLE "regress_comb_o'wner";
 CREATE ROLE regress_comb_other;
@@ -114,7 +113,7 @@ INSERT INTO owned.orders DEFAULT VALUES RETURNING owned.comb_timestamp(id) <= cl
 GRANT USAGE ON SCHEMA owned TO regress_comb_other;
 GRANT INSERT, SELECT ON owned.orders TO regress_comb_other;
 
--- everyone may make and read keys
+-- every role may make and read keys
 SET SESSION AUTHORIZATION regress_comb_other;
 INSERT INTO owned.orders DEFAULT VALUES RETURNING owned.comb_timestamp(id) <= clock_timestamp() AS t;
 SELECT clock IS NOT NULL AS t FROM owned.comb_clock_status();
@@ -123,7 +122,8 @@ DROP EXTENSION pg_comb;
 RESET SESSION AUTHORIZATION;
 SELECT rolname, rolsuper FROM pg_extension JOIN pg_roles r ON r.oid = extowner
 WHERE extname = 'pg_comb';
--- what runs as C belongs to the superuser, whoever installed it
+-- functions that run C code belong to the superuser, whoever created the
+-- extension
 SELECT DISTINCT rolsuper AS t
 FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass
      JOIN pg_roles r ON r.oid = p.proowner
@@ -143,5 +143,5 @@ SET client_min_messages = warning;
 DROP SCHEMA traps CASCADE;
 RESET client_min_messages;
 
--- back to where the other tests expect it
+-- put the extension back where the other tests expect it
 CREATE EXTENSION pg_comb;

@@ -1,5 +1,5 @@
 --
--- The layout table, and what its functions answer to one value
+-- The table of layouts, and what the functions answer for single values
 --
 SET TimeZone = 'UTC';
 SET DateStyle = 'ISO, YMD';
@@ -8,28 +8,28 @@ SET DateStyle = 'ISO, YMD';
 SELECT layout, generates, sorts_in, resolution, earliest, latest FROM comb_layouts();
 SELECT layout, description FROM comb_layouts();
 
--- the same each time, also side by side
+-- the rows are the same each time, also side by side
 SELECT count(*) AS "361", count(*) FILTER (WHERE a = b) AS "19"
 FROM comb_layouts() a, comb_layouts() b;
 
 --
 -- Errors
 --
--- a label that is none
+-- labels that pg_comb does not know
 SELECT comb_generate('rtcomb');
 SELECT comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', 'UUIDv7');
--- one that another begins with, one that begins with another, nothing at all
+-- beginnings and extensions of known labels, and the empty text
 SELECT comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', 'uuidv');
 SELECT comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', 'ulidx');
 SELECT comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', '');
--- any text can be given, and the message shows no more than 63 bytes of it
+-- an unknown label may have any length; the message shows at most 63 bytes
 SELECT comb_generate(repeat('x', 100000));
--- but not from a plan, which checks a label before: that function is leakproof
+-- comb_recheck() is leakproof, so it gives false for an unknown label, not an error
 SELECT comb_recheck('01a1f744-053e-76e2-9b7d-f2a1cb024a36', '(,)', 'rtcomb') AS f,
        comb_recheck('01a1f744-053e-76e2-9b7d-f2a1cb024a36', '(,)', 'ulid') AS t;
 
 --
--- Labels come as text and varchar too, as drivers send them, and from columns
+-- Labels also come as text and varchar, as drivers send them, and from columns
 --
 PREPARE by_text(text) AS SELECT comb_timestamp('01a1f744-053e-76e2-9b7d-f2a1cb024a36', $1);
 EXECUTE by_text('ulid');
@@ -37,17 +37,17 @@ PREPARE by_varchar(varchar) AS SELECT comb_timestamp('01a1f744-053e-76e2-9b7d-f2
 EXECUTE by_varchar('ulid');
 SELECT n, comb_timestamp('01a1f744-053e-76e2-9b7d-f2a1cb024a36', label) IS NOT NULL AS "has time", label
 FROM (VALUES (1, 'ulid'), (2, 'ulid'), (3, 'uuidv7'), (4, 'uuidv6'), (5, 'ulid'), (6, NULL)) v (n, label) ORDER BY n;
--- one call in PL/pgSQL, one plan, two labels
+-- a function in PL/pgSQL uses a single plan for two labels
 CREATE FUNCTION by_parameter(label text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   RETURN comb_timestamp('01a1f744-053e-76e2-9b7d-f2a1cb024a36', label) IS NOT NULL;
 END $$;
 SELECT by_parameter('ulid') AS t, by_parameter('uuidv6') AS f, by_parameter('ulid') AS t;
 DROP FUNCTION by_parameter;
--- a constant label is folded, so it can be part of what an index is compared with
+-- the planner folds calls with a constant label, so that an index can use them
 EXPLAIN (COSTS off, VERBOSE) SELECT comb_min('2026-11-20', 'ulid'), comb_min('2026-11-20', 'ulid'::text), comb_min('2026-11-20', 'ulid'::varchar);
 
--- layouts that are only read; the SQLSTATE of all of them
+-- layouts that pg_comb only reads; the SQLSTATE for each of them
 CREATE FUNCTION sqlstate_of(call text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   EXECUTE call;
@@ -60,15 +60,16 @@ SELECT comb_at('2026-11-20', 'uuidv1');
 SELECT sqlstate_of(format('SELECT %s%L)', call, layout))
 FROM comb_layouts(), unnest('{comb_generate(,"comb_at(''2026-11-20'', "}'::text[]) call
 WHERE NOT generates;
--- and stamped
+-- stamping works in all layouts
 SELECT layout, comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', '2026-11-20 04:22:18.367', layout)
 FROM comb_layouts();
 
--- layouts that sort nowhere by time
+-- layouts that no database sorts by time
 SELECT comb_min('2026-11-20', 'uuidv1');
 SELECT comb_max('2026-11-20', 'newsequentialid');
 
--- times: the last inside and the first outside, at both ends
+-- the last times inside a layout's range and the first times outside, at both
+-- ends
 SELECT layout, comb_timestamp(comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', earliest, layout), layout) = earliest AS t,
        latest - comb_timestamp(comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', latest, layout), layout) AS in_unit
 FROM comb_layouts();
@@ -81,7 +82,7 @@ SELECT count(*) AS "56", count(*) FILTER (WHERE sqlstate_of(format('SELECT comb_
 FROM comb_layouts(),
      LATERAL unnest(ARRAY[earliest - interval '1 us', latest + interval '1 us', '-infinity', 'infinity']) at
 WHERE generates;
--- the limits in the message are UTC's, whatever the session's zone and style
+-- the message gives the limits in UTC and ISO style, whatever the session sets
 SET TimeZone = 'Asia/Kathmandu';
 SET DateStyle = 'German';
 SELECT comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', '2079-06-07 05:45:00', 'rtcomb_legacy');
@@ -91,12 +92,12 @@ SELECT comb_at('-infinity', 'uuidv7');
 SELECT comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', '1582-10-14', 'uuidv6');
 SET DateStyle = 'ISO, YMD';
 SET TimeZone = 'UTC';
--- a conversion into a layout that ends before
+-- a conversion into a layout that ends before the key's time
 SELECT comb_convert('01a1f744-053e-76e2-9b7d-f2a1cb024a36', 'uuidv7', 'rtcomb_legacy');
 SELECT comb_convert(comb_max('2079-06-06 23:59:59.999'), 'uuidv7', 'rtcomb_legacy');
 SELECT comb_convert(comb_min('2079-06-07'), 'uuidv7', 'rtcomb_legacy');
 
--- NULL for NULL, and for what is none of the layout
+-- NULL gives NULL, and so does a value that is no key of the layout
 SELECT comb_timestamp(NULL, 'morris') IS NULL AND comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', NULL) IS NULL
    AND comb_generate(NULL::comb_layout) IS NULL AND comb_at(NULL, 'morris') IS NULL
    AND comb_stamp(NULL, '2026-11-20', 'morris') IS NULL AND comb_min(NULL, 'morris') IS NULL
@@ -111,7 +112,7 @@ FROM (VALUES ('rtcomb_sql'::comb_layout, 'd01c25cc-63a7-47cc-b5ba-018e5f3bff48':
              ('efcore', '011aaf6f-d588-4fad-d4ac-08da7aca624f')) v (layout, id);
 
 --
--- comb_inspect: published keys, the layout first that is least likely by chance
+-- comb_inspect on published keys: the layout that fits least by chance is first
 --
 \set window '''2000-01-01'', ''2040-01-01'''
 SELECT * FROM comb_inspect('d01c25cc-63a7-47cc-b5ba-018e5f3bff48', :window);  -- RT.Comb, DateFromComb.sql
@@ -123,28 +124,28 @@ SELECT * FROM comb_inspect('181c0000-6393-3630-36a4-08daf4e7c6da', :window);  --
 SELECT * FROM comb_inspect('017f22e2-79b0-7cc3-98c4-dc0c0c07398f', :window);  -- RFC 9562, A.6
 SELECT * FROM comb_inspect('c232ab00-9414-11ec-b3c8-9f6bdeced846', :window);  -- RFC 9562, A.1
 SELECT * FROM comb_inspect('1ec9414c-232a-6b00-b3c8-9f6bdeced846', :window);  -- RFC 9562, A.5
-SELECT * FROM comb_inspect('919108f7-52d1-4320-9bac-f847db4148a8', :window);  -- RFC 9562, A.3, of version 4
+SELECT * FROM comb_inspect('919108f7-52d1-4320-9bac-f847db4148a8', :window);  -- RFC 9562, A.3, a version 4
 SELECT * FROM comb_inspect('00000000-0000-0000-0000-000000000000', :window);
 SELECT * FROM comb_inspect('ffffffff-ffff-ffff-ffff-ffffffffffff', :window);
--- by default what has been so far
+-- the default window ends tomorrow
 SELECT * FROM comb_inspect('017f22e2-79b0-7cc3-98c4-dc0c0c07398f');
 SELECT count(*) AS "0" FROM comb_inspect(comb_stamp('017f22e2-79b0-7cc3-98c4-dc0c0c07398f', now() + '2 days'))
-WHERE layout IN ('uuidv7', 'ulid', 'rtcomb_postgresql');  -- others see other bytes, now and then a time
+WHERE layout IN ('uuidv7', 'ulid', 'rtcomb_postgresql');  -- other layouts read other bytes, and sometimes a time
 SELECT count(*) AS "3" FROM comb_inspect(comb_stamp('017f22e2-79b0-7cc3-98c4-dc0c0c07398f', now()))
-WHERE layout IN ('uuidv7', 'ulid', 'rtcomb_postgresql');  -- others see other bytes, now and then a time
+WHERE layout IN ('uuidv7', 'ulid', 'rtcomb_postgresql');  -- other layouts read other bytes, and sometimes a time
 SELECT count(*) AS "0" FROM comb_inspect('017f22e2-79b0-7cc3-98c4-dc0c0c07398f', '2040-01-01', '2000-01-01');
--- both ends belong to the window, and one instant is a window
+-- both ends belong to the window, and a window may be a single instant
 SELECT * FROM comb_inspect('018e5f3b-ff48-47cc-b5ba-d01c25cc63a7', '2024-03-21 04:19:11.304', '2024-03-21 04:19:11.304');
 SELECT count(*) AS "0" FROM comb_inspect('018e5f3b-ff48-47cc-b5ba-d01c25cc63a7', '2024-03-21 04:19:11.304001', 'infinity')
 WHERE layout = 'rtcomb_postgresql';
--- no window: the candidates are most of the layouts
+-- a window without ends: most layouts are candidates
 SELECT * FROM comb_inspect('018e5f3b-ff48-47cc-b5ba-d01c25cc63a7', '-infinity', 'infinity');
--- a set for each of several values
+-- a set of candidates for each of several values
 SELECT n, count(*) FROM (VALUES (1, 'd01c25cc-63a7-47cc-b5ba-018e5f3bff48'::uuid), (2, '919108f7-52d1-4320-9bac-f847db4148a8'),
                                 (3, '076a04fa-ef4e-4093-8479-b0e10103cdc5')) v (n, id), comb_inspect(id, :window) GROUP BY n ORDER BY n;
 
 --
--- comb_convert: one key in every layout, and back
+-- comb_convert: one key into every layout, and back
 --
 SELECT layout, comb_convert('01a1f744-053e-76e2-9b7d-f2a1cb024a36', 'uuidv7', layout),
        comb_convert(comb_convert('01a1f744-053e-76e2-9b7d-f2a1cb024a36', 'uuidv7', layout), layout, 'uuidv7')
@@ -155,7 +156,7 @@ SELECT layout, comb_convert('b8a7f6e5-d4c3-b2a1-1b83-08c368475598', 'morris', la
 FROM comb_layouts();
 
 --
--- Stored: an index on the time, a generated column, a constraint
+-- Stored: an index on the time, a generated column, and a constraint
 --
 CREATE TABLE combs (id uuid PRIMARY KEY DEFAULT comb_generate('rtcomb_sql'), n int,
                     created timestamptz GENERATED ALWAYS AS (comb_timestamp(id, 'rtcomb_sql')) STORED,

@@ -1,8 +1,8 @@
 --
--- SQL Server's order: the operator class and what people do with it
+-- SQL Server's order: the operator class, and what users do with it
 --
 
--- operator classes of the extension that do not validate: none
+-- operator classes of the extension that amvalidate refuses: none
 SELECT opcname AS invalid
 FROM pg_opclass
 WHERE oid IN (SELECT objid FROM pg_depend
@@ -22,7 +22,7 @@ FROM pg_amproc WHERE amprocfamily = (SELECT oid FROM pg_opfamily WHERE opfname =
   AND amprocnum < 6
 ORDER BY 1;
 
--- skip support where the server knows it
+-- the skip support function, on servers that know skip scans
 SELECT count(*) FILTER (WHERE amproc = 'comb_mssql_skipsupport'::regproc)
        = (current_setting('server_version_num')::int >= 180000)::int AS t,
        count(*) = count(*) FILTER (WHERE amproc = 'comb_mssql_skipsupport'::regproc) AS t
@@ -35,7 +35,7 @@ FROM pg_operator WHERE oprname IN ('#<#', '#<=#', '#>=#', '#>#')
 ORDER BY oprname COLLATE "C";
 
 --
--- The order itself: lists that others published
+-- The order itself, checked on lists that others published
 --
 CREATE TABLE published (list text, rank int, id uuid);
 INSERT INTO published VALUES
@@ -71,14 +71,14 @@ INSERT INTO published VALUES
   ('buv_legacy_rfc', 1, 'ac210700-c656-4cf2-cc8b-08de7bf5381d'),
   ('buv_legacy_rfc', 2, 'aca70268-aa56-4cb2-8c8b-8de7bf5381dc');
 
--- lists that come out in another order: none
+-- lists that the operators sort in another order: none
 SELECT list FROM published
 GROUP BY list
 HAVING array_agg(rank ORDER BY id USING #<#) <> array_agg(rank ORDER BY rank)
     OR array_agg(rank ORDER BY id USING #>#) <> array_agg(rank ORDER BY rank DESC)
     OR array_agg(rank ORDER BY comb_mssql_key(id)) <> array_agg(rank ORDER BY rank);
 
--- lists that plain order gets right by chance: few
+-- lists that plain order happens to sort right: few
 SELECT list, count(*) FROM published
 GROUP BY list
 HAVING array_agg(rank ORDER BY id) = array_agg(rank ORDER BY rank)
@@ -93,13 +93,13 @@ SELECT count(*) AS pairs,
        bool_and(comb_mssql_cmp(a.id, b.id) = sign(a.rank - b.rank)) AS t
 FROM published a JOIN published b USING (list);
 
--- NULL for NULL
+-- NULL gives NULL
 SELECT NULL::uuid #<# a IS NULL AS t, a #>=# NULL::uuid IS NULL AS t,
        comb_mssql_cmp(a, NULL) IS NULL AS t, comb_mssql_key(NULL) IS NULL AS t,
        comb_guid_swap(NULL) IS NULL AS t
 FROM (VALUES ('00000000-0000-0000-0000-000000000000'::uuid)) v (a);
 
--- a pair published with its permutation, and a Guid with its ToByteArray()
+-- a published pair of value and permutation, and a Guid with its ToByteArray()
 SELECT comb_mssql_key('ffeeddcc-bbaa-9988-6677-001122334455');
 SELECT comb_guid_swap('b4bcba39-58eb-47ce-8890-71e7867d67a5');
 SELECT bool_and(comb_guid_swap(comb_guid_swap(id)) = id) AS t,
@@ -116,7 +116,7 @@ VACUUM ANALYZE orders;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 
--- in order, without a sort, both ways
+-- an index scan gives the order without a sort, in both directions
 EXPLAIN (COSTS OFF) SELECT * FROM orders ORDER BY id USING #<# LIMIT 5;
 EXPLAIN (COSTS OFF) SELECT * FROM orders ORDER BY id USING #># LIMIT 5;
 SELECT array_agg(id) = (SELECT array_agg(id ORDER BY comb_mssql_key(id)) FROM orders) AS t
@@ -136,12 +136,12 @@ EXPLAIN (COSTS OFF) SELECT * FROM orders WHERE id = md5('1')::uuid;
 EXPLAIN (COSTS OFF) SELECT * FROM orders WHERE id IN (md5('1')::uuid, md5('2')::uuid);
 SELECT n FROM orders WHERE id IN (md5('1')::uuid, md5('2')::uuid) ORDER BY n;
 
--- the index alone answers
+-- an index-only scan answers
 EXPLAIN (COSTS OFF) SELECT count(id) FROM orders WHERE id #<# '00000000-0000-0000-0000-100000000000';
 SELECT count(id) = (SELECT count(*) FROM orders WHERE id::text LIKE '________-____-____-____-0%') AS t
 FROM orders WHERE id #<# '00000000-0000-0000-0000-100000000000';
 
--- it does not serve the plain order
+-- the index does not serve the plain order
 RESET enable_seqscan;
 EXPLAIN (COSTS OFF) SELECT * FROM orders ORDER BY id LIMIT 5;
 EXPLAIN (COSTS OFF) SELECT id FROM orders WHERE id > '40000000-0000-0000-0000-000000000000';
@@ -151,7 +151,7 @@ SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT DISTINCT ON (id) id, n FROM orders ORDER BY id USING #<#;
 SELECT count(*) FROM (SELECT DISTINCT ON (id) id, n FROM orders ORDER BY id USING #<#) s;
 
--- merge join of two such indexes
+-- a merge join of two such indexes
 CREATE TABLE lines (order_id uuid NOT NULL, line int);
 INSERT INTO lines SELECT id, l FROM orders, generate_series(1, 2) l;
 CREATE INDEX lines_order_id ON lines (order_id comb_mssql_ops);
@@ -165,25 +165,25 @@ RESET enable_hashjoin;
 RESET enable_nestloop;
 RESET enable_sort;
 
--- foreign keys need only "="
+-- foreign keys need only the operator "="
 ALTER TABLE lines ADD FOREIGN KEY (order_id) REFERENCES orders (id) ON DELETE CASCADE;
 INSERT INTO lines VALUES ('00000000-0000-0000-0000-000000000000', 1);
 DELETE FROM orders WHERE n = 1;
 SELECT count(*) AS f FROM lines WHERE order_id = md5('1')::uuid;
 
--- unique
+-- the unique index refuses a duplicate
 INSERT INTO orders VALUES (md5('2')::uuid, 2);
 INSERT INTO orders VALUES (md5('2')::uuid, -2) ON CONFLICT (id) DO UPDATE SET n = excluded.n RETURNING n;
 
--- a primary key has to be in default order; replication takes the unique index
+-- a primary key needs the default order; replication accepts the unique index
 ALTER TABLE orders ADD PRIMARY KEY USING INDEX orders_id;
 ALTER TABLE orders REPLICA IDENTITY USING INDEX orders_id;
 
--- duplicates are stored once
+-- the index stores duplicates once
 CREATE EXTENSION pageinspect;
 SELECT allequalimage AS t FROM bt_metap('orders_id');
 
--- structure after inserts, after REINDEX, and after a parallel build
+-- the index is sound after inserts, after REINDEX and after a parallel build
 CREATE EXTENSION amcheck;
 INSERT INTO orders SELECT md5(i::text)::uuid, i FROM generate_series(5001, 6000) i;
 SELECT bt_index_parent_check('orders_id', true);
@@ -199,8 +199,8 @@ RESET client_min_messages;
 SELECT bt_index_parent_check('orders_parallel', true);
 DROP INDEX orders_parallel;
 
--- skip scans, where there are any: the server steps from each first value to
--- the next possible one, over carries and from one end to the other
+-- Skip scans, on servers that know them: the server steps from each first value
+-- to the next possible value.  The steps cross carries and both ends.
 CREATE TABLE skip (id uuid, n int);
 INSERT INTO skip
 SELECT v.id, n
@@ -216,7 +216,7 @@ VACUUM ANALYZE skip;
 EXPLAIN (COSTS OFF) SELECT id FROM skip WHERE n = 1000 ORDER BY id USING #<#;
 SELECT id FROM skip WHERE n = 1000 ORDER BY id USING #<#;
 SELECT id FROM skip WHERE n = 1000 ORDER BY id USING #>#;
--- a strict bound there becomes the next or the previous value
+-- the skip scan turns a strict bound into the next or the previous value
 SELECT (SELECT count(*) FROM skip s WHERE n = 1000 AND s.id #># v.id) AS above,
        (SELECT count(*) FROM skip s WHERE n = 1000 AND s.id #<# v.id) AS below, id
 FROM (SELECT DISTINCT id FROM skip WHERE id IS NOT NULL) v
@@ -230,7 +230,7 @@ WHERE n = 1000 AND id #># '00000000-0000-0000-0000-000000000000'
   AND id #<# 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 ORDER BY id USING #>#;
 
--- BRIN through the expression: rows in order of insertion, as of a log
+-- BRIN through the expression: the rows are in order of insertion, like a log
 CREATE TABLE log AS
 SELECT id, n FROM (SELECT id, n FROM orders ORDER BY id USING #<#) s;
 CREATE INDEX log_brin ON log USING brin (comb_mssql_key(id)) WITH (pages_per_range = 4);
@@ -257,8 +257,9 @@ CREATE TABLE parted_2 PARTITION OF parted
 CREATE TABLE parted_3 PARTITION OF parted
 	FOR VALUES FROM ('00000000-0000-0000-0000-800000000000') TO (MAXVALUE);
 
--- bounds are in SQL Server's order: these are in plain order and not in that.
--- The state says it; the message has a position from 14 on.
+-- Partition bounds must ascend in SQL Server's order; these bounds only ascend in
+-- plain order.  The output shows the SQLSTATE, because the message has a position
+-- from 14 on.
 \set VERBOSITY sqlstate
 CREATE TABLE parted_4 PARTITION OF parted
 	FOR VALUES FROM ('00000000-0000-0000-0000-800000000000') TO ('ffffffff-0000-0000-0000-400000000000');
@@ -272,14 +273,15 @@ SELECT * FROM parted
 WHERE id #>=# '00000000-0000-0000-0000-500000000000' AND id #<# '00000000-0000-0000-0000-600000000000';
 EXPLAIN (COSTS OFF) SELECT * FROM parted WHERE id = 'ffffffff-0000-0000-0000-300000000000';
 
--- what cannot be
+-- PostgreSQL refuses other types and other access methods
 \set VERBOSITY terse
 SELECT '00000000-0000-0000-0000-000000000000'::uuid #<# 'x';
 CREATE INDEX ON orders USING hash (id comb_mssql_ops);
 CREATE INDEX ON orders (n comb_mssql_ops);
 \set VERBOSITY default
 
--- not for calling: no value is of type internal, as 13 says, or no NULL either
+-- Users cannot call the support functions, because SQL has no value of type
+-- internal.  The error depends on the server's version.
 DO $$
 DECLARE
 	name text;
@@ -296,7 +298,7 @@ BEGIN
 END
 $$;
 
--- no dropping of what an index or a partition key stands on
+-- PostgreSQL refuses to drop what an index or a partition key uses
 DROP TABLE parted;
 DROP EXTENSION pg_comb;
 DROP OPERATOR CLASS comb_mssql_ops USING btree;

@@ -1,14 +1,16 @@
 --
--- Sorting in SQL Server's order: abbreviated keys kept and given up
+-- Sorting in SQL Server's order, where the sort keeps abbreviated keys and where
+-- the sort gives them up
 --
 
--- only use parallelism when explicitly intending to do so
+-- keep the order of equal rows fixed: no parallel plans
 SET max_parallel_maintenance_workers = 0;
 SET max_parallel_workers_per_gather = 0;
 
--- An abbreviated key is the eight bytes that SQL Server looks at first, the
--- last two groups of the text.  Where they are one and the same the sort gives
--- abbreviation up after 10,000 rows, where they take 10,009 values it does not.
+-- An abbreviated key is the eight bytes that SQL Server compares first, the last
+-- two groups of the text.  If all rows have the same eight bytes, the sort gives
+-- abbreviation up after 10,000 rows.  With 10,009 different values the sort keeps
+-- abbreviation.
 CREATE TABLE sorted (
 	id serial NOT NULL,
 	abort_increasing uuid,
@@ -23,7 +25,7 @@ SELECT (to_char(i, 'FM00000000') || '-0000-0000-0000-000000000000')::uuid,
        (to_char(20000 - i, 'FM00000000') || '-0000-0000-0000-' || to_char((20000 - i) % 10009, 'FM000000000000'))::uuid
 FROM generate_series(0, 20000) i;
 
--- NULLs, and duplicates
+-- add NULLs and duplicates
 INSERT INTO sorted (id) VALUES (0);
 INSERT INTO sorted DEFAULT VALUES;
 INSERT INTO sorted (abort_increasing, abort_decreasing, noabort_increasing, noabort_decreasing)
@@ -33,21 +35,21 @@ WHERE (id < 10 OR id > 19990) AND id % 3 = 0 AND abort_increasing IS NOT NULL;
 ANALYZE sorted;
 
 
--- plain sort that gives up
+-- a plain sort that gives abbreviation up
 SELECT abort_increasing, abort_decreasing FROM sorted ORDER BY abort_increasing USING #<# OFFSET 20000 - 4;
 SELECT abort_increasing, abort_decreasing FROM sorted ORDER BY abort_decreasing USING #<# NULLS FIRST OFFSET 20000 - 4;
 
--- plain sort that does not
+-- a plain sort that keeps abbreviation
 SELECT noabort_increasing, noabort_decreasing FROM sorted ORDER BY noabort_increasing USING #<# OFFSET 20000 - 4;
 SELECT noabort_increasing, noabort_decreasing FROM sorted ORDER BY noabort_decreasing USING #<# NULLS FIRST OFFSET 20000 - 4;
 
--- bounded sort, which does not abbreviate
+-- a bounded sort, which never abbreviates
 SELECT abort_increasing, noabort_increasing FROM sorted ORDER BY abort_increasing USING #<# LIMIT 5;
 SELECT abort_increasing, noabort_increasing FROM sorted ORDER BY noabort_increasing USING #># NULLS LAST LIMIT 5;
 
--- Each way of sorting gives the order of the permuted keys: in memory and on
--- disk, up and down, with and without abbreviation (only the first column of a
--- sort is abbreviated).
+-- Every way to sort gives the order of the permuted keys: in memory and on disk,
+-- up and down, with abbreviation and without.  (A sort abbreviates its first
+-- column only.)
 CREATE FUNCTION sorts(col text) RETURNS SETOF boolean LANGUAGE plpgsql AS $$
 DECLARE
 	mem text;
@@ -72,7 +74,7 @@ SELECT col, count(*), bool_and(sorts) AS t
 FROM unnest('{abort_increasing,abort_decreasing,noabort_increasing,noabort_decreasing}'::text[]) col, sorts(col)
 GROUP BY 1 ORDER BY 1;
 
--- indexes
+-- indexes are sound and give the order
 CREATE EXTENSION amcheck;
 CREATE INDEX abort_increasing_idx ON sorted (abort_increasing comb_mssql_ops);
 CREATE INDEX abort_decreasing_idx ON sorted (abort_decreasing comb_mssql_ops);
@@ -89,7 +91,7 @@ EXPLAIN (COSTS OFF)
 SELECT abort_decreasing FROM sorted ORDER BY abort_decreasing USING #<# LIMIT 5;
 SELECT abort_decreasing FROM sorted ORDER BY abort_decreasing USING #<# LIMIT 5;
 
--- CLUSTER by sorting
+-- CLUSTER sorts the rows
 BEGIN;
 SET LOCAL enable_indexscan = false;
 CLUSTER sorted USING abort_decreasing_idx;
@@ -101,7 +103,7 @@ CLUSTER sorted USING noabort_increasing_idx;
 SELECT noabort_increasing FROM sorted ORDER BY ctid LIMIT 5;
 ROLLBACK;
 
--- forward and backward, in memory and on disk
+-- cursors move forward and backward, in memory and on disk
 DROP INDEX noabort_decreasing_idx;
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT noabort_decreasing FROM sorted ORDER BY noabort_decreasing USING #<#;
@@ -123,7 +125,7 @@ FETCH LAST FROM c;
 FETCH RELATIVE -3 FROM c;
 COMMIT;
 
--- aggregates with an order, and hypothetical ones
+-- ordered aggregates and hypothetical-set aggregates
 SELECT (array_agg(abort_increasing ORDER BY abort_increasing USING #># NULLS LAST))[1:3] AS top,
        percentile_disc(0.8) WITHIN GROUP (ORDER BY abort_increasing USING #<#) AS eighth,
        rank('00000000-0000-0000-0000-000000000001') WITHIN GROUP (ORDER BY noabort_increasing USING #<#) AS rank

@@ -4,7 +4,7 @@
 \echo Use "CREATE EXTENSION pg_comb" to load this file. \quit
 
 --
--- comb_layout.c: layouts; time of a key, bounds, conversion
+-- comb_layout.c, comb_time.c, comb_convert.c, comb_inspect.c: layouts; time of a key, bounds, conversion
 --
 
 /*
@@ -182,7 +182,7 @@ COMMENT ON FUNCTION comb_clock_status() IS
 	'the clock, and how far the keys of this process and of the server are ahead of it';
 
 --
--- comb_shared.c: order across sessions, and its time limits
+-- comb_ordered.c: order across sessions, and its time limits
 --
 
 -- Out of the way of migration tools, which want to drop sequences that they did
@@ -324,7 +324,7 @@ COMMENT ON FUNCTION comb_snowflake_claim(int) IS
 
 
 --
--- comb_range.c: keys created during a period
+-- comb_period.c: keys created during a period
 --
 
 /*

@@ -1,5 +1,5 @@
 --
--- Periods on BRIN's operator classes that PostgreSQL 13 does not have
+-- Periods with BRIN operator classes that PostgreSQL 13 does not have
 --
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
@@ -14,7 +14,7 @@ SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 SELECT count(*) AS "24" FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 DROP INDEX orders_multi;
 
--- no order, no use
+-- bloom has no order, so the planner adds no bounds
 CREATE INDEX orders_bloom ON orders USING brin (id uuid_bloom_ops);
 RESET enable_seqscan;
 EXPLAIN (COSTS OFF)

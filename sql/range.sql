@@ -5,18 +5,18 @@ SET timezone = 'UTC';
 SET datestyle = 'ISO';
 SET intervalstyle = 'postgres';
 
--- keys that need no generator: one per hour from 2026-01-01, for 100 days
+-- a key for a time, the same in every run
 CREATE FUNCTION key_at(at timestamptz, n int) RETURNS uuid
 	LANGUAGE sql IMMUTABLE AS $$ SELECT comb_stamp(md5(n::text)::uuid, at) $$;
 
--- for plans of which only a part is of interest, or the same in all versions
+-- to show only a part of a plan, or the part that all versions have in common
 CREATE FUNCTION plan(query text, options text DEFAULT 'ANALYZE, TIMING OFF, SUMMARY OFF') RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN QUERY EXECUTE 'EXPLAIN (COSTS OFF, ' || options || ') ' || query;
 END $$;
 
--- The operators mean comb_timestamp(id) <@ period, but are false where the id
--- has no time
+-- The operators mean comb_timestamp(id) <@ period, but give false for an id
+-- without a time
 
 SELECT key_at('2026-01-01 12:00+00', 1) <@ tstzrange('2026-01-01', '2026-01-02') AS t,
        tstzrange('2026-01-01', '2026-01-02') @> key_at('2026-01-01 12:00+00', 1) AS t,
@@ -25,7 +25,7 @@ SELECT key_at('2026-01-01 12:00+00', 1) <@ tstzrange('2026-01-01', '2026-01-02')
        key_at('2026-01-01 00:00+00', 1) <@ tstzrange('2026-01-01', '2026-01-02') AS t,
        key_at('2026-01-01 00:00+00', 1) <@ tstzrange('2026-01-01', '2026-01-02', '()') AS f;
 
--- an untyped literal is a period on the one side, never a key on the other
+-- an untyped literal beside a key is a period; beside a period it is never a key
 SELECT key_at('2026-01-01 12:00+00', 1) <@ '[2026-01-01, 2026-01-02)' AS t,
        '[2026-01-01, 2026-01-02)' @> key_at('2026-01-01 12:00+00', 1) AS t,
        tstzrange('2026-01-01', '2026-01-02') @> '[2026-01-01, 2026-01-02)' AS t,
@@ -34,7 +34,7 @@ PREPARE untyped AS SELECT tstzrange('2026-01-01', '2026-01-02') @> $1;
 SELECT parameter_types = '{tstzrange}' AS t FROM pg_prepared_statements WHERE name = 'untyped';
 DEALLOCATE untyped;
 
--- no time (v4, v1, nil, max): false, not NULL; NULL for NULL
+-- ids without a time (v4, v1, nil, max) give false, not NULL; NULL gives NULL
 SELECT id <@ period AS f, (id <@ period) IS NULL AS f, NOT id <@ period AS t
 FROM unnest(ARRAY['2c5ea4c0-4067-41e9-8bad-9b1deb4d3b7d',
                   'c232ab00-9414-11ec-b3c8-9f6bdeced846',
@@ -71,7 +71,7 @@ FROM (VALUES
 ) AS v(n, period)
 ORDER BY n;
 
--- no key has a time in these, and none is between their bounds
+-- no key has a time in these periods, and no key lies between their bounds
 SELECT count(*) AS zero
 FROM (VALUES (tstzrange('2026-01-01 00:00:00.0001', '2026-01-01 00:00:00.0009')),
              ('empty'), (tstzrange('20000-01-01', NULL))) AS v(period),
@@ -82,7 +82,7 @@ WHERE id BETWEEN comb_range_min(period, layout) AND comb_range_max(period, layou
 SELECT comb_range_min(tstzrange('2026-01-01', '2026-01-02'), 'uuidv1');
 
 --
--- Plans on a plain table.  The keys of other versions lie between those of
+-- Plans on a plain table.  Keys of other versions lie between the keys of
 -- version 7.
 --
 CREATE TABLE orders (id uuid, n int);
@@ -100,7 +100,7 @@ SET enable_bitmapscan = off;
 SET enable_indexonlyscan = off;
 SET max_parallel_workers_per_gather = 0;
 
--- constants, either way round, by name, and together with other clauses
+-- constants, on either side, as a function call, and together with other clauses
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 EXPLAIN (COSTS OFF)
@@ -136,7 +136,8 @@ SELECT p.n, o.n FROM periods p LEFT JOIN orders o ON p.period @> o.id;
 SELECT p.n, count(o.id) FROM periods p LEFT JOIN orders o ON o.id <@ p.period GROUP BY 1 ORDER BY 1;
 SET enable_seqscan = off;
 
--- nothing for volatile or same-row periods, sub-selects inside, and NOT
+-- the planner adds no bounds for volatile periods, periods from the same row,
+-- and NOT
 CREATE FUNCTION uncertain() RETURNS tstzrange LANGUAGE plpgsql VOLATILE
 	AS $$ BEGIN RETURN tstzrange('2026-02-01', '2026-02-02'); END $$;
 RESET enable_seqscan;
@@ -150,14 +151,14 @@ EXPLAIN (COSTS OFF)
 SELECT n FROM orders WHERE NOT id <@ tstzrange('2026-02-01', '2026-02-02');
 SET enable_seqscan = off;
 
--- a partial index is used where the query repeats its predicate
+-- a query that repeats the predicate of a partial index uses the index
 CREATE INDEX orders_february ON orders (n) WHERE id <@ tstzrange('2026-02-01', '2026-03-01');
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-03-01') AND n = 800;
 DROP INDEX orders_february;
 
--- other layouts by comb_created(); without a recheck where every value
--- between the bounds is one of the layout
+-- Other layouts by comb_created().  If every value between the bounds is a key of
+-- the layout, the plan has no recheck.
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'uuidv7');
 EXPLAIN (COSTS OFF)
@@ -173,7 +174,7 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'uuidv1');
 SET enable_seqscan = off;
 
--- as functions, for those who cannot write the operator
+-- the function forms, for users who cannot write the operator
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'));
 EXPLAIN (COSTS OFF)
@@ -192,7 +193,7 @@ EXPLAIN (COSTS OFF) EXECUTE function_created('[2026-02-01, 2026-02-02)');
 PREPARE function_between(timestamptz, timestamptz) AS SELECT * FROM orders WHERE comb_between(id, $1, $2);
 EXPLAIN (COSTS OFF) EXECUTE function_between('2026-02-01', '2026-02-02');
 RESET plan_cache_mode;
--- PostgreSQL sees through "= true", and not through IS TRUE
+-- PostgreSQL simplifies "= true" away, but not IS TRUE
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE (id <@ tstzrange('2026-02-01', '2026-02-02')) = true;
 RESET enable_seqscan;
@@ -200,8 +201,8 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE (id <@ tstzrange('2026-02-01', '2026-02-02')) IS TRUE;
 SET enable_seqscan = off;
 
--- tables that are not heap get the bounds as plain conditions, with or without
--- an index: their access method may know what to do with them
+-- tables of other access methods than heap get the bounds as conditions, with or
+-- without an index, because the access method may use such conditions
 CREATE ACCESS METHOD comb_heap TYPE TABLE HANDLER heap_tableam_handler;
 CREATE TABLE columnar (id uuid, n int) USING comb_heap;
 INSERT INTO columnar SELECT * FROM orders;
@@ -220,8 +221,8 @@ SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 SELECT count(*) AS "24" FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 DROP INDEX orders_brin;
 
--- left alone: hash, and expressions of the column.  An index on an expression
--- serves clauses on that expression.
+-- The planner adds no bounds for hash indexes and for expressions of the column.
+-- An index on an expression serves clauses on the same expression.
 RESET enable_seqscan;
 CREATE INDEX orders_hash ON orders USING hash (id);
 CREATE INDEX orders_text ON orders ((id::text));
@@ -233,7 +234,7 @@ EXPLAIN (COSTS OFF)
 SELECT n FROM orders WHERE COALESCE(id, '00000000-0000-0000-0000-000000000000') <@ tstzrange('2026-02-01', '2026-02-02');
 DROP INDEX orders_hash, orders_text, orders_coalesce;
 
--- row security and security barriers use the index: all of it is leakproof
+-- the operators are leakproof, so row security and security barriers allow the index
 CREATE INDEX orders_id ON orders (id);
 CREATE ROLE regress_comb_reader;
 GRANT SELECT ON orders TO regress_comb_reader;
@@ -248,7 +249,7 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange(now() - interval '1 day', NULL);
--- comb_created() with a layout is not leakproof; its bounds are
+-- comb_created() with a layout is not leakproof, but bounds that read no column are
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'uuidv7');
 EXPLAIN (COSTS OFF)
@@ -256,8 +257,8 @@ SELECT * FROM orders WHERE comb_created(id, tstzrange(now() - interval '1 day', 
 RESET ROLE;
 DROP VIEW barrier;
 DROP TABLE orders;
--- so it is below partitioned tables; a period of another table with a layout has
--- to wait for the policies
+-- Partitions use their index too.  A clause with a layout and a period of another
+-- table stays a join filter, which PostgreSQL checks after the policies.
 CREATE TABLE orders (id uuid NOT NULL, n int) PARTITION BY RANGE (id);
 CREATE TABLE orders_01 PARTITION OF orders FOR VALUES FROM (comb_min('2026-01-01')) TO (comb_min('2026-02-01'));
 CREATE TABLE orders_02 PARTITION OF orders FOR VALUES FROM (comb_min('2026-02-01')) TO (comb_min('2026-03-01'));
@@ -297,7 +298,8 @@ SELECT count(*) AS "1" FROM plan('SELECT * FROM events WHERE id <@ ''empty''') A
 SELECT count(*) AS "1" FROM plan('SELECT * FROM events WHERE id <@ NULL::tstzrange') AS line WHERE line ~ 'One-Time Filter: false';
 EXPLAIN (COSTS OFF)
 SELECT * FROM events WHERE comb_created(id, tstzrange('2026-02-10', '2026-02-20'), 'ulid');
--- stable, though a constant to the eye: adding an interval depends on the zone
+-- the period looks constant but is stable: adding an interval depends on the
+-- time zone
 EXPLAIN (COSTS OFF)
 SELECT * FROM events WHERE id <@ tstzrange('2026-02-10', timestamptz '2026-02-10' + interval '1 day');
 SET plan_cache_mode = force_generic_plan;
@@ -316,7 +318,7 @@ RESET enable_seqscan;
 RESET enable_bitmapscan;
 DROP INDEX events_id;
 
--- volatile, expensive and sub-select periods are evaluated as they stand
+-- a volatile, expensive or sub-select period stays in the clause as written
 CREATE FUNCTION expensive() RETURNS tstzrange STABLE COST 1000 LANGUAGE plpgsql
 	AS $$ BEGIN RETURN tstzrange('2026-02-01', '2026-02-02'); END $$;
 SELECT bool_or(line ~ 'comb_recheck') AS f, bool_or(line ~ '<@') AS t
@@ -328,12 +330,12 @@ FROM (VALUES ('tstzrange(''2026-02-01''::timestamptz - random() * interval ''1 d
      plan('SELECT * FROM events e WHERE id <@ ' || period) AS line
 GROUP BY period ORDER BY period;
 
--- deleting prunes as well
+-- DELETE prunes too
 BEGIN;
 SELECT count(*) AS "1" FROM plan('DELETE FROM events WHERE id <@ tstzrange(NULL, ''2026-02-01'')') AS line WHERE line ~ 'Scan';
 ROLLBACK;
 
--- under NOT: the rewritten clause is the same in three-valued logic
+-- under NOT, the rewritten clause gives the same in three-valued logic
 CREATE TABLE truth (id uuid, period tstzrange);
 INSERT INTO truth SELECT id, period
 FROM unnest(ARRAY[key_at('2026-02-10', 1), key_at('2026-03-10', 2), '2c5ea4c0-4067-41e9-8bad-9b1deb4d3b7d',
@@ -350,8 +352,8 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM truth_parted WHERE NOT id <@ tstzrange('2026-02-01', '2026-03-01');
 DROP TABLE truth, truth_parted;
 
--- a constraint and an index predicate of a partitioned table are stored as
--- they were written
+-- a partitioned table's constraints and index predicates are stored as the user
+-- wrote them
 ALTER TABLE events ADD CONSTRAINT known CHECK (id <@ tstzrange('2026-01-01', NULL)) NOT VALID;
 SELECT pg_get_constraintdef(oid) ~ '<@' AS t FROM pg_constraint WHERE conrelid = 'events'::regclass AND contype = 'c';
 ALTER TABLE events DROP CONSTRAINT known;
@@ -359,7 +361,7 @@ CREATE INDEX events_february ON events (n) WHERE id <@ tstzrange('2026-02-01', '
 SELECT pg_get_indexdef('events_february'::regclass) ~ '<@' AS t;
 DROP TABLE events;
 
--- subpartitions, at both levels
+-- subpartitions: pruned at both levels
 CREATE TABLE logs (tenant int, id uuid NOT NULL) PARTITION BY LIST (tenant);
 CREATE TABLE logs_1 PARTITION OF logs FOR VALUES IN (1) PARTITION BY RANGE (id);
 CREATE TABLE logs_1_01 PARTITION OF logs_1 FOR VALUES FROM (comb_min('2026-01-01')) TO (comb_min('2026-02-01'));
@@ -368,7 +370,7 @@ CREATE TABLE logs_2 PARTITION OF logs FOR VALUES IN (2);
 EXPLAIN (COSTS OFF)
 SELECT * FROM logs WHERE id <@ tstzrange('2026-02-10', '2026-02-20');
 
--- UNION ALL: each branch as it is
+-- UNION ALL: the planner handles each branch by its own table
 CREATE TABLE logs_plain (tenant int, id uuid);
 CREATE INDEX logs_plain_id ON logs_plain (id);
 SET enable_seqscan = off;
@@ -382,7 +384,7 @@ SELECT * FROM (SELECT id FROM logs_1 UNION ALL SELECT id FROM logs_1) u WHERE id
 DROP TABLE logs, logs_plain;
 
 --
--- Layouts in SQL Server's order: comb_mssql_ops, and nothing else
+-- Layouts in SQL Server's order use comb_mssql_ops and no other class
 --
 CREATE TABLE moved (id uuid, n int);
 INSERT INTO moved SELECT comb_stamp(md5(g::text)::uuid, '2026-01-01'::timestamptz + g * interval '1 hour', 'rtcomb_sql'), g FROM generate_series(0, 2399) g;
@@ -412,7 +414,7 @@ SELECT * FROM moved WHERE comb_created(id, tstzrange('2026-02-10', '2026-02-20')
 DROP TABLE moved;
 
 --
--- Inheritance: excluded by CHECK constraints
+-- Inheritance: CHECK constraints exclude children
 --
 CREATE TABLE parent (id uuid, n int);
 CREATE TABLE child_01 (CHECK (id >= comb_min('2026-01-01') AND id < comb_min('2026-02-01'))) INHERITS (parent);
@@ -423,7 +425,7 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM ONLY parent WHERE id <@ tstzrange('2026-02-10', '2026-02-20');
 DROP TABLE parent CASCADE;
 
--- a domain over uuid is a key as well
+-- a column of a domain over uuid is a key too
 CREATE DOMAIN order_id AS uuid;
 CREATE TABLE domained (id order_id) PARTITION BY RANGE (id);
 CREATE TABLE domained_02 PARTITION OF domained FOR VALUES FROM (comb_min('2026-02-01')) TO (comb_min('2026-03-01'));
@@ -432,8 +434,8 @@ DROP TABLE domained;
 DROP DOMAIN order_id;
 
 --
--- The extension's functions are found by its schema, wherever that is, and
--- whoever may use it
+-- The planner finds the extension's functions by the extension's schema, even if the
+-- user may not use this schema
 --
 BEGIN;
 CREATE SCHEMA keys;
@@ -453,7 +455,8 @@ SELECT count(*) AS "1" FROM plan('SELECT * FROM hidden_today') AS line WHERE lin
 ROLLBACK;
 
 --
--- Foreign tables: core's operators are sent, the rest is checked here
+-- Foreign tables: core's operators go to the remote server, and the local server
+-- checks the rest
 --
 CREATE EXTENSION postgres_fdw;
 CREATE SERVER elsewhere FOREIGN DATA WRAPPER postgres_fdw;
@@ -466,7 +469,7 @@ SET plan_cache_mode = force_generic_plan;
 PREPARE during_remote(tstzrange) AS SELECT * FROM remote WHERE comb_created(id, $1, 'sequential_string');
 EXPLAIN (COSTS OFF, VERBOSE) EXECUTE during_remote('[2026-02-10, 2026-02-20)');
 RESET plan_cache_mode;
--- the whole of it where the extension is known to be there too
+-- if the remote server is known to have the extension, the whole clause goes there
 ALTER SERVER elsewhere OPTIONS (ADD extensions 'pg_comb');
 SELECT replace(line, '''::uuid', '''') AS plan
 FROM plan('SELECT * FROM remote WHERE id <@ tstzrange(''2026-02-10'', ''2026-02-20'')', 'VERBOSE') AS line;

@@ -9,25 +9,25 @@ WHERE refclassid = 'pg_extension'::regclass
   AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb')
   AND deptype = 'e'
   AND obj_description(objid, classid::regclass::name) IS NULL
-  -- 17 counts a domain's array type among the members
+  -- from 17 on a domain's array type is a member too
   AND NOT (classid = 'pg_type'::regclass AND
            EXISTS (SELECT FROM pg_type WHERE oid = objid AND typcategory = 'A'))
 ORDER BY 1;
 
--- functions whose parallel label was left to the default: none
+-- functions without an explicit parallel label: none
 SELECT oid::regprocedure AS unlabelled
 FROM pg_proc
 WHERE pronamespace = (SELECT extnamespace FROM pg_extension WHERE extname = 'pg_comb')
   AND proname LIKE 'comb\_%' AND proparallel = 'u'
 ORDER BY 1;
 
--- names that an object of pg_catalog has too: none
+-- functions with the name of a function in pg_catalog: none
 SELECT p.proname AS shadows
 FROM pg_proc p JOIN pg_proc c ON c.proname = p.proname
 WHERE p.probin LIKE '%pg_comb' AND c.pronamespace = 'pg_catalog'::regnamespace;
 
--- what a query can call, and its labels; unaligned, so that a new function is
--- one new line
+-- the functions that a query can call, and their labels; the format is unaligned,
+-- so that a new function changes a single line
 \pset format unaligned
 SELECT oid::regprocedure AS function, provolatile AS volatile,
        proisstrict AS strict, proparallel AS parallel, proleakproof AS leakproof
@@ -39,7 +39,7 @@ WHERE oid IN (SELECT objid FROM pg_depend
 ORDER BY oid::regprocedure::text COLLATE "C";
 \pset format aligned
 
--- settings, which exist once the module is loaded
+-- the settings, which exist after the module is loaded
 LOAD 'pg_comb';
 SELECT name, setting, unit, context, min_val, max_val
 FROM pg_settings WHERE name LIKE 'pg\_comb.%' ORDER BY name;

@@ -1,6 +1,6 @@
 --
--- Snowflakes: parts, bounds, parameters, and what a session can see of making
--- them
+-- Snowflakes: their parts, bounds and parameters, and what one session can see
+-- when it makes them
 --
 
 CREATE FUNCTION failure(statement text, OUT state text, OUT message text, OUT detail text, OUT hint text)
@@ -15,16 +15,16 @@ END $$;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 
--- the example of an article, with the project's own parameters
+-- an example from an article, with the parameters of the article's project
 SELECT comb_snowflake_timestamp(id), comb_snowflake_instance(id), comb_snowflake_sequence(id)
 FROM (VALUES (129996446076932098)) v(id);
 
--- not a Snowflake, and a time that timestamptz cannot hold
+-- a number that is no Snowflake, and a time that timestamptz cannot hold
 SELECT comb_snowflake_timestamp(-1) IS NULL AS t, comb_snowflake_instance(-1) IS NULL AS t,
        comb_snowflake_sequence(-1) IS NULL AS t;
 SELECT * FROM failure($$SELECT comb_snowflake_timestamp(9223372036854775807, tick => '1 day')$$);
 
--- bounds are plan constants, and prune partitions
+-- the planner folds bounds into constants, and prunes partitions by them
 CREATE TABLE posts (id bigint) PARTITION BY RANGE (id);
 CREATE TABLE posts_2025 PARTITION OF posts FOR VALUES
 	FROM (comb_snowflake_min('2025-01-01 00:00:00+00')) TO (comb_snowflake_min('2026-01-01 00:00:00+00'));
@@ -34,7 +34,7 @@ EXPLAIN (COSTS off) SELECT * FROM posts
 WHERE id >= comb_snowflake_min('2026-02-01 00:00:00+00') AND id < comb_snowflake_min('2026-03-01 00:00:00+00');
 DROP TABLE posts;
 
--- bounds beyond the times that the bits hold
+-- bounds for times that the bits cannot hold
 SELECT comb_snowflake_min('-infinity') AS "0", comb_snowflake_min('2024-01-01 00:00:00+00') AS "0",
        comb_snowflake_max('-infinity') AS "-1", comb_snowflake_max('2023-12-31 23:59:59.999999+00') AS "-1",
        comb_snowflake_max('2024-01-01 00:00:00+00') AS "4194303";
@@ -43,13 +43,13 @@ SELECT comb_snowflake_min('infinity') = 9223372036854775807 AS t,
        comb_snowflake_min('infinity', '1970-01-01 00:00:00+00', 0, 0, '1 us') = 9223372036854775807 AS t,
        comb_snowflake_min('infinity', '1970-01-01 00:00:00+00', 0, 0, '1 ms') = 9223372036854775807 AS t,
        comb_snowflake_max('infinity', '1970-01-01 00:00:00+00', 0, 0, '1 ms') = 9223372036854775807 AS t;
--- the last tick, and after it
+-- the last tick, and times after the last tick
 SELECT comb_snowflake_timestamp(comb_snowflake_min('2093-09-06 15:47:35.551+00')) AS "2093-09-06 15:47:35.551",
        comb_snowflake_min('2093-09-06 15:47:35.551+00') = 9223372036854775807 - 4194303 AS t,
        comb_snowflake_min('2093-09-06 15:47:35.551001+00') = 9223372036854775807 AS t,
        comb_snowflake_max('2093-09-06 15:47:35.550999+00') = 9223372036854775807 - 4194304 AS t;
 
--- parameters
+-- wrong parameters are errors
 SELECT * FROM failure('SELECT comb_snowflake(instance_bits => -1)');
 SELECT * FROM failure('SELECT comb_snowflake(instance_bits => 32)');
 SELECT * FROM failure('SELECT comb_snowflake(sequence_bits => -1)');
@@ -62,56 +62,57 @@ SELECT * FROM failure($$SELECT comb_snowflake(tick => '2147483647 days')$$);
 SELECT * FROM failure($$SELECT comb_snowflake(epoch => '1969-12-31 23:59:59.999999+00')$$);
 SELECT state FROM failure($$SELECT comb_snowflake(epoch => '-infinity')$$);
 SELECT state FROM failure($$SELECT comb_snowflake(epoch => 'infinity')$$);
--- readers check them as well
+-- functions that read ids check the parameters too
 SELECT state FROM failure('SELECT comb_snowflake_timestamp(1, instance_bits => 32)');
 SELECT state FROM failure('SELECT comb_snowflake_instance(1, sequence_bits => 32)');
 SELECT state FROM failure($$SELECT comb_snowflake_sequence(1, tick => '0')$$);
 SELECT state FROM failure($$SELECT comb_snowflake_min(now(), epoch => 'infinity')$$);
 SELECT state FROM failure($$SELECT comb_snowflake_max(now(), tick => '1 month')$$);
--- parameters that change from row to row, one of them wrong in between
+-- parameters that change from row to row, with a wrong set among them
 SELECT bits, comb_snowflake_sequence(1023, sequence_bits => bits) FROM generate_series(8, 12, 2) bits;
 SELECT count(state) AS "2", count(*) AS "5"
 FROM generate_series(30, 34) bits,
      failure(format('SELECT comb_snowflake_sequence(5, sequence_bits => %s - 1)', bits));
 
--- no instance number: an error, but for ids that have no place for one
+-- without an instance number only ids with 0 instance bits can be made
 SHOW pg_comb.snowflake_instance;
 SELECT * FROM failure('SELECT comb_snowflake()');
 SELECT comb_snowflake_instance(comb_snowflake(instance_bits => 0), instance_bits => 0) AS "0";
 
--- A reload reaches the postmaster before the next connection does.
+-- The postmaster sees a reload before the next connection does.
 ALTER SYSTEM SET pg_comb.snowflake_instance = 937;
 SELECT pg_reload_conf();
 \c -
 SET timezone = 'UTC';
 SELECT * FROM failure('SELECT comb_snowflake(instance_bits => 9)');
 
--- the parts of a new one
+-- the parts of a new id
 SELECT comb_snowflake_timestamp(id) BETWEEN now() - interval '1 ms' AND clock_timestamp() + interval '1 minute' AS t,
        comb_snowflake_instance(id) AS "937",
        comb_snowflake_sequence(id) BETWEEN 0 AND 4095 AS t
 FROM comb_snowflake() id;
 
--- more than one server can make of one instance in that time: they borrow
+-- 100000 ids are more than one instance number allows in this time, so the ids
+-- take future time
 SELECT bool_and(id > before) AS t, count(DISTINCT id) AS "100000",
        max(comb_snowflake_timestamp(id, sequence_bits => 2))
        - min(comb_snowflake_timestamp(id, sequence_bits => 2)) >= '24.999 s' AS t
 FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before
       FROM (SELECT n, comb_snowflake(sequence_bits => 2) AS id FROM generate_series(1, 100000) n) made) lagged;
--- without gaps: each takes the slot after the one before
+-- no gaps: each id takes the slot after the previous id
 SELECT bool_and(id = before + CASE WHEN before % 4 = 3 THEN 4096 - 3 ELSE 1 END) AS t
 FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before
       FROM (SELECT n, comb_snowflake(sequence_bits => 2) AS id FROM generate_series(1, 1000) n) made) lagged;
--- as far as pg_comb.max_ordered_drift allows
+-- pg_comb.max_ordered_drift limits the future time
 SELECT state, message, hint FROM failure(
 	$$SELECT max(comb_snowflake(tick => '1 hour', sequence_bits => 0)) FROM generate_series(1, 30)$$);
--- which is no matter to ids of parameters that hold 100000 a second
+-- parameter sets that hold 100000 ids a second are not affected
 SELECT snowflake_ahead > '22 hours' AS t FROM comb_clock_status();
 SELECT comb_snowflake_timestamp(comb_snowflake()) < clock_timestamp() + interval '1 minute' AS t;
 SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
 SELECT snowflake_ahead < '1 minute' AS t FROM comb_clock_status();
 
--- Several parameter sets in turn, from one word: each has its own order.
+-- Several parameter sets take turns: each set has its own order.
 WITH made AS MATERIALIZED (
 	SELECT n, comb_snowflake() AS a,
 	       comb_snowflake('2010-11-04 01:42:54.657+00') AS b,
@@ -135,47 +136,47 @@ FROM (SELECT *, lag(a) OVER w AS a1, lag(b) OVER w AS b1, lag(c) OVER w AS c1,
              lag(j) OVER w AS j1
       FROM made WINDOW w AS (ORDER BY n)) lagged;
 
--- the clock before the epoch, and after what the bits hold
+-- a clock before the epoch, and a clock after the times that the bits hold
 SELECT state, message, hint FROM failure($$SELECT comb_snowflake(epoch => now() + interval '1 day')$$);
 SELECT * FROM failure($$SELECT comb_snowflake('2024-01-01 00:00:00+00', 31, 31)$$);
 SELECT * FROM failure($$SELECT comb_snowflake('1970-01-01 00:00:00+00', 10, 22)$$);
--- one day before the end, and one tick before
+-- one day before the end, and one tick before the end
 SELECT comb_snowflake_timestamp(comb_snowflake(now() - interval '2147483647 ms' + interval '1 day', 10, 22),
                                 now() - interval '2147483647 ms' + interval '1 day', 10, 22) - now() < '1 s' AS t;
 SELECT state FROM failure($$SELECT comb_snowflake(clock_timestamp() - interval '2147483647 ms', 10, 22)$$);
 
--- bounds around ids that were made
+-- bounds enclose the ids of their time
 SELECT bool_and(id >= comb_snowflake_min(comb_snowflake_timestamp(id))
                 AND id <= comb_snowflake_max(comb_snowflake_timestamp(id))
                 AND id > comb_snowflake_max(comb_snowflake_timestamp(id) - interval '1 us')
                 AND id < comb_snowflake_min(comb_snowflake_timestamp(id) + interval '1 us')) AS t
 FROM (SELECT comb_snowflake() AS id FROM generate_series(1, 1000)) made;
 
--- labels: as for comb_generate_ordered()
+-- the function works in read-only transactions, like comb_generate_ordered()
 BEGIN READ ONLY;
 SELECT comb_snowflake() < comb_snowflake() AS t;
 COMMIT;
 
--- instance numbers for other generators, this server's left out
+-- instance numbers for other generators
 SELECT array_agg(comb_snowflake_claim(2) ORDER BY n) @> '{0,1,2,3}' AS t FROM generate_series(1, 4) n;
 SELECT * FROM failure('SELECT comb_snowflake_claim(2)');
 SELECT * FROM failure('SELECT comb_snowflake_claim(32)');
 SELECT count(*) AS "4", bool_and(mode = 'ExclusiveLock' AND granted) AS t
 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND objsubid = 3;
--- not to be released by the functions for locks of one's own, but with all
+-- pg_advisory_unlock() does not release a claim, pg_advisory_unlock_all() does
 SET client_min_messages = error;
 SELECT pg_advisory_unlock(0, 1) AS f;
 RESET client_min_messages;
 SELECT state FROM failure('SELECT comb_snowflake_claim(2)');
 SELECT pg_advisory_unlock_all();
--- the server's own number is left out
+-- claims leave out the server's own number
 ALTER SYSTEM SET pg_comb.snowflake_instance = 2;
 SELECT pg_reload_conf();
 \c -
 SELECT array_agg(n ORDER BY n) AS "{0,1,3}" FROM (SELECT comb_snowflake_claim(2) AS n FROM generate_series(1, 3)) claimed;
 SELECT state FROM failure('SELECT comb_snowflake_claim(2)');
 SELECT pg_advisory_unlock_all();
--- the next, not the lowest, although that is free again
+-- a claim gets the next number, even if a lower number is free again
 SELECT comb_snowflake_claim() AS n FROM generate_series(1, 3) OFFSET 2 \gset
 SELECT pg_advisory_unlock_all();
 SELECT comb_snowflake_claim() = :n + 1 AS t;

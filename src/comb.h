@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * comb.h
- *	  What the files of pg_comb share, grouped by file.
+ *	  What the files of pg_comb share.  README.md beside this file says what
+ *	  each file is for, and explains the terms.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -32,8 +33,6 @@ extern int	comb_lease_ms;		/* pg_comb.lease, up to COMB_LEASE_MAX_MS */
 extern int	comb_instance;		/* pg_comb.snowflake_instance */
 
 /* comb_layout.c */
-extern const CombLayout *const comb_layout_default;
-
 extern const CombLayout *comb_layout_find(const text *label);
 extern const CombLayout *comb_layout_arg_or_null(FunctionCallInfo fcinfo,
 												 int argno);
@@ -42,14 +41,15 @@ extern char *comb_time_text(TimestampTz at);
 extern void comb_check_time(const CombLayout *layout, TimestampTz at);
 extern void comb_check_sorts(const CombLayout *layout);
 
-/* comb_generate.c */
-extern uint64 comb_clock_ticks(void);
-extern uint64 comb_random_bits(void);
+/* comb_generate.c: what this process made so far */
+typedef struct CombGenerateStatus
+{
+	bool		made;			/* any key at all? */
+	TimestampTz last;			/* time of the last key */
+	int64		steps_back;		/* how often the clock was seen to go back */
+	int64		resets;			/* how often keys followed it back */
+} CombGenerateStatus;
 
-/* comb_shared.c */
-#define COMB_STATUS_COLUMNS		6
-
-extern void comb_shared_preload(void);
-extern void comb_shared_status(int64 now, Datum *values, bool *nulls);
+extern void comb_generate_status(CombGenerateStatus *status);
 
 #endif							/* COMB_H */

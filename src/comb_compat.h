@@ -35,6 +35,11 @@
 	is_pseudo_constant_for_index(expr, index)
 #endif
 
+/* 16 moved what reads text and other varlena types out of postgres.h */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
 /* 16 has one function for the privileges on all kinds of objects */
 #if PG_VERSION_NUM < 160000
 #define object_aclcheck(classid, objectid, roleid, mode) \

@@ -30,15 +30,7 @@
  */
 #include "postgres.h"
 
-#include <time.h>				/* for clock_gettime() */
-#ifdef _MSC_VER
-#include <sys/time.h>			/* for PostgreSQL's own gettimeofday() */
-#endif
-
-#include "access/htup_details.h"
-#include "funcapi.h"
 #include "miscadmin.h"
-#include "port/atomics.h"
 #include "utils/timestamp.h"
 
 #include "comb.h"
@@ -47,7 +39,6 @@ PG_FUNCTION_INFO_V1(comb_generate);
 PG_FUNCTION_INFO_V1(comb_generate_layout);
 PG_FUNCTION_INFO_V1(comb_at);
 PG_FUNCTION_INFO_V1(comb_at_layout);
-PG_FUNCTION_INFO_V1(comb_clock_status);
 
 /*
  * What this process last gave out, in the two units that keys count in, and
@@ -60,28 +51,6 @@ static int64 comb_steps_back;	/* how often the clock was seen to go back */
 static int64 comb_resets;		/* how often keys followed it back */
 
 /*
- * pg_strong_random() costs about 1.5 us however little is asked of it, a
- * block of 4 kB 2.2 us: 4 ns a key.  The bytes themselves are 1.5 ns of that,
- * so larger blocks could save 3 ns at the most, for more of the cache.
- */
-#define COMB_POOL_SIZE	4096
-
-/*
- * Random bytes not used yet are pool[used..].  They are only good for the
- * process that drew them: a forked child inherits the bytes but not the
- * number in "owner".  Bytes once used are zeros, so that a core dump or a bug
- * that reads this memory tells nothing about keys already made.
- */
-typedef struct CombPool
-{
-	int			owner;			/* MyProcPid of the process that filled it */
-	int			used;
-	unsigned char bytes[COMB_POOL_SIZE];
-} CombPool;
-
-static CombPool comb_pool;
-
-/*
  * The first half of keys of a layout with process_head, which tells its keys
  * from those of other processes.  Also drawn anew when this process's counter
  * is set back, because nothing else in such a key is random.
@@ -92,78 +61,11 @@ static struct
 	uint64		bytes;
 }			comb_head;
 
-/* Not inlined: once in 512 keys, and the fast path should stay small */
-static pg_noinline void
-comb_pool_fill(void)
-{
-	/* empty, should the source fail */
-	comb_pool.used = COMB_POOL_SIZE;
-	if (!pg_strong_random(comb_pool.bytes, COMB_POOL_SIZE))
-		ereport(ERROR,
-				(errcode(ERRCODE_INTERNAL_ERROR),
-				 errmsg("could not generate random values")));
-	comb_pool.owner = MyProcPid;
-	comb_pool.used = 0;
-}
-
-/* Eight random bytes that nobody has seen or will see again */
-static inline uint64
-comb_random(void)
-{
-	uint64		random;
-
-	if (unlikely(comb_pool.used > COMB_POOL_SIZE - (int) sizeof(random) ||
-				 comb_pool.owner != MyProcPid))
-		comb_pool_fill();
-	memcpy(&random, comb_pool.bytes + comb_pool.used, sizeof(random));
-	memset(comb_pool.bytes + comb_pool.used, 0, sizeof(random));
-	/* the compiler must not drop a store that nobody reads */
-	pg_compiler_barrier();
-	comb_pool.used += sizeof(random);
-	return random;
-}
-
-/*
- * The clock in ticks since 1970.  CLOCK_REALTIME and not the coarse clock,
- * which is four times cheaper and 4 ms late; GetCurrentTimestamp() would lose
- * what lies below the microsecond.
- */
-static inline uint64
-comb_clock(void)
-{
-	int64		sec;
-	uint64		nsec;
-
-#ifdef _MSC_VER
-	struct timeval now;
-
-	gettimeofday(&now, NULL);
-	sec = now.tv_sec;
-	nsec = (uint64) now.tv_usec * 1000;
-#else
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	sec = now.tv_sec;
-	nsec = now.tv_nsec;
-#endif
-
-	if (unlikely(sec < 0 || sec > COMB_TICKS_MAX_S))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-				 errmsg("the system clock is out of range for keys"),
-				 errdetail("Keys can be made from 1970 to the year 4199."),
-				 errhint("Correct the server's clock.")));
-
-	return (uint64) sec * COMB_TICKS_PER_S +
-		(nsec << COMB_TICK_BITS) / COMB_NS_PER_MS;
-}
-
 /* The same, with a note of steps back: an eye on the clock, not a filter */
 static inline uint64
 comb_watch_clock(void)
 {
-	uint64		now = comb_clock();
+	uint64		now = comb_clock_ticks();
 
 	if (unlikely(now < comb_clock_seen))
 		comb_steps_back++;
@@ -182,32 +84,19 @@ comb_advance_behind(uint64 *last, uint64 now, uint64 per_ms)
 	uint64		ahead_ms = (*last + 1 - now) / per_ms;
 
 	if (likely(ahead_ms <= (uint64) comb_max_drift))
-		return ++* last;
+		return ++(*last);
 
 	*last = now;
 	comb_head.owner = 0;
 	if (comb_resets++ == 0)
 		ereport(WARNING,
 				(errmsg("the clock went back, and new keys sort before earlier ones of this process"),
-				 errdetail("Keys were " UINT64_FORMAT " ms ahead of the clock, which now says %s; pg_comb.max_drift is %d ms.",
+				 errdetail("Keys were " UINT64_FORMAT " ms ahead of the clock, which now says %s; \"pg_comb.max_drift\" is %d ms.",
 						   ahead_ms,
 						   comb_time_text(comb_time_from_tick(comb_clock_seen)),
 						   comb_max_drift),
 				 errhint("Check the server's clock synchronization.")));
 	return now;
-}
-
-/* Clock and randomness for the keys that are not one process's own */
-uint64
-comb_clock_ticks(void)
-{
-	return comb_clock();
-}
-
-uint64
-comb_random_bits(void)
-{
-	return comb_random();
 }
 
 /*
@@ -260,16 +149,16 @@ comb_check_generates(const CombLayout *layout)
  * a copy; computing the field for every key made keys of other layouts twice
  * as dear as UUIDv7.
  */
-typedef struct CombUnit
+typedef struct CombTemplate
 {
 	const CombLayout *layout;
 	uint64		start;
 	uint64		end;
 	uint64		same[2];
 	uint64		random[2];
-} CombUnit;
+} CombTemplate;
 
-static CombUnit comb_unit;
+static CombTemplate comb_template;
 
 /*
  * The bits of a key that are random: those of the last eight bytes of its
@@ -288,7 +177,7 @@ comb_random_mask(const CombLayout *layout, uint64 *mask)
 
 /* Get ready for keys of the layout in the unit of the given instant */
 static void
-comb_unit_enter(CombUnit *unit, const CombLayout *layout, TimestampTz at)
+comb_template_set(CombTemplate *unit, const CombLayout *layout, TimestampTz at)
 {
 	unsigned char bytes[COMB_ID_LEN] = {0};
 	uint64		field;
@@ -311,7 +200,7 @@ comb_unit_enter(CombUnit *unit, const CombLayout *layout, TimestampTz at)
 	 * where a unit is cut short, NHibernate's last one of a day, it ends
 	 * there
 	 */
-	end = start + layout->codec->unit_us;
+	end = start + layout->codec->unit->unit_us;
 	(void) layout->codec->decode(layout->codec->encode(end - 1), &next);
 	unit->end = comb_tick_from_time(next > start ? next : end);
 	unit->layout = layout;
@@ -319,7 +208,7 @@ comb_unit_enter(CombUnit *unit, const CombLayout *layout, TimestampTz at)
 
 /* A key of the unit, without its ticks */
 static inline pg_uuid_t *
-comb_unit_key(const CombUnit *unit)
+comb_template_key(const CombTemplate *unit)
 {
 	uint64		random = comb_random();
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
@@ -352,11 +241,11 @@ comb_generate_100ns(const CombLayout *layout, uint64 now)
 	pg_uuid_t  *id;
 
 	/* first what can fail, so that only keys are counted */
-	if (unlikely(comb_unit.layout != layout))
-		comb_unit_enter(&comb_unit, layout, comb_time_from_tick(now));
+	if (unlikely(comb_template.layout != layout))
+		comb_template_set(&comb_template, layout, comb_time_from_tick(now));
 	since_1970 = comb_advance(&comb_last_100ns, comb_100ns_from_tick(now),
 							  COMB_100NS_PER_MS);
-	id = comb_unit_key(&comb_unit);
+	id = comb_template_key(&comb_template);
 	if (layout->process_head)
 		comb_set_head(id->data);
 	comb_set_field(layout, id->data,
@@ -382,16 +271,16 @@ comb_generate_layout(PG_FUNCTION_ARGS)
 	uint64		tick;
 	pg_uuid_t  *id;
 
-	if (layout->codec->tick_bits == 0)
+	if (layout->codec->unit->tick_bits == 0)
 		PG_RETURN_UUID_P(comb_generate_100ns(layout, now));
 
 	tick = comb_advance(&comb_last_tick, now, COMB_TICKS_PER_MS);
-	if (unlikely(comb_unit.layout != layout ||
-				 tick < comb_unit.start || tick >= comb_unit.end))
-		comb_unit_enter(&comb_unit, layout, comb_time_from_tick(tick));
-	id = comb_unit_key(&comb_unit);
-	comb_set_sub(layout, id->data, (uint32) (tick - comb_unit.start),
-				 layout->codec->tick_bits);
+	if (unlikely(comb_template.layout != layout ||
+				 tick < comb_template.start || tick >= comb_template.end))
+		comb_template_set(&comb_template, layout, comb_time_from_tick(tick));
+	id = comb_template_key(&comb_template);
+	comb_set_sub(layout, id->data, (uint32) (tick - comb_template.start),
+				 layout->codec->unit->tick_bits);
 	PG_RETURN_UUID_P(id);
 }
 
@@ -433,50 +322,28 @@ comb_at_layout(PG_FUNCTION_ARGS)
 {
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
 	const CombLayout *layout = comb_layout_arg(fcinfo, 1);
-	CombUnit	unit;
+	CombTemplate	unit;
 	uint32		sub;
 	pg_uuid_t  *id;
 	int64		start;
 
-	comb_unit_enter(&unit, layout, at);
+	comb_template_set(&unit, layout, at);
 	(void) layout->codec->decode(layout->codec->encode(at), &start);
 	sub = comb_ticks_from_100ns((at - start) * COMB_100NS_PER_US) +
 		(uint32) (comb_random() >> 56);
-	id = comb_unit_key(&unit);
-	comb_set_sub(layout, id->data, sub, layout->codec->tick_bits);
+	id = comb_template_key(&unit);
+	comb_set_sub(layout, id->data, sub, layout->codec->unit->tick_bits);
 	PG_RETURN_UUID_P(id);
 }
 
-/*
- * comb_clock_status() returns record
- *
- * What the clock says, what this process made of it, and the server.  The
- * time of the last key and its distance from the clock are NULL before the
- * first key.
- */
-Datum
-comb_clock_status(PG_FUNCTION_ARGS)
+/* What this process made so far, for comb_clock_status() */
+void
+comb_generate_status(CombGenerateStatus *status)
 {
-	TupleDesc	desc;
-	Datum		values[5 + COMB_STATUS_COLUMNS];
-	bool		nulls[5 + COMB_STATUS_COLUMNS] = {false};
-	TimestampTz now = comb_time_from_tick(comb_clock());
-	TimestampTz last = Max(comb_time_from_tick(comb_last_tick),
-						   COMB_UNIX_EPOCH +
-						   (int64) (comb_last_100ns / COMB_100NS_PER_US));
-	Interval   *ahead = (Interval *) palloc0(sizeof(Interval));
-
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-
-	ahead->time = Max(last - now, 0);
-	nulls[1] = nulls[2] = (last == COMB_UNIX_EPOCH);
-	values[0] = TimestampTzGetDatum(now);
-	values[1] = TimestampTzGetDatum(last);
-	values[2] = IntervalPGetDatum(ahead);
-	values[3] = Int64GetDatum(comb_steps_back);
-	values[4] = Int64GetDatum(comb_resets);
-	comb_shared_status(now, values + 5, nulls + 5);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc),
-													  values, nulls)));
+	status->last = Max(comb_time_from_tick(comb_last_tick),
+					   COMB_UNIX_EPOCH +
+					   (int64) (comb_last_100ns / COMB_100NS_PER_US));
+	status->made = (status->last != COMB_UNIX_EPOCH);
+	status->steps_back = comb_steps_back;
+	status->resets = comb_resets;
 }

@@ -46,6 +46,78 @@ PG_FUNCTION_INFO_V1(comb_guid_swap);
 PG_FUNCTION_INFO_V1(comb_mssql_sortsupport);
 PG_FUNCTION_INFO_V1(comb_mssql_skipsupport);
 
+/*
+ * SQL Server's order of uniqueidentifier.  It compares bytes 10-15, then 8-9,
+ * then 7-6, 5-4 and 3-0, each of the last three from its end: all 16 bytes
+ * count, not only the last six.  (System.Data.SqlTypes.SqlGuid names the same
+ * order in the numbering of Guid.ToByteArray().)
+ *
+ * "hi" and "lo" are the bytes in that order read as two numbers.  In words
+ * this is a rotation of the second half and a byte swap of the first, which
+ * on a little-endian machine costs nothing; 16 table look-ups would cost more
+ * than the comparison itself.
+ */
+static inline uint64
+comb_mssql_hi(const unsigned char *id)
+{
+	uint64		word;
+
+	memcpy(&word, id + sizeof(word), sizeof(word));
+	word = pg_ntoh64(word);
+	return (word << 16) | (word >> 48);
+}
+
+static inline uint64
+comb_mssql_lo(const unsigned char *id)
+{
+	uint64		word;
+
+	memcpy(&word, id, sizeof(word));
+	return pg_bswap64(pg_ntoh64(word));
+}
+
+/* Which of two values SQL Server sorts first: -1, 0 or 1 */
+static inline int
+comb_mssql_compare(const unsigned char *a, const unsigned char *b)
+{
+	uint64		x = comb_mssql_hi(a);
+	uint64		y = comb_mssql_hi(b);
+
+	if (x == y)
+	{
+		x = comb_mssql_lo(a);
+		y = comb_mssql_lo(b);
+	}
+	return (x > y) - (x < y);
+}
+
+/* The bytes rearranged so that memcmp() sorts them as SQL Server does */
+static inline void
+comb_mssql_permute(unsigned char *key, const unsigned char *id)
+{
+	uint64		hi = pg_hton64(comb_mssql_hi(id));
+	uint64		lo = pg_hton64(comb_mssql_lo(id));
+
+	memcpy(key, &hi, sizeof(hi));
+	memcpy(key + sizeof(hi), &lo, sizeof(lo));
+}
+
+/*
+ * .NET keeps the first three groups of a Guid as integers, so that
+ * Guid.ToByteArray() has each of them from its end: bytes 3-0, 5-4, 7-6, 8-15
+ * of the text.  Doing it twice gives the original.
+ */
+static inline void
+comb_guid_swap_bytes(unsigned char *swapped, const unsigned char *id)
+{
+	static const uint8 from[8] = {3, 2, 1, 0, 5, 4, 7, 6};
+	int			i;
+
+	for (i = 0; i < 8; i++)
+		swapped[i] = id[from[i]];
+	memcpy(swapped + 8, id + 8, 8);
+}
+
 /* What a sort with abbreviated keys has learned about them */
 typedef struct CombMssqlSort
 {
@@ -64,8 +136,7 @@ comb_mssql_compare_args(FunctionCallInfo fcinfo)
 /*
  * Operators #<# #<=# #>=# #>#: (uuid, uuid) returns boolean
  *
- * Order of System.Data.SqlTypes.SqlGuid, which is the server's (see
- * comb_layout.h).  NULL for NULL; no input raises an error.
+ * Order of System.Data.SqlTypes.SqlGuid, which is the server's.  NULL for NULL; no input raises an error.
  */
 Datum
 comb_mssql_lt(PG_FUNCTION_ARGS)
@@ -239,6 +310,16 @@ comb_mssql_sortsupport(PG_FUNCTION_ARGS)
 }
 
 #ifdef COMB_HAVE_SKIP_SUPPORT
+
+/* The value that has these two numbers */
+static inline void
+comb_mssql_write(unsigned char *id, uint64 hi, uint64 lo)
+{
+	lo = pg_hton64(pg_bswap64(lo));
+	hi = pg_hton64((hi >> 16) | (hi << 48));
+	memcpy(id, &lo, sizeof(lo));
+	memcpy(id + sizeof(lo), &hi, sizeof(hi));
+}
 
 /* The value next below, unless there is none; must not leak */
 static Datum

@@ -26,10 +26,8 @@
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
-#include "utils/rel.h"
 #include "utils/timestamp.h"
 
-#include "comb.h"
 #include "comb_snowflake.h"
 
 PG_FUNCTION_INFO_V1(comb_snowflake);
@@ -48,18 +46,38 @@ typedef struct CombSnowflakeCall
 	CombSnowflake set;
 } CombSnowflakeCall;
 
+/* What comb_snowflake_step() takes, and for which parameters */
+typedef struct CombSnowflakeTaken
+{
+	CombSnowflake *set;
+	CombSlot	slot;
+} CombSnowflakeTaken;
+
 /* A tick of a day is more than any use of Snowflakes has been seen to need */
 #define COMB_TICK_US_MAX	COMB_US_PER_DAY
 
+#define COMB_BITS_DETAIL \
+	errdetail("Instance number and sequence have 0 to %d bits each; the time has what they leave of %d.", \
+			  COMB_PART_BITS_MAX, COMB_SNOWFLAKE_BITS)
+
 static void
-comb_check_bits(const char *part, int32 bits)
+comb_check_instance_bits(int32 bits)
 {
 	if (bits < 0 || bits > COMB_PART_BITS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s of %d bits is out of range", part, bits),
-				 errdetail("Instance number and sequence have 0 to %d bits each; the time has what they leave of %d.",
-						   COMB_PART_BITS_MAX, COMB_SNOWFLAKE_BITS)));
+				 errmsg("instance number of %d bits is out of range", bits),
+				 COMB_BITS_DETAIL));
+}
+
+static void
+comb_check_sequence_bits(int32 bits)
+{
+	if (bits < 0 || bits > COMB_PART_BITS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("sequence of %d bits is out of range", bits),
+				 COMB_BITS_DETAIL));
 }
 
 /* Microseconds of a tick; months are not a length of time */
@@ -85,16 +103,16 @@ comb_snowflake_prepare(CombSnowflakeCall *call)
 {
 	CombSnowflake *set = &call->set;
 
-	comb_check_bits("instance number", set->instance_bits);
-	comb_check_bits("sequence", set->sequence_bits);
+	comb_check_instance_bits(set->instance_bits);
+	comb_check_sequence_bits(set->sequence_bits);
 	if (call->epoch < COMB_UNIX_EPOCH ||
-		call->epoch > COMB_US_MAX + COMB_UNIX_EPOCH)
+		call->epoch > COMB_CLOCK_MAX_US + COMB_UNIX_EPOCH)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("epoch of a Snowflake is out of range"),
 				 errdetail("An epoch is from %s to %s.",
 						   comb_time_text(COMB_UNIX_EPOCH),
-						   comb_time_text(COMB_US_MAX + COMB_UNIX_EPOCH))));
+						   comb_time_text(COMB_CLOCK_MAX_US + COMB_UNIX_EPOCH))));
 	set->epoch_us = call->epoch - COMB_UNIX_EPOCH;
 	set->tick_us = comb_tick_us(&call->tick);
 	comb_snowflake_derive(set);
@@ -176,7 +194,7 @@ comb_snowflake_server(const CombSnowflake *set)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("this server has no instance number for Snowflakes"),
-				 errhint("Set pg_comb.snowflake_instance to a number that no other server has, and reload the configuration.")));
+				 errhint("Set \"pg_comb.snowflake_instance\" to a number that no other server has, and reload the configuration.")));
 	if (unlikely(comb_instance >> set->instance_bits != 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -185,7 +203,7 @@ comb_snowflake_server(const CombSnowflake *set)
 				 errdetail("With %d bits, instance numbers are from 0 to %d.",
 						   set->instance_bits,
 						   (int) ((UINT64CONST(1) << set->instance_bits) - 1)),
-				 errhint("Change pg_comb.snowflake_instance, or give more bits to the instance number.")));
+				 errhint("Change \"pg_comb.snowflake_instance\", or give more bits to the instance number.")));
 	return (uint64) comb_instance;
 }
 
@@ -196,13 +214,14 @@ comb_snowflake_server(const CombSnowflake *set)
  * word's new time is the start of the slot and is also returned.
  */
 static inline uint64
-comb_snowflake_step(CombSnowflake *set, CombSlot *slot)
+comb_snowflake_step(void *arg)
 {
-	pg_atomic_uint64 *word = &comb_shared->last[set->line].value;
-	uint64		tick = comb_clock_ticks();
-	uint64		now = (tick >> COMB_TICK_BITS) * COMB_FINE_PER_MS +
-		(((tick & COMB_TICK_MASK) * COMB_FINE_PER_MS) >> COMB_TICK_BITS);
-	uint64		last = pg_atomic_read_u64(word);
+	CombSnowflakeTaken *taken = (CombSnowflakeTaken *) arg;
+	CombSnowflake *set = taken->set;
+	CombSlot   *slot = &taken->slot;
+	pg_atomic_uint64 *counter = comb_counter(set->series);
+	uint64		now = comb_clock_counts();
+	uint64		last = pg_atomic_read_u64(counter);
 	uint64		next;
 
 	do
@@ -212,7 +231,7 @@ comb_snowflake_step(CombSnowflake *set, CombSlot *slot)
 		next = 0;
 		if (now > last)
 		{
-			comb_check_leap(set->line, last, now);
+			comb_check_jump(last, now);
 			*slot = comb_slot_at(set, now);
 			next = comb_slot_start(set, *slot);
 		}
@@ -220,11 +239,11 @@ comb_snowflake_step(CombSnowflake *set, CombSlot *slot)
 		{
 			*slot = comb_slot_after(set, comb_slot_at(set, last));
 			next = comb_slot_start(set, *slot);
-			comb_check_drift(set->line, next, now);
+			comb_check_drift(next, now);
 		}
 		if (unlikely(slot->time >= set->end))
 			comb_snowflake_range_error(set);
-	} while (!pg_atomic_compare_exchange_u64(word, &last, next));
+	} while (!pg_atomic_compare_exchange_u64(counter, &last, next));
 	return next;
 }
 
@@ -244,23 +263,13 @@ comb_snowflake_step(CombSnowflake *set, CombSlot *slot)
 Datum
 comb_snowflake(PG_FUNCTION_ARGS)
 {
-	CombSnowflake *set = comb_snowflake_set(fcinfo, 0);
-	uint64		instance = comb_snowflake_server(set);
-	uint64		last = 0;
-	CombSlot	slot = {0, 0};
+	CombSnowflakeTaken taken;
+	uint64		instance;
 
-	for (;;)
-	{
-		if (likely(comb_lease_known(set->line)))
-		{
-			if (likely(last == 0))
-				last = comb_snowflake_step(set, &slot);
-			if (likely(comb_lease_covers(set->line, last)))
-				break;
-		}
-		last = comb_lease_renew(set->line, last);
-	}
-	PG_RETURN_INT64(comb_snowflake_compose(set, slot, instance));
+	taken.set = comb_snowflake_set(fcinfo, 0);
+	instance = comb_snowflake_server(taken.set);
+	(void) comb_lease_take(taken.set->series, comb_snowflake_step, &taken);
+	PG_RETURN_INT64(comb_snowflake_compose(taken.set, taken.slot, instance));
 }
 
 /*
@@ -285,8 +294,7 @@ comb_snowflake_timestamp(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("timestamp of the Snowflake is out of range"),
-				 errdetail("With these parameters, its time is after the last one of type %s.",
-						   "timestamp with time zone")));
+				 errdetail("With these parameters, its time is after the last one of type timestamp with time zone.")));
 	PG_RETURN_TIMESTAMPTZ(at);
 }
 
@@ -451,12 +459,11 @@ comb_snowflake_claim(PG_FUNCTION_ARGS)
 	CombPage	page;
 	Oid			locked;
 
-	comb_check_bits("instance number", bits);
+	comb_check_instance_bits(bits);
 	numbers = UINT64CONST(1) << bits;
 
-	comb_page_open(&page, COMB_SEQUENCE_CLAIM, ShareRowExclusiveLock);
-	locked = RelationGetRelid(page.relation);
-	page.lockmode = NoLock;		/* kept for now */
+	locked = comb_sequence_lock(COMB_SEQUENCE_CLAIM, ShareRowExclusiveLock);
+	comb_page_open(&page, COMB_SEQUENCE_CLAIM, RowExclusiveLock);
 	comb_page_close(&page);
 	number = comb_claim_next((uint64) page.value, numbers);
 	if (number < 0)
@@ -465,8 +472,8 @@ comb_snowflake_claim(PG_FUNCTION_ARGS)
 				 errmsg("all " UINT64_FORMAT " instance numbers of %d bits are in use",
 						numbers, bits),
 				 errhint("End sessions that hold one, or claim numbers of more bits.")));
-	comb_page_open(&page, COMB_SEQUENCE_CLAIM, ShareRowExclusiveLock);
-	comb_page_write(&page, number, page.life);
+	comb_page_open(&page, COMB_SEQUENCE_CLAIM, RowExclusiveLock);
+	comb_page_write(&page, number, page.incarnation);
 	comb_page_close(&page);
 	UnlockRelationOid(locked, ShareRowExclusiveLock);
 	PG_RETURN_INT32((int32) number);

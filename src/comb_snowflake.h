@@ -26,7 +26,7 @@
 #ifndef COMB_SNOWFLAKE_H
 #define COMB_SNOWFLAKE_H
 
-#include "comb_shared.h"
+#include "comb_lease.h"
 
 #define COMB_SNOWFLAKE_BITS		63
 
@@ -37,10 +37,10 @@
 #define COMB_FAST_RATE			100000
 
 /*
- * A parameter set, in the units of a Snowflake word (comb_shared.h).  A tick
- * has 2^sequence_bits slots of "slot" units; the last one also has what the
- * division leaves.  Where the tick has fewer units than that, it has a slot
- * for each unit and the other sequence numbers are not used.
+ * A parameter set, in counts (comb_clock.h).  A tick has 2^sequence_bits slots
+ * of "slot" counts; the last slot also has what the division leaves.  A tick
+ * with fewer counts than that has a slot for each count, and the other
+ * sequence numbers are not used.
  *
  * tick_time and tick_start are the tick that was looked at last: the clock
  * stays in one for many ids, and a 64-bit division costs as much as all the
@@ -57,7 +57,7 @@ typedef struct CombSnowflake
 	uint64		slot;
 	uint64		last_sequence;
 	uint64		end;			/* first time that is not made */
-	CombLine	line;
+	CombSeries	series;
 	uint64		tick_time;
 	uint64		tick_start;
 } CombSnowflake;
@@ -88,14 +88,14 @@ comb_snowflake_derive(CombSnowflake *set)
 {
 	uint64		numbers = UINT64CONST(1) << set->sequence_bits;
 
-	set->epoch = (uint64) set->epoch_us << COMB_FINE_BITS;
-	set->span = (uint64) set->tick_us << COMB_FINE_BITS;
+	set->epoch = (uint64) set->epoch_us << COMB_COUNT_BITS;
+	set->span = (uint64) set->tick_us << COMB_COUNT_BITS;
 	set->slot = Max(set->span >> set->sequence_bits, 1);
 	set->last_sequence = Min(numbers, set->span) - 1;
 	/* the last one is left free: an id beyond all others, for bounds */
 	set->end = comb_snowflake_time_max(set);
-	set->line = set->slot <= COMB_FINE_PER_S / COMB_FAST_RATE ?
-		COMB_LINE_SNOWFLAKE : COMB_LINE_SLOW;
+	set->series = set->slot <= COMB_COUNTS_PER_S / COMB_FAST_RATE ?
+		COMB_SERIES_SNOWFLAKE : COMB_SERIES_SLOW;
 	set->tick_time = 0;
 	set->tick_start = set->epoch;
 }

@@ -18,6 +18,7 @@
 #include "utils/guc.h"
 
 #include "comb.h"
+#include "comb_shared.h"
 
 COMB_MODULE_MAGIC;
 

@@ -1,14 +1,14 @@
 --
--- Laws that hold for every input, and the inputs that try them.
+-- Laws that hold for every input, and inputs that try the laws
 --
--- fuzz_round(seed, rows) makes "rows" inputs from the seed, half of them of
--- the kinds that break things (edges of ranges, values one bit off), and
--- counts for each law the inputs for which it is not true.  It returns the
--- number of calls of the extension's functions; a broken law is an error that
--- names the law, the seed and the first such input.  Expressions of laws see
--- the columns of fuzz_input.
+-- fuzz_round(seed, rows) makes "rows" inputs from the seed.  Half of the inputs are
+-- of kinds that break things: edges of ranges, and values one bit off.  For each
+-- law, the function counts the inputs for which the law is not true.  The function
+-- returns the number of calls of the extension's functions.  A broken law is an error
+-- that names the law, the seed and the first such input.  The expression of a law
+-- can use all columns of fuzz_input.
 --
--- All inputs come of random() after setseed(), so a round can be repeated.
+-- All inputs come from random() after setseed(), so that a round can be repeated.
 
 CREATE TABLE fuzz_law (
 	name text PRIMARY KEY,
@@ -30,11 +30,11 @@ CREATE UNLOGGED TABLE fuzz_input (
 	created timestamptz			-- comb_timestamp(id, layout)
 );
 
--- 16 bytes of random(): gen_random_uuid() would not repeat
+-- 16 bytes of random(), because gen_random_uuid() would not repeat
 CREATE FUNCTION fuzz_uuid() RETURNS uuid LANGUAGE sql VOLATILE AS
 	'SELECT md5(random()::text)::uuid';
 
--- A uuid of one of the kinds: anything, few bits set, few bits clear
+-- A uuid of the given kind: any bits, few bits set, or few bits clear
 CREATE FUNCTION fuzz_id(kind int) RETURNS uuid LANGUAGE sql VOLATILE AS $$
 	SELECT CASE
 		WHEN kind < 6 THEN fuzz_uuid()
@@ -45,7 +45,7 @@ CREATE FUNCTION fuzz_id(kind int) RETURNS uuid LANGUAGE sql VOLATILE AS $$
 	END
 $$;
 
--- An instant of one of the kinds: near now, anywhere, at an edge of a layout
+-- An instant of the given kind: near now, anywhere, or at an edge of a layout
 CREATE FUNCTION fuzz_time(kind int, earliest timestamptz, latest timestamptz)
 	RETURNS timestamptz LANGUAGE sql VOLATILE AS $$
 	SELECT CASE
@@ -59,7 +59,7 @@ CREATE FUNCTION fuzz_time(kind int, earliest timestamptz, latest timestamptz)
 	END
 $$;
 
--- The value whose plain order is the one of the layout's database
+-- A value whose plain order is the order of the layout's database
 CREATE FUNCTION fuzz_key(id uuid, sorts_in text) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
 	SELECT CASE sorts_in WHEN 'SQL Server' THEN comb_mssql_key(id)
 	                     WHEN 'raw .NET bytes' THEN comb_guid_swap(id)
@@ -151,14 +151,14 @@ BEGIN
 	FROM generate_series(1, rows) i
 	JOIN fuzz_layout l ON l.n = 1 + (i / 7) % (SELECT count(*) FROM fuzz_layout)
 	JOIN fuzz_layout t ON t.n = 1 + (i / 133) % (SELECT count(*) FROM fuzz_layout);
-	-- a random uuid is seldom a key: two thirds become one of their layout
+	-- a random uuid is seldom a key: turn two thirds into keys of their layout
 	UPDATE fuzz_input SET id = comb_stamp(id, at, layout)
 	WHERE n % 3 > 0 AND at BETWEEN earliest AND latest;
-	-- bounds as they come, in order; every 16th period has none on a side, or is empty
+	-- two bounds in order; every 16th period lacks a bound, or is empty
 	UPDATE fuzz_input SET period = CASE n % 16
 		WHEN 0 THEN tstzrange(NULL, at) WHEN 1 THEN tstzrange(at, NULL) WHEN 2 THEN 'empty'
 		ELSE tstzrange(least(at, until), greatest(at, until), (ARRAY['[)', '[]', '()', '(]'])[1 + n % 4]) END;
-	-- half of the numbers are of the instant "at" and its neighbours
+	-- half of the numbers are ids of the instant "at", or up to 2 beside such an id
 	UPDATE fuzz_input SET ibits = 5 + n % 10, sbits = 5 + (n / 10) % 10;
 	UPDATE fuzz_input SET num = CASE
 		WHEN n % 2 = 0 AND ibits + sbits <= 20 AND
@@ -166,7 +166,7 @@ BEGIN
 		THEN least((floor(extract(epoch FROM at) * 1000)::bigint << (ibits + sbits)) + (random() * 4 - 2)::int,
 		           9223372036854775806)
 		ELSE floor(random() * 9223372036854774784)::bigint >> (n % 60) END;
-	-- 2^43 ms is what a double, in "* interval", still counts in microseconds
+	-- up to 2^43 ms, "* interval" in float8 is exact to the microsecond
 	UPDATE fuzz_input SET num = num & ((1::bigint << (43 + ibits + sbits)) - 1)
 	WHERE 43 + ibits + sbits < 63;
 	UPDATE fuzz_input SET created = comb_timestamp(id, layout);

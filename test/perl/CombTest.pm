@@ -1,4 +1,4 @@
-# What tests of processes have in common: servers whose clock is wrong, and
+# Functions for tests with several processes: servers with a wrong clock, and
 # servers that crash.
 package CombTest;
 
@@ -15,7 +15,7 @@ our @EXPORT = qw(need_faketime start_at start_with_clock crash wait_for_server a
 my $library;
 my @shared;
 
-# Skip the whole file without libfaketime.
+# Skip the whole test file if libfaketime is missing.
 sub need_faketime
 {
 	($library) = grep { -e $_ } (
@@ -27,9 +27,10 @@ sub need_faketime
 	return;
 }
 
-# Start a server whose clock is shifted, such as "-12h"; none for the true
-# clock, an empty one to leave it to other settings of libfaketime.  Processes
-# of one that crashed may take a moment to go away.
+# Start a server with a shifted clock.  A shift such as "-12h" moves the clock, an
+# undefined shift leaves the true clock, and an empty shift leaves the clock to other
+# settings of libfaketime.  After a crash, old processes may take a moment to end, so
+# the function tries again.
 sub start_at
 {
 	my ($node, $shift) = @_;
@@ -45,16 +46,16 @@ sub start_at
 	for (1 .. 60)
 	{
 		return if $node->start(fail_ok => 1);
-		# should the attempt have been one that came too late
+		# stop a server that started too late for pg_ctl
 		$node->stop('fast', fail_ok => 1);
 		usleep(250_000);
 	}
 	die 'the server did not start within 15 seconds';
 }
 
-# Start a server whose clock a file sets, a shift such as "-12h" or a time: it
-# is read at every look at the clock.  Write a new file and rename it, because a
-# process that reads an empty one dies of it.
+# Start a server whose clock follows a file.  The file holds a shift such as "-12h"
+# or a time, and libfaketime reads the file at every look at the clock.  To change
+# the file, write a new file and rename it: a process that reads an empty file dies.
 sub start_with_clock
 {
 	my ($node, $file) = @_;
@@ -68,10 +69,10 @@ sub start_with_clock
 	return start_at($node, '');
 }
 
-# Without FAKETIME_DISABLE_SHM, which came after 0.9.10, the library makes a
-# semaphore and a piece of shared memory, which the servers here would leave
-# behind.  A shell that replaces itself by another program leaves a pair that
-# serves all servers of the test, and goes at its end.
+# Libraries up to 0.9.10 do not know FAKETIME_DISABLE_SHM.  They make a semaphore and
+# a piece of shared memory, which the test's servers would leave behind.  Instead a
+# shell makes both, and does not remove them because it turns into another program.
+# All servers of the test use this pair, and the test removes the pair at its end.
 sub share
 {
 	unless (@shared)
@@ -88,7 +89,7 @@ sub share
 
 END { unlink("/dev/shm/sem.$shared[0]", "/dev/shm/$shared[1]") if @shared; }
 
-# Nothing gets a chance to be written: the postmaster is killed.  Its children
+# Kill the postmaster, so that the server writes nothing more.  The other processes
 # end when they notice.
 sub crash
 {
@@ -104,8 +105,8 @@ sub crash
 	return;
 }
 
-# Until a server takes queries again.  One that refuses connections can end psql
-# before the query was handed to it.
+# Wait until a server takes queries again.  If the server refuses the connection, psql
+# can end before it has read the query.
 sub wait_for_server
 {
 	my ($node) = @_;
@@ -120,14 +121,14 @@ sub wait_for_server
 	die 'the server does not come back';
 }
 
-# One row of a query, its columns as a list
+# Return the columns of a query's single row
 sub ask
 {
 	my ($node, $database, $sql) = @_;
 	return split(/\|/, $node->safe_psql($database, $sql));
 }
 
-# SQLSTATE and text of a statement's error
+# Return SQLSTATE and text of a statement's error
 sub error_of
 {
 	my ($node, $database, $sql) = @_;
@@ -135,8 +136,8 @@ sub error_of
 	return $stderr;
 }
 
-# A psql that runs beside the test.  Its input and output are files: nobody
-# has to feed it, and rows are there as soon as it has shown them.
+# Start a psql that runs beside the test.  Its input and output are files: nobody has
+# to feed psql, and rows are in the file as soon as psql shows them.
 sub background
 {
 	my ($node, $database, $sql, $file) = @_;
@@ -152,7 +153,7 @@ sub background
 		'<', "$file.sql", '>', $file, '2>', "$file.err");
 }
 
-# Until what a background psql has shown matches
+# Wait until the output of a background psql matches
 sub shown_in
 {
 	my ($file, $pattern) = @_;

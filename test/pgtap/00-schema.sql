@@ -1,4 +1,4 @@
--- What the catalog promises to the planner and to users, object by object
+-- What the catalog promises to the planner and to users, for each object
 SET client_min_messages = warning;
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
@@ -56,7 +56,7 @@ SELECT is_empty(
   $$ SELECT a.proname FROM pg_proc a JOIN pg_proc b ON b.proname = a.proname
      WHERE a.probin LIKE '%pg_comb%' AND b.pronamespace = 'pg_catalog'::regnamespace $$,
   'no name of the server is shadowed');
--- a cast would let a string of the wrong kind pass silently
+-- with a cast, a string of the wrong kind would pass without an error
 SELECT is_empty(
   $$ SELECT classid::regclass, objid FROM pg_depend
      WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
@@ -70,11 +70,12 @@ SELECT is_empty(
        AND p.proconfig IS NOT NULL $$,
   'no function changes settings');
 
--- comb_time_encoder must be called with an untyped literal, so there is one
+-- users call comb_time_encoder with an untyped literal, so only one function may
+-- have this name
 SELECT is(count(*), 1::bigint, 'one comb_time_encoder')
 FROM pg_proc WHERE proname = 'comb_time_encoder';
 
--- the settings, which exist once the module is loaded
+-- the settings; they exist after the module is loaded
 SELECT ok(comb_generate() IS NOT NULL, 'module loaded');
 SELECT is((boot_val, unit, vartype, context)::text, '(10000,ms,integer,sighup)', 'pg_comb.max_drift')
 FROM pg_settings WHERE name = 'pg_comb.max_drift';

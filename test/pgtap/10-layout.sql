@@ -1,10 +1,10 @@
 -- Properties of reading, stamping and bounding keys, over random times and ids
 --
--- Every run draws other values.  A failure names the seed; repeat its run with
+-- Every run draws other values.  A failure names the seed; to repeat the run, use
 --     pg_prove --set seed=0.123456 ... test/pgtap/10-layout.sql
 --
--- The expected values are made here from the milliseconds as a number, by
--- to_hex() and text, and not by the functions that are tested.
+-- The expected values come from the milliseconds as a number, by to_hex() and
+-- text, and not from the functions under test.
 SET client_min_messages = warning;
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
@@ -14,26 +14,27 @@ CREATE EXTENSION IF NOT EXISTS pg_comb;
 
 SELECT plan(30);
 
--- The instant of that many microseconds after 1970, exact from 4713 BC to the
--- year 18000: an interval is multiplied as float8
+-- The instant "us" microseconds after 1970, exact from 4713 BC to the year 18000.
+-- PostgreSQL multiplies an interval in float8, so the parts stay small.
 CREATE FUNCTION pg_temp.instant(us bigint) RETURNS timestamptz LANGUAGE sql AS $$
   SELECT timestamptz '1970-01-01 00:00:00+00' + (us / 1000000) * interval '1 second'
                                               + (us % 1000000) * interval '1 microsecond'
 $$;
 
--- A uuid of those milliseconds, digit of version, and 74 bits given as text
--- of 20 hex digits: 3, 1 (its low two bits), 15, and one to spare
+-- A uuid with the given milliseconds, the digit of the version, and 74 bits.  The
+-- text "rest" has 20 hex digits: 3 digits, a digit of which the low two bits
+-- count, 15 digits, and a spare digit.
 CREATE FUNCTION pg_temp.uuid_of(ms bigint, version text, rest text) RETURNS uuid LANGUAGE sql AS $$
   SELECT (lpad(to_hex(ms), 12, '0') || version || substr(rest, 1, 3)
           || translate(substr(rest, 4, 1), '0123456789abcdef', '89ab89ab89ab89ab')
           || substr(rest, 5, 15))::uuid
 $$;
 
--- Last millisecond of 48 bits
+-- The last millisecond that 48 bits hold
 \set last_ms 281474976710655
 
--- Instants as microseconds after 1970: everywhere in the layout, around now,
--- on both sides of whole milliseconds, around both ends, and far outside
+-- Instants as microseconds after 1970: anywhere in the layout, around now, on
+-- both sides of whole milliseconds, around both ends, and far outside
 CREATE TEMP TABLE instants AS
 SELECT DISTINCT us, pg_temp.instant(us) AS at
 FROM (SELECT (random() * :last_ms)::bigint * 1000 + (random() * 999)::bigint
@@ -66,8 +67,9 @@ SELECT is_empty(
      WHERE ms <= 281474976710656 AND date_trunc('milliseconds', at) <> pg_temp.instant(ms * 1000) LIMIT 3 $$,
   'instants are what they should be' || :'why');
 
--- Per instant the keys that could be on the wrong side of it: of its own
--- millisecond and of the neighbours, all bits zero, all one, and random
+-- For each instant, the keys that could lie on the wrong side of a bound: keys
+-- of the same millisecond and of its neighbours, with all other bits zero, all
+-- one, and random
 CREATE TEMP TABLE pairs AS
 SELECT us, at, k.ms, pg_temp.uuid_of(k.ms, '7', rest) AS id
 FROM instants i, generate_series(-1, 1) d,
@@ -194,8 +196,8 @@ SELECT is_empty(
   'comb_at keeps the order of microseconds in a millisecond' || :'why');
 SELECT is(count(DISTINCT id), 200000::bigint, 'comb_at never gives the same key for one instant')
 FROM (SELECT comb_at('2026-11-20 04:22:18.367999+00') AS id FROM generate_series(1, 200000)) made;
--- each of its 64 random bits is set in about half of the keys: 20 standard
--- deviations of the 4000 draws are 632
+-- each of the 56 random bits is set in about half of the keys: 632 is 20 standard
+-- deviations of 4000 draws
 SELECT is_empty(
   $$ SELECT b, count(*) FILTER (WHERE get_bit(bits, b) = 1)
      FROM (SELECT ('x' || translate(substr(comb_at('2026-11-20')::text, 20), '-', ''))::bit(64) AS bits
@@ -204,7 +206,7 @@ SELECT is_empty(
   'each of the last 56 bits of comb_at is random');
 
 --
--- Partition bounds
+-- Partition bounds (comb_time_encoder and comb_time_decoder)
 --
 SELECT is_empty(
   $$ SELECT at, comb_time_encoder(at) FROM instants
@@ -235,7 +237,7 @@ SELECT is_empty(
      WHERE us BETWEEN 0 AND 281474976710655000
        AND (made >= at) <> (id >= comb_time_encoder(at)) LIMIT 3 $$,
   'a key is at or above the bound if and only if its time is' || :'why');
--- keys of older software in the same column have other versions there
+-- keys of older software in the same column have another version digit
 SELECT is_empty(
   $$ SELECT other, at FROM (SELECT overlay(id::text PLACING digit FROM 15 FOR 1)::uuid AS other, made, at
                             FROM pairs, unnest('{0,4,f}'::text[]) digit

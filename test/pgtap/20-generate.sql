@@ -3,12 +3,12 @@ SET client_min_messages = warning;
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pg_comb;
--- the promises are one process's, so no other may help
+-- each process keeps its own promise, so no parallel worker may make keys
 SET LOCAL max_parallel_workers_per_gather = 0;
 
 SELECT plan(15);
 
--- A new session has to have made no key
+-- The session must be new: it has made no key
 SELECT ok(process_last IS NULL AND process_ahead IS NULL
           AND process_steps_back = 0 AND process_resets = 0,
           'before the first key the status has no time of a last one')
@@ -29,20 +29,20 @@ WHERE substr(id::text, 15, 1) <> '7' OR substr(id::text, 20, 1) NOT IN ('8', '9'
 SELECT is(count(DISTINCT right(id::text, 14)), 1000000::bigint,
           'the 56 random bits alone are different too')
 FROM million;
--- 2000 are 20 standard deviations of 40000 draws
+-- 2000 is 20 standard deviations of 40000 draws
 SELECT is_empty(
   $$ SELECT b, count(*) FILTER (WHERE get_bit(bits, b) = 1)
      FROM (SELECT ('x' || right(translate(id::text, '-', ''), 14))::bit(56) AS bits
            FROM million WHERE n <= 40000) made, generate_series(0, 55) b
      GROUP BY b HAVING abs(count(*) FILTER (WHERE get_bit(bits, b) = 1) - 20000) > 2000 $$,
   'each random bit is set in half of the keys');
--- The counter is the clock: in the first 8 of its 18 bits, 3.9 us each, the
--- keys of a second are spread over the whole millisecond
+-- The counter starts from the clock.  Its first 8 bits of 18 count 3.9 us each, so
+-- the keys of a second are spread over the whole millisecond.
 SELECT cmp_ok(count(DISTINCT substr(id::text, 16, 2)), '>', 200::bigint,
               'keys are spread over the millisecond')
 FROM million;
 
--- the time is the clock's, read between two others
+-- the key's time is the clock's, between two other readings of the clock
 SELECT is_empty(
   $$ SELECT before, comb_timestamp(id), after
      FROM (SELECT clock_timestamp() AS before, comb_generate() AS id, clock_timestamp() AS after
@@ -50,7 +50,7 @@ SELECT is_empty(
      WHERE NOT comb_timestamp(id) BETWEEN date_trunc('milliseconds', before) AND after LIMIT 3 $$,
   'a key''s time is the clock''s at that moment');
 
--- Keys do not only rise but say when: ahead of the clock is nothing
+-- the status shows that the keys are not ahead of the clock
 SELECT ok(process_last <= clock AND process_ahead = '0' AND process_steps_back = 0
           AND process_resets = 0, 'keys of a running clock are not ahead of it')
 FROM comb_clock_status();
@@ -58,7 +58,7 @@ SELECT ok(comb_timestamp((SELECT id FROM million WHERE n = 1000000)) < process_l
           'the status has the last key''s time')
 FROM comb_clock_status();
 
--- rising from statement to statement, function to function
+-- keys rise from statement to statement and from function to function
 CREATE TEMP TABLE calls (n serial, id uuid DEFAULT comb_generate());
 CREATE FUNCTION pg_temp.call_them() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -82,7 +82,7 @@ WHERE id <= before;
 SELECT ok(min(id::text) > (SELECT max(id::text) FROM million), 'and all after the million')
 FROM calls;
 
--- a bound of now divides what was made before from what is made after
+-- a bound of the present time divides earlier keys from later keys
 SELECT comb_max(clock_timestamp()) AS boundary \gset
 SELECT is((SELECT count(*) FROM calls WHERE id <= :'boundary'), 3000::bigint,
           'comb_max(now) is above all keys made so far');

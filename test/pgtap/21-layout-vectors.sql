@@ -1,4 +1,4 @@
--- Every published or computed key of test/data/, read and made
+-- Every published or computed key of test/data/: read the key, and make it again
 SET client_min_messages = warning;
 SET timezone = 'UTC';
 BEGIN;
@@ -15,8 +15,8 @@ CREATE TEMP TABLE encode_vectors (layout text, base text, at timestamptz, id uui
 SELECT is(count(*), 155::bigint, 'all vectors are loaded') FROM vectors;
 SELECT is(count(*), 105::bigint, 'all encode vectors are loaded') FROM encode_vectors;
 
--- Three are of another program, whose fields stand where two of ours do; its
--- version 8 is not in the table.
+-- Three labels come from another program.  Two of them have the fields of layouts
+-- of ours.  pg_comb does not have the third, with version 8.
 UPDATE vectors SET layout = 'efcore' WHERE layout = 'guid_sql_legacy_ticks';
 UPDATE vectors SET layout = 'newid_sequential' WHERE layout = 'guid_legacy_ticks';
 SELECT is(string_agg(layout, ', '), 'guidv8time', 'the other labels are those of comb_layouts()')
@@ -33,17 +33,17 @@ SELECT is_empty(
   $$ SELECT * FROM read WHERE got <> at
      AND layout NOT IN ('rtcomb_legacy', 'rtcomb_postgresql_datetime', 'rtcomb_binary_datetime', 'nhibernate') $$,
   'fields of whole units are read exactly');
--- 1/300 s is rounded to the nearest in the vectors, and up by comb_timestamp
+-- the vectors round 1/300 s to the nearest microsecond, comb_timestamp rounds up
 SELECT is_empty(
   $$ SELECT * FROM read WHERE NOT got - at BETWEEN '0 us' AND '1 us'
      AND layout IN ('rtcomb_legacy', 'rtcomb_postgresql_datetime', 'rtcomb_binary_datetime') $$,
   'fields of 1/300 s are read within a microsecond');
--- the vectors have SQL Server's reading of NHibernate's field
+-- the vectors have NHibernate's field as SQL Server reads the field
 SELECT is_empty(
   $$ SELECT * FROM read WHERE NOT at - got BETWEEN '0 ms' AND '8.7 ms'
      AND layout = 'nhibernate' $$,
   'NHibernate''s fields are read 8.7 ms or less before SQL Server''s reading');
--- A message is sent after its key is made, and soon
+-- The application sends a message soon after it makes the key
 SELECT is_empty(
   $$ SELECT * FROM (SELECT *, (regexp_match(source,
        '(?:input time |TimeSent header |t=)(\d+-\d+-\d+ \d+:\d+:[\d.]+)'))[1]::timestamptz AS made FROM read) r
@@ -59,8 +59,8 @@ SELECT is_empty(
   'nil stamped with its time has that time');
 
 -- Writing
--- NewId's have the worker and not a uuid for a base; their other bits are taken
--- from the key itself, at another time
+-- The vectors of NewId have a worker instead of a base uuid.  Their other bits
+-- come from the key itself, stamped with another time.
 UPDATE encode_vectors SET base = comb_stamp(id, '2001-02-03', layout::comb_layout)
 WHERE base LIKE 'worker %';
 SELECT is_empty(
@@ -73,7 +73,7 @@ SELECT is_empty(
         OR at - comb_timestamp(id, layout::comb_layout) > '3.334 ms' $$,
   'and read back as the start of its unit');
 
--- Recognizing: the layout is among those that could have made the value
+-- Recognizing: comb_inspect must list the layout that made the value
 SELECT is_empty(
   $$ SELECT * FROM read
      WHERE NOT EXISTS (SELECT FROM comb_inspect(id, '0001-01-01', '29000-01-01') c

@@ -1,15 +1,15 @@
--- Keys that one process makes, in every layout that can be generated
+-- Keys that one process makes, in every layout with new keys
 SET client_min_messages = warning;
 SET timezone = 'UTC';
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pg_comb;
--- the promises are one process's, so no other may help
+-- each process keeps its own promise, so no parallel worker may make keys
 SET LOCAL max_parallel_workers_per_gather = 0;
 
 SELECT plan(22);
 
--- Asking for what cannot be made is no key
+-- A request that fails makes no key
 SELECT throws_ok($$SELECT comb_generate('newid')$$, '0A000', 'keys of layout "newid" can only be read',
                  'a layout that is only read');
 SELECT ok(process_last IS NULL, 'the status knows of no key') FROM comb_clock_status();
@@ -20,12 +20,12 @@ CREATE TEMP TABLE layouts AS
 SELECT layout, sorts_in, resolution FROM comb_layouts() WHERE generates;
 SELECT is(count(*), 14::bigint, 'as many layouts can be generated') FROM layouts;
 
--- One layout after the other, so that each of them has a run of its own
+-- First one layout after the other: each layout makes its keys in one run
 CREATE TEMP TABLE made (layout comb_layout, n int, before timestamptz, id uuid, after timestamptz);
 INSERT INTO made
 SELECT layout, n, clock_timestamp(), comb_generate(layout), clock_timestamp()
 FROM (SELECT layout, n FROM layouts, generate_series(1, 20000) n ORDER BY layout, n OFFSET 0) l;
--- All in turn, so that no key is of the same layout as the one before
+-- Then all layouts in turn: a key never has the layout of the previous key
 INSERT INTO made
 SELECT layout, 20000 + n, clock_timestamp(), comb_generate(layout), clock_timestamp()
 FROM (SELECT layout, n FROM layouts, generate_series(1, 5000) n ORDER BY n, layout OFFSET 0) l;
@@ -42,8 +42,8 @@ SELECT is_empty(
   $$ SELECT layout FROM made GROUP BY layout HAVING count(DISTINCT id) < 25000 $$,
   'no two are the same');
 
--- A key's time is the start of the unit in which the clock stood; 3.334 ms is
--- the longest unit, and the shortest time that timestamptz tells is 1 us
+-- A key's time is the start of the clock's unit.  The longest unit is 3.334 ms.
+-- timestamptz cannot tell times apart that differ by less than 1 us.
 SELECT is_empty(
   $$ SELECT layout, before, comb_timestamp(id, layout) AS made, after FROM made
      WHERE comb_timestamp(id, layout) > after
@@ -57,7 +57,7 @@ SELECT is_empty(
      WHERE comb_timestamp(comb_generate(layout), layout) IS NULL $$,
   'every one has a time');
 
--- Version and variant as the original software sets them
+-- Version and variant must be as the original software sets them
 CREATE TEMP TABLE bits AS
 SELECT layout, substr(id::text, 15, 1) AS version,
        translate(substr(id::text, 20, 1), '89ab', 'vvvv') AS variant FROM made;
@@ -77,7 +77,7 @@ SELECT is(string_agg(layout::text, ' ' ORDER BY layout COLLATE "C"),
           'sequential_binary sequential_end sequential_string ulid',
           'these have any version')
 FROM (SELECT layout FROM bits GROUP BY 1 HAVING count(DISTINCT version) = 16) l;
--- where the time stands there, the rest of the time is as long as the test
+-- where the time covers the variant's bits, the test is too short to see all values
 SELECT is(string_agg(layout::text, ' ' ORDER BY layout COLLATE "C"), 'efcore morris sequential_binary sequential_end sequential_string ulid',
           'and these any variant')
 FROM (SELECT layout FROM bits WHERE layout NOT IN ('efcore', 'morris')
@@ -86,7 +86,7 @@ FROM (SELECT layout FROM bits WHERE layout NOT IN ('efcore', 'morris')
       SELECT layout FROM bits WHERE layout IN ('efcore', 'morris')
       GROUP BY 1 HAVING count(DISTINCT variant) > 1) l;
 
--- Randomness where the layout has none of its own bits, by byte of the text
+-- Bits that the layout does not use are random; the check is by digit of the text
 CREATE TEMP TABLE digits AS
 SELECT layout, pos, count(DISTINCT digit) AS kinds
 FROM (SELECT layout, pos, substr(replace(id::text, '-', ''), pos, 1) AS digit

@@ -1,8 +1,8 @@
--- Bounds of every layout, in the order of the database that it is made for
+-- Bounds of every layout, in the order of the layout's database
 --
--- Every run draws other values.  A failure names the seed; repeat its run with
+-- Every run draws other values.  A failure names the seed; to repeat the run, use
 --     pg_prove --set seed=0.123456 ... test/pgtap/23-layout-bounds.sql
--- The instants are rows of their own, so --set n=100000 makes it a deep run.
+-- Each row is one instant, so --set n=100000 makes a deep run.
 SET client_min_messages = warning;
 SET timezone = 'UTC';
 BEGIN;
@@ -23,8 +23,8 @@ CREATE TEMP TABLE layouts AS
 SELECT layout, sorts_in, earliest, latest FROM comb_layouts() WHERE sorts_in IS NOT NULL;
 SELECT is(count(*), 17::bigint, 'as many layouts sort by time') FROM layouts;
 
--- Instants: anywhere in the layout, whole milliseconds and between, the last
--- units of a day, its first, around both ends, and outside
+-- Instants: anywhere in the layout, whole milliseconds and times between them,
+-- the last units of a day, its first units, around both ends, and outside
 CREATE TEMP TABLE instants AS
 SELECT layout, sorts_in, earliest, latest, i.at
 FROM layouts, LATERAL (
@@ -46,11 +46,11 @@ FROM layouts, LATERAL (
 ) i (at);
 ANALYZE instants;
 
--- A layout can say less than PostgreSQL: an instant's neighbours are the start
--- of its unit, the next one's, and the one's before.  Each with the smallest,
--- the largest and some other bits.  In layouts without a version the nil uuid
--- and the one of all ones are keys too; those are the bounds beyond the ends,
--- as documented, so the keys that are these are left out.
+-- A unit can be longer than a microsecond.  The neighbours of an instant are
+-- therefore the start of its unit and the starts of the next and the previous
+-- unit, each with the smallest, the largest and some other bits.  In layouts
+-- without a version the nil uuid and the uuid of all ones are keys too, but also
+-- the documented bounds beyond the ends.  The test leaves these two keys out.
 CREATE TEMP TABLE keys AS
 SELECT layout, sorts_in, at, comb_stamp(b.base, i.near, layout) AS id, i.near
 FROM (SELECT layout, sorts_in, at, greatest(least(at + d * interval '1 us', latest), earliest) AS near

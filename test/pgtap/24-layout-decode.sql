@@ -1,8 +1,9 @@
 -- Reading and stamping keys of every layout
 --
--- Every run draws other values.  A failure names the seed; repeat its run with
+-- Every run draws other values.  A failure names the seed; to repeat the run, use
 --     pg_prove --set seed=0.123456 ... test/pgtap/24-layout-decode.sql
--- and --set random=10000000 reads that many random uuids in each layout.
+-- With --set random=10000000 the test reads 10 million random uuids in each
+-- layout.
 SET client_min_messages = warning;
 SET timezone = 'UTC';
 BEGIN;
@@ -20,9 +21,9 @@ SELECT plan(19);
 CREATE TEMP TABLE layouts AS SELECT * FROM comb_layouts();
 
 --
--- Instants: unit by unit what comes back
+-- Instants: which time comes back, for each kind of unit
 --
--- How long a unit is at most, and whether it is a whole number of microseconds
+-- The longest unit, and whether the unit is a whole number of microseconds
 CREATE TEMP TABLE units (resolution text, longest interval, whole boolean);
 INSERT INTO units VALUES ('1 ms', '1 ms', true), ('1/300 s', '3.334 ms', false),
                          ('3.333333 ms', '3.334 ms', false), ('100 ns', '1 us', true);
@@ -38,10 +39,10 @@ FROM layouts JOIN units USING (resolution), LATERAL (
   -- every position of a second in a unit
   UNION ALL
   SELECT timestamptz '2026-11-20 04:22:18' + u * interval '1 us' FROM generate_series(0, 999999, 97) u
-  -- the last 10 ms of a day and the first of the next
+  -- the last 10 ms of a day and the first 10 ms of the next day
   UNION ALL
   SELECT timestamptz '2026-11-20' + u * interval '1 us' FROM generate_series(-10000, 10000, 3) u
-  -- where integers and NHibernate's floating point differ
+  -- where NHibernate's floating point differs from exact arithmetic
   UNION ALL
   SELECT timestamptz '2026-11-20' + (us + d) * interval '1 us'
   FROM unnest('{23333331, 43333329, 46666662}'::int[]) us, generate_series(-5, 5) d
@@ -85,8 +86,8 @@ SELECT is_empty(
                         ELSE floor((us::float8 * 10 / 10000::float8) / 3.333333::float8) END::bigint), 8, '0') LIMIT 3 $$,
   'fields of days and units are what the originals compute' || :'why');
 
--- All bits but the time field and a demanded version stay: twice stamped
--- values of different bases differ where the bases do
+-- Stamping changes only the time field and a version that the layout demands.
+-- Two bases stamped with the same time therefore differ where the bases differ.
 CREATE TEMP TABLE masks AS
 SELECT layout, ('x' || replace(comb_stamp('00000000-0000-0000-0000-000000000000', latest, layout)::text, '-', ''))::bit(128)
              # ('x' || replace(comb_stamp('00000000-0000-0000-0000-000000000000', earliest, layout)::text, '-', ''))::bit(128) AS written,
@@ -107,7 +108,7 @@ SELECT is_empty(
   'and these stay' || :'why');
 
 --
--- Random and particular uuids: no error, and the time is inside the limits
+-- Random and special uuids: reading raises no error and stays inside the limits
 --
 CREATE TEMP TABLE verdict (layout comb_layout, n bigint, valid bigint, outside bigint, changed bigint);
 CREATE FUNCTION pg_temp.decode_random(n bigint) RETURNS void LANGUAGE plpgsql AS $$
@@ -131,8 +132,9 @@ SELECT is_empty(
   'as many as asked for, in every layout');
 SELECT is_empty('SELECT * FROM verdict WHERE outside > 0 OR changed > 0',
                 'inside the limits, and encode(decode(x)) = x' || :'why');
--- Chances: one of 64 has the version and variant, one of two the top bit 0,
--- and of 4294.97 million units 25.92 are in a day
+-- The share of random uuids with a time: 1 of 64 has the version and variant, 1 of
+-- 2 has a top bit of 0, and of 4294.97 million values 25.92 million are units of a
+-- day
 SELECT is_empty(
   $$ SELECT layout, sum(valid) / sum(n) FROM verdict JOIN layouts USING (layout) GROUP BY 1, resolution
      HAVING NOT sum(valid) / sum(n) BETWEEN
@@ -149,7 +151,7 @@ SELECT is(string_agg(layout::text, ' ' ORDER BY layout COLLATE "C"),
           'all ones have one where the unit is a millisecond and no version is demanded')
 FROM layouts WHERE comb_timestamp('ffffffff-ffff-ffff-ffff-ffffffffffff', layout) IS NOT NULL;
 
--- A day's units end with 25919999, and NHibernate's with 25920002
+-- A day's last unit is 25919999, and NHibernate's last unit is 25920002
 SELECT results_eq(
   $$ SELECT unit, comb_timestamp(id, 'rtcomb_legacy'), comb_timestamp(id, 'nhibernate')
      FROM (SELECT unit, ('919108f7-52d1-4320-9bac-b0ea' || lpad(to_hex(unit), 8, '0'))::uuid AS id

@@ -1,6 +1,6 @@
--- Keys of one layout as keys of another
+-- Converting keys from one layout to another
 --
--- Every run draws other values.  A failure names the seed; repeat its run with
+-- Every run draws other values.  A failure names the seed; to repeat the run, use
 --     pg_prove --set seed=0.123456 ... test/pgtap/25-layout-convert.sql
 SET client_min_messages = warning;
 SET timezone = 'UTC';
@@ -22,9 +22,9 @@ SELECT layout, generates, sorts_in, resolution,
        CASE resolution WHEN '1 ms' THEN interval '1 ms' WHEN '100 ns' THEN '1 us' ELSE '3.335 ms' END AS longest
 FROM comb_layouts();
 
--- Of one source the keys of a few instants: one microsecond after the other
--- where a second begins and where NHibernate's units overtake those of 1/300 s,
--- and at random.  Some have the version that new keys have, some any bits.
+-- Keys of each source at a few instants: some microseconds apart, where
+-- NHibernate's units overtake units of 1/300 s, and at random.  Some keys have the
+-- version of new keys, others have any bits.
 CREATE TEMP TABLE instants AS
 SELECT at FROM (SELECT timestamptz '2026-11-20 00:00:03.33' + u * interval '1 us' FROM generate_series(0, 4000, 13) u
                 UNION ALL
@@ -46,7 +46,7 @@ SELECT cmp_ok(count(*), '>', 300000::bigint, 'enough of them') FROM pairs;
 
 SELECT is_empty('SELECT source, target, id FROM pairs WHERE converted IS NULL LIMIT 3', 'all can be converted' || :'why');
 SELECT is_empty('SELECT source, target, id FROM pairs WHERE source = target AND converted <> id LIMIT 3',
-                'into itself is nothing' || :'why');
+                'converting into the same layout changes nothing' || :'why');
 SELECT is_empty(
   $$ SELECT source, target, id, converted FROM pairs
      WHERE comb_timestamp(converted, target) IS DISTINCT FROM
@@ -55,8 +55,9 @@ SELECT is_empty(
 SELECT is_empty(
   $$ SELECT source, target, id, converted FROM pairs
      WHERE unit = target_unit AND target_bits >= bits AND comb_convert(converted, target, source) <> id LIMIT 3 $$,
-  'one unit and room for all bits: back again is the same key' || :'why');
--- new keys have their version back from a layout that has no room for it
+  'same unit and enough free bits: converting back gives the same key' || :'why');
+-- converting back restores the version of new keys, even through a layout whose
+-- own version takes its place
 SELECT is_empty(
   $$ SELECT source, target, id, converted FROM pairs
      WHERE unit = target_unit AND new AND target = 'uuidv7' AND source::text LIKE 'rtcomb%'
@@ -67,7 +68,7 @@ SELECT ok(count(*) FILTER (WHERE unit = target_unit AND target_bits >= bits AND 
           'there are such keys' || :'why')
 FROM pairs;
 
--- Order, each in the order of its own database
+-- Keys keep their order: before in the source's order, afterwards in the target's
 SELECT is_empty(
   $$ SELECT * FROM (SELECT source, target, id, converted, k_converted,
                            lag(k_converted) OVER (PARTITION BY source, target ORDER BY k) AS before
@@ -82,7 +83,7 @@ SELECT is_empty(
      WHERE k_converted <= before LIMIT 3 $$,
   'and so do any where no version is left out of the order' || :'why');
 
--- Ten thousand keys of 100 ns each, in units that hold thousands of them
+-- Ten thousand keys, 100 ns apart, in units that hold thousands of them
 CREATE TEMP TABLE fine AS
 SELECT n, comb_convert(('ac210700-c656-4cf2-' || right(lpad(to_hex(field), 16, '0'), 4) || '-'
                         || left(lpad(to_hex(field), 16, '0'), 12))::uuid, 'morris', t.layout) AS id,
@@ -100,7 +101,7 @@ SELECT is_empty(
 SELECT is(count(DISTINCT comb_timestamp(id, layout)), 2::bigint, 'in two milliseconds')
 FROM fine WHERE layout = 'uuidv7';
 
--- Targets get the version of new keys where bits of theirs are all they can get
+-- The target writes the version of new keys, unless all bits come from the source
 SELECT is_empty(
   $$ SELECT source, target, converted FROM pairs
      WHERE new AND unit <> target_unit
@@ -113,7 +114,7 @@ SELECT is_empty(
        AND substr(converted::text, 15, 1) <> '4' LIMIT 3 $$,
   'and among those of version 4 keep it' || :'why');
 
--- comb_inspect finds what was converted
+-- comb_inspect finds the layout of a converted key
 SELECT is_empty(
   $$ SELECT source, target, converted FROM pairs
      WHERE new AND at > '2026-11-20' AND source = 'uuidv7'

@@ -1,4 +1,4 @@
--- Properties of keys that increase across the server
+-- Properties of keys that increase across all sessions of the server
 SET client_min_messages = warning;
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
@@ -19,13 +19,13 @@ SELECT is(count(DISTINCT right(id::text, 14)), 1000000::bigint,
           'the 56 random bits alone are different too')
 FROM million;
 
--- the clock's time: now() is the start of this transaction
+-- keys have the clock's time; now() is the start of this transaction
 SELECT cmp_ok(min(comb_timestamp(id)), '>=', date_trunc('milliseconds', now()), 'none is older than the transaction')
 FROM million;
 SELECT cmp_ok(ordered_ahead, '<', interval '1 second', 'and the last not ahead of the clock')
 FROM comb_clock_status();
 
--- in whatever statement a key is asked for
+-- keys increase whatever statement asks for a key
 CREATE TEMP TABLE orders (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), n int);
 INSERT INTO orders (n) SELECT generate_series(1, 1000);
 INSERT INTO orders (n) VALUES (1001), (1002);
@@ -43,18 +43,18 @@ FROM orders;
 SELECT cmp_ok((SELECT id FROM orders WHERE n = 1007), '>', :'forgotten',
               'a key of a subtransaction that was rolled back does not come again');
 
--- and beside those of comb_generate()
+-- the time agrees with the keys of comb_generate()
 SELECT ok(abs(extract(epoch FROM comb_timestamp(comb_generate_ordered()) - comb_timestamp(comb_generate()))) < 1,
           'both generators have the same clock');
 
--- the lease: never more than its period beyond the keys
+-- the lease ends at most pg_comb.lease after the last key
 SELECT cmp_ok(ordered_lease, '>', ordered_last, 'the limit is beyond the last key')
 FROM comb_clock_status();
 SELECT cmp_ok(ordered_lease, '<=', ordered_last + current_setting('pg_comb.lease')::interval,
               'by no more than pg_comb.lease')
 FROM comb_clock_status();
 
--- reset, seen from outside
+-- what a user sees of a reset
 SELECT lives_ok($$ SELECT comb_ordered_reset(clock_timestamp() + interval '10 minutes') $$,
                 'the future is let in');
 SELECT cmp_ok(comb_timestamp(comb_generate_ordered()), '>', clock_timestamp() + interval '9 minutes',

@@ -1,4 +1,4 @@
--- Properties of Snowflakes, and those of other services
+-- Properties of Snowflakes, pg_comb's own and those of other services
 SET client_min_messages = warning;
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
@@ -37,7 +37,7 @@ SELECT is_empty($$ SELECT layout, id FROM vectors
                 'bounds around them');
 
 --
--- Bounds, by their definition, for parameters of all kinds
+-- Bounds must meet their definition, for all kinds of parameters
 --
 SELECT setseed(0.5);
 CREATE TEMP TABLE cases AS
@@ -62,7 +62,7 @@ SELECT is_empty($$ SELECT * FROM cases, comb_snowflake_max(at, epoch, ibits, sbi
                 'and has the largest instance and sequence numbers');
 
 --
--- Making them: 0 instance bits need no configuration
+-- New ids: with 0 instance bits they need no configuration
 --
 CREATE TEMP TABLE million AS
 SELECT n, comb_snowflake(instance_bits => 0) AS id FROM generate_series(1, 1000000) n;
@@ -72,23 +72,23 @@ WHERE id <= before;
 SELECT cmp_ok(min(comb_snowflake_timestamp(id, instance_bits => 0)), '>=',
               date_trunc('milliseconds', now()), 'none is older than the transaction')
 FROM million;
--- a million take a quarter of a second of slots, whatever the machine
+-- a million ids take the slots of a quarter of a second, on any machine
 SELECT cmp_ok(snowflake_ahead, '<', interval '1 second', 'and the last not far ahead of the clock')
 FROM comb_clock_status();
--- Not all: a host that takes the processor away at the same place of each
--- millisecond leaves some out.
+-- Some sequence numbers may be missing: a host can take the processor away at the
+-- same position of each millisecond.
 SELECT cmp_ok(count(DISTINCT comb_snowflake_sequence(id, instance_bits => 0)), '>', 3000::bigint,
               'nearly all sequence numbers are used') FROM million;
 
--- a tick of fewer units than sequence numbers uses as many numbers as it has units,
--- also where ids are counted on ahead of the clock
+-- if a tick has fewer units than sequence numbers, ids use only as many numbers as
+-- the tick has units, even if the ids are ahead of the clock
 SELECT comb_ordered_reset(now() + interval '1 hour');
 CREATE TEMP TABLE short AS
 SELECT n, comb_snowflake('2024-01-01 00:00:00+00', 0, 12 + n * 0, '1 us') AS id FROM generate_series(1, 1000) n;
 SELECT is((max(comb_snowflake_sequence(id, '2024-01-01 00:00:00+00', 0, 12, '1 us')), count(DISTINCT id))::text, '(255,1000)',
           'a tick of 1 us has 256 units, and no more sequence numbers') FROM short;
 SELECT comb_ordered_reset('-infinity');
--- the time is that of the slot: the sequence number is the place in the tick
+-- the sequence number is the position in the tick, so an id tells the slot's time
 CREATE TEMP TABLE seconds AS
 SELECT clock_timestamp() AS before, id, clock_timestamp() AS after
 FROM generate_series(1, 50) n, LATERAL comb_snowflake('2024-01-01 00:00:00+00', 0, 20 + n * 0, '1 s') id, pg_sleep(0.002);
@@ -99,7 +99,8 @@ FROM (SELECT comb_snowflake_timestamp(id, '2024-01-01 00:00:00+00', 0, 20, '1 s'
       FROM seconds) places
 WHERE place BETWEEN before - interval '50 ms' AND after + interval '50 ms';
 
--- sets whose tick has fewer units than sequence numbers, and one slot only
+-- parameter sets whose tick has fewer microseconds than sequence numbers, or a
+-- single slot
 SELECT is(count(DISTINCT comb_snowflake('2024-01-01 00:00:00+00', 0, 12, '1 us')), 10000::bigint,
           'a tick shorter than its sequence')
 FROM generate_series(1, 10000);
@@ -107,17 +108,17 @@ SELECT is(count(DISTINCT comb_snowflake('2024-01-01 00:00:00+00', 0, 0, '1 us'))
           'no sequence at all')
 FROM generate_series(1, 10000);
 
--- an odd tick: slots of unequal length, none left out
+-- an odd tick has slots of unequal length, and ids use all of them
 SELECT is(max(comb_snowflake_sequence(id, '2024-01-01 00:00:00+00', 0, 7, '777 us')), 127,
           'the last sequence number is used')
 FROM (SELECT comb_snowflake('2024-01-01 00:00:00+00', 0, 7, '777 us') AS id FROM generate_series(1, 2000)) made;
 
--- errors
+-- wrong parameters
 SELECT throws_ok('SELECT comb_snowflake(instance_bits => 33, sequence_bits => 31)', '22023');
 SELECT throws_ok($$ SELECT comb_snowflake(epoch => now() + interval '1 minute', instance_bits => 0) $$, '22008');
 SELECT throws_ok($$ SELECT comb_snowflake(tick => '-1 day', instance_bits => 0) $$, '22023');
 
--- limits: the two lines have one each
+-- Snowflakes have a limit of their own
 SELECT cmp_ok(snowflake_lease, '>', snowflake_last, 'the limit is beyond the last Snowflake')
 FROM comb_clock_status();
 

@@ -1,7 +1,8 @@
--- Periods on the key: the same answers whatever the plan, and good estimates
+-- Periods on the key: the answers are the same in every plan, and the estimates
+-- are good
 --
--- Every run draws other keys and periods.  A failure names the seed; repeat
--- its run with
+-- Every run draws other keys and periods.  A failure names the seed; to repeat the
+-- run, use
 --     pg_prove --set seed=0.123456 ... test/pgtap/50-range.sql
 SET client_min_messages = warning;
 BEGIN;
@@ -22,8 +23,8 @@ SELECT no_plan();
 -- Answers
 --
 
--- 30 days of v7, among them v4 and v1 with the same leading bits, keys with
--- no time in them at all, and NULL
+-- 30 days of v7 keys, some rows with v4 and v1 keys that begin with the same bits,
+-- some with keys without a time, some with NULL
 CREATE TABLE key AS
 SELECT n, CASE WHEN kind < 0.6 THEN id
                WHEN kind < 0.7 THEN overlay(id::text PLACING '4' FROM 15 FOR 1)::uuid
@@ -35,8 +36,8 @@ FROM (SELECT n, random() AS kind,
                         '2026-01-01'::timestamptz + random() * interval '30 days') AS id
       FROM generate_series(1, 2000) n) s;
 
--- one row per period: exact times of keys for bounds, so that whether they
--- are in matters, and every special one
+-- a row for each period: bounds are exact times of keys, so that inclusive and
+-- exclusive bounds differ; then all special periods
 CREATE TABLE during (i serial, period tstzrange);
 INSERT INTO during (period)
 SELECT tstzrange(least(a, b), greatest(a, b), (ARRAY['[)', '(]', '[]', '()'])[1 + i % 4])
@@ -54,7 +55,7 @@ VALUES ('empty'), (NULL), ('(,)'), ('[-infinity,infinity]'), ('(infinity,)'), ('
        ('[,-infinity]'), ('(,-infinity)'), ('[,2026-01-11)'), ('(2026-01-11,]'),
        ('[1900-01-01,1970-01-01]'), ('[20000-01-01,)');
 
--- what each has to say, without the operator
+-- the right answers, computed without the operator
 CREATE TABLE expected AS
 SELECT i, ARRAY(SELECT n FROM key WHERE comb_timestamp(id) <@ period ORDER BY n) AS yes,
        ARRAY(SELECT n FROM key
@@ -64,7 +65,7 @@ FROM during;
 SELECT cmp_ok((SELECT count(*) FROM expected WHERE cardinality(yes) BETWEEN 1 AND 1500), '>', (:periods / 2)::bigint,
               'the periods tell keys apart' || :'why');
 
--- the same rows in every kind of table
+-- tables and views of all kinds, with the same rows
 CREATE TABLE heap AS TABLE key;
 CREATE INDEX ON heap (id);
 CREATE TABLE brin AS SELECT * FROM key ORDER BY id;
@@ -122,7 +123,7 @@ INSERT INTO question (source, query) VALUES
 ('HAVING', 'SELECT max(n) AS n FROM parted q GROUP BY id, n HAVING %s'),
 ('window', 'SELECT n FROM (SELECT n, bool_and(%s) OVER (PARTITION BY n) AS yes FROM deep q) w WHERE yes');
 
--- the ways to give a period; $1 is a parameter of a generic plan
+-- ways to write a period; $1 is a parameter of a generic plan
 CREATE TABLE form (form text, positive bool, clause text);
 INSERT INTO form VALUES
 ('constant', true, 'q.id <@ %L::tstzrange'),
@@ -141,7 +142,7 @@ BEGIN
 	RETURN result;
 END $$;
 
--- how many answers are wrong, with one way of scanning or joining off
+-- count the wrong answers while one way to scan or join is off
 CREATE FUNCTION wrong(off text, forms text[]) RETURNS TABLE (source text, form text, wrong bigint) LANGUAGE plpgsql AS $$
 BEGIN
 	IF off <> '' THEN
@@ -168,7 +169,7 @@ FROM unnest('{enable_seqscan,enable_indexscan,enable_indexonlyscan,enable_bitmap
      LATERAL wrong(off, '{constant,not}')
 GROUP BY off ORDER BY off;
 
--- every scan but the index's own off: these are index scans then
+-- switch all other scans off, so that each plan is a scan of the index
 CREATE FUNCTION plan_of(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE result text := ''; line text;
 BEGIN
@@ -215,7 +216,7 @@ END $$;
 SELECT is(sum(wrong), 0::numeric, 'answers of generic plans' || :'why') FROM wrong_prepared();
 RESET plan_cache_mode;
 
--- joins with the table of periods, by each method
+-- joins with the table of periods, by every method
 CREATE FUNCTION wrong_join(source text, off text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE result bigint;
 BEGIN
@@ -231,7 +232,7 @@ SELECT is(wrong_join(source, off), 0::bigint, 'join of periods and ' || source |
 FROM unnest('{heap,brin,parted,deep,parent,viewed,guarded,unioned,secured}'::text[]) source,
      unnest(ARRAY['enable_seqscan', 'enable_indexscan,enable_indexonlyscan', 'enable_bitmapscan', 'enable_material']) off;
 
--- correlated, and by LATERAL
+-- correlated sub-selects, and LATERAL
 SELECT is((SELECT count(*) FROM during d JOIN expected e USING (i)
            WHERE ARRAY(SELECT q.n FROM parted q WHERE q.id <@ d.period ORDER BY q.n) <> e.yes),
           0::bigint, 'correlated sub-select' || :'why');
@@ -240,7 +241,7 @@ SELECT is((SELECT count(*) FROM during d JOIN expected e USING (i),
            WHERE COALESCE(l.yes, '{}') <> e.yes),
           0::bigint, 'LATERAL' || :'why');
 
--- changing what is found
+-- DELETE and UPDATE of the rows found
 CREATE TABLE changed (n int);
 WITH gone AS (DELETE FROM parent WHERE id <@ tstzrange(NULL, '2026-01-06') RETURNING n) INSERT INTO changed SELECT n FROM gone;
 WITH moved AS (UPDATE parted SET n = -n WHERE id <@ tstzrange('2026-01-06', '2026-01-12') RETURNING -n) INSERT INTO changed SELECT * FROM moved;
@@ -248,7 +249,7 @@ SELECT set_eq('SELECT n FROM changed', 'SELECT n FROM key WHERE comb_timestamp(i
               'DELETE and UPDATE' || :'why');
 UPDATE parted SET n = -n WHERE n < 0;
 
--- parallel plans; the results of CREATE TABLE AS are computed by workers
+-- parallel plans: workers compute the results of CREATE TABLE AS
 SET LOCAL parallel_setup_cost = 0;
 SET LOCAL parallel_tuple_cost = 0;
 SET LOCAL min_parallel_table_scan_size = 0;
@@ -262,7 +263,7 @@ SELECT set_eq('SELECT n FROM ' || got, 'SELECT n FROM key WHERE comb_timestamp(i
 FROM unnest('{parallel_heap,parallel_parted}'::text[]) got;
 SET LOCAL max_parallel_workers_per_gather = 0;
 
--- bounds of a period and comb_timestamp() agree in every layout that sorts
+-- in every layout that sorts, the bounds of a period agree with comb_timestamp()
 SELECT is((SELECT count(*) FROM during, key
            WHERE id IS NOT NULL AND period IS NOT NULL
              AND comb_created(id, period, layout) <> COALESCE(comb_timestamp(id, layout) <@ period, false)),
@@ -280,8 +281,8 @@ SELECT is((SELECT count(*) FROM stamped s, during
 FROM comb_layouts() l WHERE generates AND sorts_in IN ('PostgreSQL', 'SQL Server');
 
 --
--- Estimates.  Tables up to 30000 rows are analyzed as a whole, so that these
--- do not depend on a sample.
+-- Estimates.  ANALYZE reads tables up to 30000 rows as a whole, so the estimates do
+-- not depend on a sample.
 --
 CREATE FUNCTION estimate(query text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE result json;
@@ -289,7 +290,7 @@ BEGIN
 	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO result;
 	RETURN (result -> 0 -> 'Plan' ->> 'Plan Rows')::float8;
 END $$;
--- the larger of estimate and truth, as a multiple of the smaller
+-- the larger of estimate and true count, as a multiple of the smaller
 CREATE FUNCTION miss(query text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE actual float8; e float8 := estimate(query);
 BEGIN
@@ -304,13 +305,13 @@ $$;
 CREATE TABLE even AS
 SELECT n, comb_stamp(md5(n::text)::uuid, '2026-01-01'::timestamptz + n * interval '1.44 min') AS id
 FROM generate_series(0, 29999) n;
--- ten times as many on the last day as on the first
+-- ten times as many keys on the last day as on the first
 CREATE TABLE skewed AS
 SELECT n, comb_stamp(md5(n::text)::uuid, '2026-01-01'::timestamptz + interval '30 days' * (ln(1 + 9 * n / 30000.0) / ln(10))::float8) AS id
 FROM generate_series(0, 29999) n;
 CREATE TABLE nulls AS SELECT n, CASE WHEN n % 2 = 0 THEN id END AS id FROM even;
 CREATE TABLE mixed AS SELECT n, CASE WHEN n % 2 = 0 THEN id ELSE md5(n::text)::uuid END AS id FROM even;
--- a foreign key: 40 orders, some with most of the lines
+-- a foreign key: 40 orders, some of which have most of the lines
 CREATE TABLE lines AS
 SELECT n, comb_stamp(md5(k::text)::uuid, '2026-01-01'::timestamptz + k * interval '18 h') AS id
 FROM (SELECT n, (40 * (n / 30000.0) ^ 3)::int AS k FROM generate_series(1, 30000) n) s;
@@ -326,7 +327,8 @@ ANALYZE even, skewed, nulls, mixed, lines, month, weeks, sequel;
 
 SELECT cmp_ok(max(miss(query)), '<', 1.1::float8, 'a day of ' || source)
 FROM unnest('{even,skewed,nulls,mixed}'::text[]) source, days(source) query GROUP BY source;
--- next to core's own estimate of the bounds, which counts half bins
+-- for partitions core estimates the bounds and counts half bins, so the error is
+-- larger
 SELECT cmp_ok(max(miss(query)), '<', 1.2::float8, 'a day of partitions') FROM days('month') query;
 SELECT cmp_ok(max(miss(query)), '<', 1.2::float8, 'a day of few keys, often')
 FROM days('lines') query;
@@ -339,7 +341,7 @@ SELECT is(estimate(format('SELECT * FROM %I WHERE id <@ %s', source, period)), 1
 FROM unnest('{even,skewed,nulls,mixed}'::text[]) source,
      unnest(ARRAY['''empty''', 'tstzrange(NULL, ''1999-01-01'')', 'tstzrange(''2027-01-01'', ''2027-01-02'')',
                   'tstzrange(''infinity'', NULL)', 'tstzrange(NULL, ''-infinity'')']) period;
--- v4 keys, which are above all keys of a time, are not taken for keys of an open period
+-- v4 keys sort above all keys of the period; an open period must not count them
 CREATE TABLE leftover AS
 SELECT n, CASE WHEN n % 2 = 0 THEN id ELSE overlay(md5(n::text) PLACING '4' FROM 13 FOR 1)::uuid END AS id FROM even;
 ANALYZE leftover;
@@ -351,13 +353,13 @@ FROM unnest(ARRAY['tstzrange(''2026-01-10'', ''2026-01-11'') @> id',
                   'NOT id <@ tstzrange(''2026-01-10'', NULL)']) clause;
 SELECT cmp_ok(miss('SELECT * FROM sequel WHERE comb_created(id, tstzrange(''2026-01-10'', ''2026-01-20''), ''rtcomb_sql'')'), '<', 1.5::float8,
               'ten days of keys that sort in SQL Server');
--- a period column: each of 505 weeks holds 7 / 30 of the keys
+-- a column of periods: each of the 505 weeks holds 7 / 30 of the keys
 SELECT cmp_ok(miss('SELECT * FROM weeks JOIN ' || source || ' ON id <@ period'), '<', 1.1::float8, 'join of weeks and ' || source)
 FROM unnest('{even,nulls}'::text[]) source;
 SELECT cmp_ok(miss('SELECT * FROM weeks WHERE period @> ' || quote_literal(comb_min('2026-01-15')) || '::uuid'), '<', 1.2::float8,
               'the weeks of one key');
 
--- newer keys than ANALYZE saw: the index tells that there are some
+-- keys newer than the last ANALYZE: the index shows that there are some
 CREATE INDEX ON even (id);
 INSERT INTO even SELECT n, comb_stamp(md5(n::text)::uuid, '2026-01-01'::timestamptz + n * interval '1.44 min') FROM generate_series(30000, 30999) n;
 SELECT cmp_ok(estimate('SELECT * FROM even WHERE id <@ tstzrange(''2026-01-31 01:00'', NULL)'), '>', 50::float8, 'keys after ANALYZE');

@@ -1,6 +1,6 @@
--- SQL Server's order on many values.
+-- SQL Server's order on many values
 --
--- pg_prove --set pairs=10000000 --set rows=2000000 makes it a deep run.
+-- For a deep run, use pg_prove --set pairs=10000000 --set rows=2000000.
 \if :{?pairs}
 \else
 	\set pairs 200000
@@ -17,8 +17,8 @@ SET LOCAL max_parallel_workers_per_gather = 0;
 
 SELECT plan(16);
 
--- The permutation in the digits of the text, which is another way than the
--- one it is computed in.
+-- The permutation in the digits of the text; the module computes the permutation
+-- in another way.
 CREATE FUNCTION pg_temp.permuted(id uuid) RETURNS uuid IMMUTABLE LANGUAGE sql AS $$
 	SELECT (substr(h, 21, 12) || substr(h, 17, 4) || substr(h, 15, 2) || substr(h, 13, 2) ||
 	        substr(h, 11, 2) || substr(h, 9, 2) || substr(h, 7, 2) || substr(h, 5, 2) ||
@@ -26,8 +26,8 @@ CREATE FUNCTION pg_temp.permuted(id uuid) RETURNS uuid IMMUTABLE LANGUAGE sql AS
 	FROM (SELECT replace(id::text, '-', '') AS h OFFSET 0) s
 $$;
 
--- Two random values seldom agree in even one byte, so the second takes its
--- last 0 to 32 digits from the first: from there up every byte gets to decide.
+-- Two random values differ in nearly every byte.  The second value therefore takes
+-- its last 0 to 32 digits from the first, so that every byte decides for some pairs.
 CREATE TEMP TABLE pair AS
 SELECT a, (left(c, 32 - i % 33) || right(replace(a::text, '-', ''), i % 33))::uuid AS b
 FROM (SELECT i, gen_random_uuid() AS a, replace(gen_random_uuid()::text, '-', '') AS c
@@ -60,8 +60,8 @@ SELECT is(ge, 0::bigint, '#>=# agrees with comb_mssql_cmp') FROM verdict;
 SELECT is(gt, 0::bigint, '#># agrees with comb_mssql_cmp') FROM verdict;
 SELECT is(swap, 0::bigint, 'comb_guid_swap is its own inverse') FROM verdict;
 
--- Sorting with abbreviated keys, which only a sort's first column gets; a
--- third of the values shares the bytes that are abbreviated.
+-- Sorting with abbreviated keys.  A sort abbreviates only its first column.  A third
+-- of the values has the same abbreviated bytes.
 CREATE TEMP TABLE many AS
 SELECT false AS one,
        CASE WHEN i % 3 = 0 THEN overlay(gen_random_uuid()::text PLACING '8000-000000000001' FROM 20)::uuid
@@ -84,8 +84,8 @@ SELECT is(pg_temp.sorted('one, id USING #<#'), pg_temp.sorted('comb_mssql_key(id
 SELECT isnt(pg_temp.sorted('id USING #<#'), pg_temp.sorted('id'),
             'which is not the plain order');
 
--- A range's estimate: the planner counts a histogram in another order, whose
--- resolution is what SET STATISTICS gives it.
+-- The estimate of a range: the planner counts the values of a histogram that is in
+-- another order.  SET STATISTICS sets how fine the estimate is.
 CREATE TEMP TABLE est AS SELECT md5(i::text)::uuid AS id FROM generate_series(1, 20000) i;
 ALTER TABLE est ALTER id SET STATISTICS 1000;
 ANALYZE est;

@@ -1,4 +1,4 @@
--- Layouts made for SQL Server, in SQL Server's order, and the ways out of them.
+-- Layouts made for SQL Server, in SQL Server's order, and converted from there
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pg_comb;
@@ -21,8 +21,8 @@ FROM (SELECT layout, id, lag(id) OVER (PARTITION BY layout ORDER BY n) AS before
 WHERE before IS NOT NULL
 GROUP BY layout ORDER BY layout;
 
--- A bound has the keys of its time on one side: every operator, at instants
--- around and between those of the keys.
+-- A bound divides keys by their time: for every operator, at the instants of the
+-- keys and at instants around and between them
 CREATE TEMP TABLE past AS
 SELECT layout, comb_at('2024-02-29 12:00:00'::timestamptz + n * interval '997 us', layout) AS id
 FROM layout, generate_series(1, 500) n WHERE generates;
@@ -41,7 +41,7 @@ FROM past, LATERAL (
 	         SELECT created UNION ALL SELECT created - interval '1 us' UNION ALL SELECT created + interval '1 us') a
 GROUP BY layout ORDER BY layout;
 
--- BETWEEN by bounds, on a column with a unique index, partitioned by time
+-- Ranges by bounds, on a column with a unique index, partitioned by time
 CREATE TABLE log (id uuid NOT NULL DEFAULT comb_generate('rtcomb_sql'), n int)
 	PARTITION BY RANGE (id comb_mssql_ops);
 DO $$
@@ -66,7 +66,7 @@ SELECT is(count(*), 25::bigint, 'with its end')
 FROM log WHERE id #>=# comb_min('2024-02-29', 'rtcomb_sql') AND id #<=# comb_max('2024-03-01', 'rtcomb_sql');
 SELECT throws_ok('INSERT INTO log DEFAULT VALUES', '23514', NULL, 'a key of another year has no partition');
 
--- Out of a layout and back
+-- Conversion out of a layout and back
 CREATE FUNCTION pg_temp.lost(source comb_layout, target comb_layout) RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT is(count(*) FILTER (WHERE comb_convert(comb_convert(id, source, target), target, source)
 	                                 IS DISTINCT FROM id), 0::bigint, source || ' to ' || target || ' and back')

@@ -1,6 +1,6 @@
-# What a release must have and no compiler checks: metadata, versions that
-# agree, files that are listed, documents that name everything.  Needs no
-# server.
+# Checks of a release that no compiler makes: the metadata, versions that must
+# agree, files that must be listed, and documents that must name everything.  The
+# checks need no server.
 
 use strict;
 use warnings;
@@ -20,7 +20,7 @@ sub slurp
 	return scalar <$fh>;
 }
 
-# Fails with the list of what is missing.
+# Fail with the list of what is missing.
 sub none
 {
 	my ($name, @missing) = @_;
@@ -33,7 +33,7 @@ my $readme = slurp('README.md');
 my $reference = slurp('doc/pg_comb.md');
 my $changelog = slurp('CHANGELOG.md');
 
-# META.json: what the PGXN v1 specification requires, and nothing it forbids
+# META.json has what the PGXN v1 specification requires, and nothing else
 my $meta = JSON::PP->new->utf8->decode(slurp('META.json'));
 my @required = qw(name version abstract maintainer license provides meta-spec);
 my @optional = qw(description generated_by tags no_index prereqs
@@ -67,7 +67,7 @@ for my $phase (sort keys %{ $meta->{prereqs} })
 		grep { $needs{$_} ne '0' && $needs{$_} !~ $semver } sort keys %needs);
 }
 
-# One version, said in several places
+# The version stands in several places
 my $version = $meta->{version};
 my ($series) = $version =~ /^(\d+\.\d+)/;
 
@@ -106,19 +106,19 @@ for my $file (sort glob('sql/*.sql'))
 	ok(-f "expected/$name.out", "test $name has an expected output");
 }
 
-# One file knows the server's version
+# Only comb_compat.h looks at the server's version
 none('PG_VERSION_NUM only in comb_compat.h',
 	grep { !m{/comb_compat\.h$} && slurp($_) =~ /PG_VERSION_NUM/ } glob('src/*.[ch]'));
 
-# The reference describes every function and setting once, and tables of the
-# README list them.
+# The reference describes every function and setting once, and the tables of the
+# README list all of them.
 sub section
 {
 	my ($document, $heading) = @_;
 	return $document =~ /^## \Q$heading\E\n(.*?)(?=^## |\z)/ms ? $1 : '';
 }
 
-# The text below a heading of the reference, for each heading of that name.
+# Return the text below each heading of this name in the reference.
 sub entries
 {
 	my ($heading) = @_;
@@ -127,8 +127,8 @@ sub entries
 
 my $script = slurp("sql/pg_comb--$series.sql");
 my %function = map { $_ => 1 } $script =~ /^CREATE FUNCTION (\w+)\(/mg;
-# An operator's name stands for its function, an operator class for the
-# functions that only the server can call.
+# An operator stands for its function.  The support functions of an operator class
+# are left out, because only the server can call them.
 delete $function{$_} for $script =~ /^\tFUNCTION = (\w+)/mg;
 delete $function{$_} for $script =~ /^CREATE FUNCTION (\w+)\(internal\b/mg;
 for my $operator ($script =~ /^CREATE OPERATOR (?!CLASS\b|FAMILY\b)(\S+) \(/mg)

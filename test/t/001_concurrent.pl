@@ -1,6 +1,7 @@
-# Keys that several sessions make at once: no key twice, each session's rising.
+# Several sessions make keys at once: no key comes twice, and each session's keys
+# rise.
 #
-# COMB_KEYS says how many in all; 100 million take about 4 GB of disk.
+# COMB_KEYS sets the number of keys; 100 million keys take about 4 GB of disk.
 use strict;
 use warnings;
 
@@ -16,11 +17,10 @@ $node->init;
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION pg_comb');
 
-# Each session writes its keys to a file of its own, in the order in which it
-# made them.  In text, lower-case hex of fixed length, keys sort as bytes; so
-# sort(1) can check each file and merge all of them without holding the keys
-# in memory, whatever their number.  generate_series() in the target list is
-# not stored either.
+# Each session writes its keys to a file of its own, in the order in which the
+# session made them.  As text (lower-case hex of fixed length), keys sort as bytes.
+# sort(1) can therefore check each file and merge the files without holding the
+# keys in memory.  generate_series() in the target list stores no rows either.
 my $dir = PostgreSQL::Test::Utils::tempdir();
 append_to_file("$dir/generate",
 	"COPY (SELECT comb_generate() FROM (SELECT generate_series(1, $each)) n)"
@@ -38,7 +38,7 @@ $node->command_checks_all(
 $ENV{LC_ALL} = 'C';
 my @files = map { "$dir/keys$_" } 0 .. $sessions - 1;
 
-# Did they run at the same time?  Otherwise the rest would prove little.
+# The sessions must have run at the same time; otherwise the test proves little.
 my $last_first = (sort map { first_key($_) } @files)[-1];
 my $overlap    = 0;
 foreach my $file (@files)
@@ -58,7 +58,7 @@ is($? >> 8, 0, 'merged');
 is($distinct + 0, $sessions * $each, 'no key comes twice');
 unlink(@files);
 
-# The same in the smallest transactions, into one primary key
+# The same with transactions of one row, into one primary key
 $node->safe_psql(
 	'postgres', q{
 	CREATE TABLE orders (id uuid PRIMARY KEY DEFAULT comb_generate(),
@@ -95,7 +95,7 @@ sub first_key
 	return $key;
 }
 
-# A line is 36 characters and a newline
+# A line of the file is 36 characters and a newline
 sub last_key
 {
 	my ($file) = @_;

@@ -1,8 +1,8 @@
 # Keys while the clock is set back and forth under a running session
 #
-# libfaketime stands between the server and the clock.  It reads the shift
-# from a file, and the session itself writes that file, so each step lies
-# exactly between two statements, or inside one.
+# The server reads the clock through libfaketime, and libfaketime reads the shift
+# from a file.  The session itself writes this file, so each step of the clock
+# comes exactly between two statements, or inside a statement.
 use strict;
 use warnings;
 
@@ -18,8 +18,8 @@ need_faketime();
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 
-# A shift of the autovacuum launcher's or the checkpointer's clock is no part
-# of the test.
+# The clocks of the autovacuum launcher and the checkpointer are not part of the
+# test.
 $node->append_conf(
 	'postgresql.conf', q{
 autovacuum = off
@@ -55,7 +55,7 @@ $node->safe_psql(
 		\$\$ SELECT comb_timestamp(id) - clock_timestamp() \$\$;
 });
 
-# The library works as the test needs it to
+# libfaketime works as the test needs
 is( $node->safe_psql(
 		'postgres', q{
 		SELECT clock_timestamp() AS before \gset
@@ -66,8 +66,8 @@ is( $node->safe_psql(
 	'the session moves its own clock');
 
 #
-# A second back, and one more, while a statement makes keys: order holds and
-# nobody is warned
+# The clock is set back one second, and another second, while a statement makes
+# keys: the order holds, and nobody gets a warning
 #
 my ($out, $err) = session(
 	q{
@@ -111,8 +111,8 @@ is( $out, join("\n",
 is($err, '', 'some seconds back: no warning');
 
 #
-# Further back than max_drift: the clock is followed again.  One warning a
-# process, however often; no key twice.
+# Further back than max_drift: keys follow the clock again.  Each process warns
+# once, however often the clock goes back, and no key comes twice.
 #
 foreach my $step ([ 'hour', 3600 ], [ 'day', 86400 ])
 {
@@ -147,14 +147,14 @@ foreach my $step ([ 'hour', 3600 ], [ 'day', 86400 ])
 	like(
 		$err,
 		qr/WARNING:  the clock went back, and new keys sort before earlier ones of this process
-DETAIL:  Keys were \d+ ms ahead of the clock, which now says \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?\+00; pg_comb.max_drift is 10000 ms.
+DETAIL:  Keys were \d+ ms ahead of the clock, which now says \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?\+00; "pg_comb.max_drift" is 10000 ms.
 HINT:  Check the server's clock synchronization./,
 		"$name back: what the warning says");
 }
 
 #
-# The clock was far ahead and is put right: the same to a process that made
-# keys meanwhile, and no matter to one that did not
+# The clock was far ahead and is corrected.  A process that made keys meanwhile
+# sees a clock set back; a process that made no keys is not affected.
 #
 ($out, $err) = session(
 	q{
@@ -176,8 +176,8 @@ is($out, "t\n0|0", 'a new process has nothing to follow');
 is($err, '', 'and gives no warning');
 
 #
-# The setting, changed under a running session.  One minute back is more than
-# 10 s and less than 2 h.
+# The setting changes under a running session.  One minute back is more than 10 s
+# and less than 2 h.
 #
 ($out, $err) = session(
 	q{SELECT make('drift 1', 1000) > 0;}
@@ -201,9 +201,9 @@ is( $out, join("\n",
 		't', 't', '1|1|00:00:00', '0|t', 't'),
 	'max_drift follows a reload, up and down');
 is(scalar(() = $err =~ /WARNING/g), 1, 'and warns only when it was lowered');
-like($err, qr/pg_comb.max_drift is 10000 ms/, 'naming the new limit');
+like($err, qr/"pg_comb.max_drift" is 10000 ms/, 'naming the new limit');
 
-# A session finds the value of the file when it loads the module
+# A new session reads the setting when it loads the module
 session(change_drift('2h'));
 ($out, $err) = session(
 	q{
@@ -234,8 +234,8 @@ HINT:  Correct the server's clock./,
 		'but an error');
 }
 
-# The primary key has refused none of them, though the clock went over the same
-# seconds several times.
+# The clock went over the same seconds several times, but the primary key refused
+# no key.
 is( $node->safe_psql(
 		'postgres', 'SELECT count(*) = count(DISTINCT id), count(*) >= 17000 FROM keys'),
 	't|t',
@@ -244,8 +244,8 @@ is( $node->safe_psql(
 $node->stop;
 done_testing();
 
-# Output and messages of one session.  It lives through all the steps, which
-# psql takes one by one.
+# Run SQL in one session, and return its output and messages.  psql sends the
+# statements one by one, so the session lives through all steps.
 sub session
 {
 	my ($sql, $stop) = @_;
@@ -259,8 +259,8 @@ sub session
 	return ($stdout, $stderr);
 }
 
-# SQL that sets max_drift and waits for this session to see it, 10 s at most.
-# A session reads the new value between two statements, hence many.
+# SQL that sets max_drift and waits until this session sees the value, at most
+# 10 s.  A session reads a new value between two statements, so the SQL has many.
 sub change_drift
 {
 	my ($value) = @_;

@@ -1,9 +1,9 @@
-# The first keys of many new processes share no random bytes, however the
-# module comes into the process.
+# The first keys of many new processes share no random bytes, whether the module
+# is preloaded or not.
 #
-# A server process starts as a copy of the postmaster, and with
-# shared_preload_libraries of the module's memory too: random bytes drawn
-# there would be the same in all of them.
+# A server process starts as a copy of the postmaster.  With
+# shared_preload_libraries the copy includes the module's memory.  If the
+# postmaster drew random bytes, all processes would have the same bytes.
 use strict;
 use warnings;
 
@@ -33,14 +33,14 @@ foreach my $mode ('none', 'shared_preload_libraries', 'session_preload_libraries
 		$node->restart;
 	}
 
-	# is the module there before the first call?
+	# is the module loaded before the first call?
 	is( $node->safe_psql(
 			'postgres',
 			"SELECT count(*) FROM pg_settings WHERE name = 'pg_comb.max_drift'"),
 		$mode eq 'none' ? 0 : 1,
 		"$mode: module loaded as the test means it");
 
-	# -C is a new connection for each transaction
+	# -C makes a new connection for each transaction
 	append_to_file("$dir/$mode", qq{
 		INSERT INTO first_keys
 		SELECT '$mode', me.*, n, comb_generate(), comb_at('2026-11-20+00')
@@ -79,9 +79,9 @@ is( $node->safe_psql(
 	't|t',
 	'the 56 random bits are different in all keys');
 
-# Nor do two keys have six bytes in common at different places, as they would
-# if one process began a byte later in the same block.  Among these 10800 runs
-# of six bytes two are alike by chance in one test of 5 million.
+# Keys also have no six bytes in common at different places.  Keys would have such
+# bytes if one process began a byte later in the same block.  Among these 10800
+# strings of six bytes, two are alike by chance in one run of 5 million.
 is( $node->safe_psql(
 		'postgres', q{
 		WITH random (bytes) AS (

@@ -1,5 +1,5 @@
-# pg_dump and restore of what a database does with keys, the extension being
-# in a schema that is on nobody's search_path
+# pg_dump and restore of a database that uses keys in many places, with the
+# extension in a schema that is on no search_path
 use strict;
 use warnings;
 
@@ -50,7 +50,7 @@ $node->command_ok(
 	[ @dump, '-Fc', '-f', "$dir/custom", $node->connstr('source') ],
 	'dump in the custom format');
 
-# The functions come with the extension and not with the dump
+# A restore gets the functions from the extension, not from the dump
 my $plain = slurp_file("$dir/plain.sql");
 like($plain, qr/CREATE EXTENSION IF NOT EXISTS pg_comb WITH SCHEMA keys/,
 	'the dump has the extension');
@@ -99,7 +99,7 @@ foreach my $copy ('from_plain', 'from_custom')
 $node->stop;
 done_testing();
 
-# A dump without what newer versions of pg_dump make up anew each time
+# A dump without the random text that newer versions of pg_dump add
 sub comparable
 {
 	my ($file) = @_;

@@ -1,5 +1,5 @@
-# On a hot standby keys can be read and made, as in any read-only transaction,
-# and after its promotion they go on.
+# On a hot standby, users can read and make keys, as in any read-only transaction.
+# After the promotion of the standby, keys continue.
 use strict;
 use warnings;
 
@@ -25,7 +25,7 @@ $primary->safe_psql('postgres',
 	'INSERT INTO orders SELECT FROM generate_series(1, 1000)');
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 
-# reading and bounding
+# reading keys, and bounds
 my $report = q{
 	SELECT count(*), md5(string_agg(comb_timestamp(id)::text, ',' ORDER BY n)),
 	       count(*) FILTER (WHERE id BETWEEN comb_min('2020-01-01') AND comb_max('infinity'))
@@ -34,7 +34,7 @@ is( $standby->safe_psql('postgres', $report),
 	$primary->safe_psql('postgres', $report),
 	'keys have the same times on the standby');
 
-# making
+# making keys
 is( $standby->safe_psql(
 		'postgres', q{
 		SELECT pg_is_in_recovery();
@@ -48,12 +48,12 @@ is( $standby->safe_psql(
 	"t\n10000|t|t\nt\nt|0|0",
 	'keys are made on the standby');
 
-# but not stored there
+# storing keys fails
 my ($rc, undef, $err) = $standby->psql('postgres', 'INSERT INTO orders DEFAULT VALUES');
 is($rc, 3, 'no row is inserted on the standby');
 like($err, qr/cannot execute INSERT in a read-only transaction/, 'for the usual reason');
 
-# after the promotion, in time order after what was made before it
+# after the promotion, new keys sort after keys made before the promotion
 my $before = $standby->safe_psql('postgres', 'SELECT comb_generate()');
 $primary->stop;
 $standby->promote;

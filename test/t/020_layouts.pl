@@ -12,7 +12,7 @@ $node->start;
 my $dir = PostgreSQL::Test::Utils::tempdir();
 
 #
-# Eight bytes of a process's own, in morris
+# The first eight bytes of layout morris belong to one process
 #
 $node->safe_psql(
 	'postgres', q{
@@ -36,8 +36,8 @@ foreach my $mode ('none', 'shared_preload_libraries')
 		$mode eq 'none' ? 0 : 1,
 		"$mode: module loaded as the test means it");
 
-	# -C is a new connection for each transaction; keys of other layouts in
-	# between are no reason for other bytes
+	# -C makes a new connection for each transaction.  Keys of other layouts in
+	# between must not change the bytes.
 	append_to_file("$dir/$mode", qq{
 		INSERT INTO heads SELECT '$mode', pg_backend_pid(), n, comb_generate('morris')
 		FROM generate_series(1, 3) n;
@@ -65,8 +65,8 @@ is($node->safe_psql('postgres', 'SELECT count(DISTINCT head) FROM shares'),
 	'200', 'and none came twice');
 
 #
-# pg_dump and restore: labels in expressions, the extension's schema on
-# nobody's search_path
+# pg_dump and restore: labels in expressions, with the extension in a schema that
+# is on no search_path
 #
 $node->safe_psql('postgres', 'CREATE DATABASE source');
 $node->safe_psql(

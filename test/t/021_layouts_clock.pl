@@ -1,8 +1,8 @@
-# Layouts and the clock: where units of a day end, where layouts end, and a
+# Layouts and the clock: the last unit of a day, the end of a layout's range, and a
 # clock set back
 #
-# libfaketime stands between the server and the clock.  It reads the time from
-# a file, and the session itself writes that file: a shift, or a time at which
+# The server reads the clock through libfaketime, and libfaketime reads the time
+# from a file.  The session itself writes this file: a shift, or a time at which
 # the clock stands still.
 use strict;
 use warnings;
@@ -62,7 +62,7 @@ $node->safe_psql(
 		WHERE k <= before \$\$;
 });
 
-# The library works as the test needs it to
+# libfaketime works as the test needs
 is( $node->safe_psql(
 		'postgres', q{
 		SELECT set_clock('2079-06-06 23:59:59.998500');
@@ -73,8 +73,8 @@ is( $node->safe_psql(
 	'the session sets its own clock');
 
 #
-# The last unit of NHibernate's day is shorter than the others.  A key made
-# after it, though sooner than a unit later, is the next day's.
+# The last unit of NHibernate's day is shorter than the other units.  A key made
+# less than a unit later is already a key of the next day.
 #
 is( $node->safe_psql(
 		'postgres', q{
@@ -113,8 +113,8 @@ foreach my $layout (qw(rtcomb_postgresql_datetime rtcomb_binary_datetime nhibern
 		"and for $layout");
 }
 #
-# Back by less than pg_comb.max_drift, 10 s: order holds.  By more: the clock
-# is followed, and no key comes twice.
+# If the clock goes back by less than pg_comb.max_drift (10 s), the order holds.
+# If the clock goes back further, keys follow the clock, and no key comes twice.
 #
 is( $node->safe_psql(
 		'postgres', q{

@@ -45,7 +45,7 @@ my $digest = q{
 my $before = $old->safe_psql('postgres', $digest);
 $old->stop;
 
-# before 15 it writes its logs where it is called
+# pg_upgrade before 15 writes its logs to the current directory
 my $dir = PostgreSQL::Test::Utils::tempdir();
 chdir($dir) or die "could not change to $dir: $!";
 command_ok(

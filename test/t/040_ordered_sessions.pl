@@ -1,5 +1,5 @@
-# Ordered keys and Snowflakes of sixteen sessions: none twice, and each larger
-# than all that were committed before it was asked for
+# Ordered keys and Snowflakes of sixteen sessions: no key comes twice, and each key
+# is larger than all keys committed before the call
 use strict;
 use warnings;
 
@@ -19,7 +19,8 @@ $node->safe_psql(
 	                   client int, key_before uuid, id_before bigint);
 	INSERT INTO made DEFAULT VALUES});
 
-# In each transaction: what is the largest committed, and is mine larger?
+# Each transaction asks for the largest committed key, and checks that its own key
+# is larger.
 $node->pgbench(
 	'-n -M prepared -c 16 -j 4 -t 500',
 	0,
@@ -41,7 +42,7 @@ is( $node->safe_psql(
 	'8001|0|0|16',
 	'keys are larger than those of transactions that have ended');
 
-# The same at the full rate: millions, sorted by the client
+# The same at the full rate: sessions make millions of keys, and sort(1) checks them
 my $dir = PostgreSQL::Test::Utils::tempdir();
 $node->pgbench(
 	'-n -c 16 -j 4 -t 1',
@@ -65,7 +66,7 @@ foreach my $what (qw(keys ids))
 	is($distinct + 0, 1_600_000, "no two of the $what are the same");
 }
 
-# Instance numbers for other generators: sixteen sessions at once
+# Instance numbers for other generators: sixteen sessions claim at once
 $node->safe_psql('postgres', 'CREATE TABLE claims (number int)');
 $node->pgbench(
 	'-n -c 16 -j 4 -t 1',
@@ -79,7 +80,7 @@ is( $node->safe_psql('postgres', 'SELECT count(DISTINCT number), max(number) <= 
 is( $node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'}),
 	'0', 'sessions that have ended hold none');
 
-# Seen from outside: sessions started one after another
+# Sessions that start one after another make larger keys each time
 my @keys = map { $node->safe_psql('postgres', 'SELECT comb_generate_ordered(), comb_snowflake()') } 1 .. 5;
 is(join(' ', sort @keys), join(' ', @keys), 'new sessions go on, and do not run ahead');
 is( $node->safe_psql(

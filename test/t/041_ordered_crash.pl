@@ -1,5 +1,5 @@
-# Crash under load, and a clock set back meanwhile: every new key is larger
-# than every one that was committed or shown to a client
+# Crashes under load, each with the clock set back: every new key is larger than
+# every key that was committed or shown to a client
 use strict;
 use warnings;
 
@@ -31,7 +31,7 @@ $node->safe_psql(
 my $dir = PostgreSQL::Test::Utils::tempdir();
 my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
 
-# Larger than all rows, and than all the keys that a client has seen
+# New keys must be larger than all rows, and than all keys that a client has seen
 sub larger
 {
 	my ($name, @shown) = @_;
@@ -49,8 +49,8 @@ sub larger
 }
 
 #
-# kill -9 of the postmaster, with four sessions that commit and one that shows
-# keys of a transaction that never commits
+# Kill the postmaster with kill -9.  Four sessions commit keys, and one session
+# shows keys of a transaction that never commits.
 #
 sub crash_under_load
 {
@@ -66,7 +66,7 @@ sub crash_under_load
 		"BEGIN;\n$make, pg_sleep(0.001) FROM generate_series(1, 1000000);\n",
 		$shown_file);
 
-	# until both have got somewhere
+	# wait until both kinds of sessions have made keys
 	my $rows = $node->safe_psql('postgres', 'SELECT count(*) FROM made');
 	$node->poll_query_until('postgres', "SELECT count(*) > $rows + 500 FROM made")
 	  or die 'the load does not run';
@@ -92,7 +92,8 @@ is( $node->safe_psql(
 		FROM comb_clock_status()}),
 	't|t', 'the status shows how far ahead of the clock they are');
 
-# the same again, from there: twelve hours more, in sum the bound of a day
+# The same again, with the keys twelve hours ahead: now they are 23 hours ahead of
+# the clock, which is within the default drift of a day.
 my $again = crash_under_load(2);
 start_at($node, '-23h');
 ($key, $id) = larger('another eleven hours back', $shown, $again);
@@ -107,9 +108,9 @@ foreach my $function ('comb_generate_ordered()', 'comb_snowflake()')
 	my $error = error_of($node, 'postgres', "SELECT $function");
 	like($error, qr/ERROR:  55000: keys were made in this database under a clock too far ahead/,
 		"$function a week back: refused");
-	like($error, qr/DETAIL:  They can have times up to [^;]*; pg_comb.max_ordered_drift allows keys to be 86400 s ahead\./,
+	like($error, qr/DETAIL:  They can have times up to [^;]*; "pg_comb.max_ordered_drift" allows keys to be 86400 s ahead\./,
 		'the detail has times and limit');
-	like($error, qr/HINT:  Correct the server's clock, raise pg_comb.max_ordered_drift, or have comb_ordered_reset\(\) called/,
+	like($error, qr/HINT:  Correct the server's clock, raise "pg_comb.max_ordered_drift", or have comb_ordered_reset\(\) called/,
 		'the hint has three ways out');
 }
 is( $node->safe_psql(
@@ -121,7 +122,7 @@ $node->poll_query_until('postgres', q{SELECT current_setting('pg_comb.max_ordere
   or die 'the setting does not arrive';
 ($key, $id) = larger('a week back, drift allowed', $shown, $again, [ $key, $id ]);
 
-# and in a session that was there when the drift is lowered again
+# with the drift lowered again, keys are refused
 $node->append_conf('postgresql.conf', "pg_comb.max_ordered_drift = '1d'");
 $node->reload;
 $node->poll_query_until('postgres', q{SELECT current_setting('pg_comb.max_ordered_drift') = '1d'})
@@ -136,10 +137,10 @@ start_at($node);
 ($key, $id) = larger('the clock put right', $shown, $again, [ $key, $id ]);
 
 #
-# A crash between the step of the shared word and the writing of the lease.
-# A session makes a key and waits until its lease is over; meanwhile another
-# one locks the sequence, by an ALTER SEQUENCE that does not commit.  Asked for
-# one more key, the first stops exactly there.
+# A crash after the step of the shared counter and before the session writes the
+# lease.  A session makes a key, and waits until its lease has ended.  Another
+# session then locks the sequence, by an ALTER SEQUENCE that does not commit.  When
+# the first session asks for one more key, it stops exactly at this point.
 #
 sub stop_at_lease
 {
@@ -180,15 +181,16 @@ sub stop_at_lease
 
 stop_at_lease('comb_generate_ordered()', 'comb_timestamp', 'ordered', '-1h');
 ($key, $id) = larger('crash at the lease', [ $key, $id ]);
-# with the clock behind, keys do not get through a lease by waiting
+# the clock must be right: while keys are ahead of the clock, waiting does not end
+# a lease
 $node->stop;
 start_at($node);
 stop_at_lease('comb_snowflake()', 'comb_snowflake_timestamp', 'snowflake', '-2h');
 ($key, $id) = larger('crash at the lease of Snowflakes', [ $key, $id ]);
 
 #
-# Keys of the only session, which does not commit: nobody else has flushed what
-# the lease wrote
+# Keys of the only session, which does not commit: no other session has flushed the
+# WAL of the lease
 #
 $node->stop;
 start_at($node);
@@ -201,7 +203,7 @@ start_at($node, '-1h');
 ($key, $id) = larger('crash of an idle server', [ $key, $id ], [ $alone_key, $alone_id ]);
 
 #
-# A backend that is killed takes shared memory with it
+# A killed backend makes the server start again with new shared memory
 #
 my $victim = background($node, 'postgres', "$make;\nSELECT pg_backend_pid();\nSELECT pg_sleep(60);\n", "$dir/victim");
 my ($line, $pid) = split(/\n/, shown_in("$dir/victim", qr/^\d+$/m));

@@ -1,5 +1,5 @@
-# A standby makes no ordered keys, and says so; promoted with a clock that is
-# two hours behind, it makes larger ones than its primary did
+# A standby makes no ordered keys, and says so in an error.  After its promotion,
+# with a clock two hours behind, the standby makes larger keys than the primary did.
 use strict;
 use warnings;
 
@@ -31,13 +31,13 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);
 start_at($standby, '-2h');
 
-# leases are renewed several times, each record checked by its redo
+# renew leases several times; redo checks the page of each record
 my $dir  = PostgreSQL::Test::Utils::tempdir();
 my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
 $primary->safe_psql('postgres', 'INSERT INTO made SELECT FROM generate_series(1, 1000); SELECT pg_sleep(0.4)')
   for 1 .. 5;
 
-# keys that a client saw, of a transaction that does not commit
+# a client sees keys of a transaction that does not commit
 my $open = background($primary, 'postgres',
 	"BEGIN;\n$make FROM generate_series(1, 100);\nSELECT pg_sleep(60);\n", "$dir/shown");
 shown_in("$dir/shown", qr/(.+\n){100}/);
@@ -63,8 +63,8 @@ is( $standby->safe_psql(
 	"1000\nt\nt|t|t|t",
 	'other functions work, and the status shows the primary\'s limits');
 
-# a session that asks before the promotion, and again and again in one
-# transaction until it gets an answer
+# a session asks for keys before the promotion, again and again in one transaction,
+# until the session gets keys
 my $waiting = background($standby, 'postgres', q{
 	DO $$
 	BEGIN
@@ -83,7 +83,7 @@ my $waiting = background($standby, 'postgres', q{
 shown_in("$dir/waiting.err", qr/asking/);
 
 #
-# Promotion, the primary being lost
+# The primary is lost, and the standby is promoted
 #
 $primary->stop('immediate');
 finish_background($open);

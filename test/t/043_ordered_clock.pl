@@ -1,5 +1,5 @@
-# A clock that is far ahead for a while, in a running server and over a
-# restart, and the way back by comb_ordered_reset(), database by database
+# A clock is far ahead for a while, in a running server and over a restart.
+# comb_ordered_reset() leads back to the right time, in each database.
 use strict;
 use warnings;
 
@@ -34,7 +34,7 @@ foreach my $database ('one', 'two', 'three')
 }
 my @functions = ('comb_generate_ordered()', 'comb_snowflake()');
 
-# Rows of a database whose keys do not rise, and how many there are
+# Count the rows of a database whose keys do not rise, and all rows
 sub disorder
 {
 	my ($database, $where) = @_;
@@ -59,7 +59,8 @@ foreach my $database ('one', 'two')
 $node->stop;
 
 #
-# Put right: refused where they were made, not in database three
+# The clock is right again: databases one and two refuse keys, database three does
+# not
 #
 start_at($node);
 $node->safe_psql('three', 'INSERT INTO made SELECT FROM generate_series(1, 100)');
@@ -78,7 +79,7 @@ is(disorder('three'), '0|300', 'a database that made none is not concerned');
 is( $node->safe_psql('three', q{SELECT ordered_ahead < '1 s' AND snowflake_ahead < '1 s' FROM comb_clock_status()}),
 	't', 'nor is the server\'s clock for keys');
 
-# a session of database three that goes on through the resets
+# a session of database three makes keys while other databases reset
 my $dir    = PostgreSQL::Test::Utils::tempdir();
 my $beside = background($node, 'three', q{
 	DO $$
@@ -124,7 +125,7 @@ $node->safe_psql('three', q{SELECT pg_terminate_backend(pid) FROM pg_locks WHERE
 finish_background($stop);
 pass('a session of another database was not disturbed');
 
-# the limits are the new ones after a restart as well
+# the new limits hold after a crash and restart too
 $node->stop('immediate');
 start_at($node, '-1h');
 foreach my $database ('one', 'two', 'three')
@@ -136,7 +137,7 @@ foreach my $database ('one', 'two', 'three')
 $node->stop;
 
 #
-# Fifty years ahead is taken for a broken clock at once
+# A clock fifty years ahead is refused at once as broken
 #
 start_at($node, '+18262d');
 foreach my $function (@functions)
@@ -150,7 +151,7 @@ start_at($node);
 $node->safe_psql('three', 'INSERT INTO made SELECT FROM generate_series(1, 100)');
 is((split(/\|/, disorder('three')))[0], 0, 'and did no harm');
 
-# Should it be right: a database that was asleep
+# If the clock is right (the database was unused for years), a reset confirms it
 $node->stop;
 start_at($node, '+18262d');
 $node->safe_psql('three', 'SELECT comb_ordered_reset(now())');
@@ -159,7 +160,7 @@ is((split(/\|/, disorder('three')))[0], 0, 'the reset confirms it');
 $node->stop;
 
 #
-# A clock that is moved under a running session
+# The clock moves under a running session
 #
 my $shift = $node->data_dir . '/clock';
 append_to_file($shift, "+0\n");
@@ -172,7 +173,7 @@ my ($rc, $out, $err) = $node->psql(
 	'one', qq{
 	CREATE FUNCTION set_clock(shift text) RETURNS timestamptz LANGUAGE plpgsql AS \$\$
 	BEGIN
-		-- in one step: some process may read the file at any time
+		-- rename the file: a process may read the file at any time
 		EXECUTE format('COPY (SELECT %L) TO PROGRAM %L', shift, 'cat >$shift.new && mv $shift.new $shift');
 		RETURN clock_timestamp();
 	END \$\$;
@@ -184,7 +185,7 @@ my ($rc, $out, $err) = $node->psql(
 	INSERT INTO made SELECT FROM generate_series(1, 100);
 	SELECT set_clock('-36000') < (SELECT comb_timestamp(max(key::text)::uuid) FROM made);
 	INSERT INTO made SELECT FROM generate_series(1, 100);
-	-- 30 hours below the keys
+	-- now the clock is 30 hours behind the keys
 	SELECT set_clock('-72000') IS NOT NULL;
 	INSERT INTO made DEFAULT VALUES;
 	SELECT set_clock('+0') IS NOT NULL;
@@ -193,7 +194,7 @@ my ($rc, $out, $err) = $node->psql(
 	FROM comb_clock_status();
 }, on_error_stop => 0);
 is($out, "t\nt\nt\nt\nt\nt|t", 'the clock went back and forth');
-like($err, qr/ERROR:  the next key would be too far ahead of the clock.*HINT:  Correct the server's clock, raise pg_comb\.max_ordered_drift, or have comb_ordered_reset\(\) called/s,
+like($err, qr/ERROR:  the next key would be too far ahead of the clock.*HINT:  Correct the server's clock, raise "pg_comb.max_ordered_drift", or have comb_ordered_reset\(\) called/s,
 	'and was too far back once');
 is(disorder('one'), '0|401', 'keys rise through it all');
 

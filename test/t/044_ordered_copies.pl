@@ -1,5 +1,6 @@
-# Databases that share the server's clock for keys, and copies of them: as a
-# template, by pg_dump and restore here and into a server whose clock is behind
+# Databases that share the server's counters, and copies of databases: by template,
+# and by pg_dump and restore into the same server and into a server whose clock is
+# behind
 use strict;
 use warnings;
 
@@ -35,7 +36,7 @@ foreach my $database ('one', 'two')
 }
 $make =~ s/comb_/keys.comb_/g;
 
-# All that is made is larger than all before, wherever it is made
+# Every key is larger than all keys before, in whatever database it is made
 my @last = ('', 0);
 
 sub next_in
@@ -55,7 +56,7 @@ $node->safe_psql('one', 'INSERT INTO made SELECT FROM generate_series(1, 1000)')
 @last = ask($node, 'one', 'SELECT max(key::text), max(id) FROM made');
 
 #
-# A copy by template, in the same life of the server and over a crash
+# Copies by template, without a restart of the server and after a crash
 #
 $node->safe_psql('postgres', 'CREATE DATABASE copy TEMPLATE one');
 next_in($node, 'copy', 'a copy by template goes on');
@@ -65,9 +66,9 @@ start_at($node, '-2h');
 next_in($node, 'one', 'after a crash, two hours back');
 $node->safe_psql('postgres', 'CREATE DATABASE copy2 TEMPLATE copy');
 next_in($node, 'copy2', 'a copy of what was not used since then');
-# The lease is the database's own, so that of another one says nothing here.
+# Leases belong to a database, so a lease of another database says nothing here.
 my ($key, $id) = ask($node, 'two', $make);
-ok($key gt $last[0] && $id > $last[1], 'the word is shared by databases that have begun');
+ok($key gt $last[0] && $id > $last[1], 'databases that have made keys share the counter');
 $node->stop;
 $node->start;
 @last = ask($node, 'one', 'SELECT max(key::text), max(id) FROM made');
@@ -89,7 +90,7 @@ start_at($node, '-2h');
 next_in($node, 'restored', 'and after a restart two hours back');
 $node->stop;
 
-# one by a user who is no superuser
+# a dump by a user who is no superuser
 $node->start;
 $node->safe_psql('postgres', q{CREATE ROLE owner LOGIN; CREATE DATABASE owned OWNER owner});
 if ($node->safe_psql('postgres', 'SHOW server_version_num') >= 150000)
@@ -122,14 +123,26 @@ SKIP:
 		qr/42501/, 'which others cannot set');
 }
 
-# into another server, where it is two hours before
+# A role that reads everything can dump.  Other roles cannot look into the limits.
+SKIP:
+{
+	skip 'before 14 there is no such role', 2
+	  if $node->safe_psql('postgres', 'SHOW server_version_num') < 140000;
+	$node->safe_psql('postgres', 'CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper; CREATE ROLE stranger LOGIN');
+	$node->command_ok([ 'pg_dump', '-d', $node->connstr('one') . ' user=dumper', '-f', "$dir/dumped.sql" ],
+		'a role that reads all data dumps the limits');
+	like(error_of($node, 'one', 'SET ROLE stranger; SELECT last_value FROM comb_internal.comb_lease_ordered'),
+		qr/42501/, 'which others cannot read');
+}
+
+# into another server, whose clock is two hours behind
 @last = ask($node, 'one', 'SELECT max(key::text), max(id) FROM made');
 my $other = PostgreSQL::Test::Cluster->new('other');
 $other->init;
 $other->append_conf('postgresql.conf', $conf);
 start_at($other, '-2h');
 $other->safe_psql('postgres', 'CREATE DATABASE elsewhere');
-# a server that makes keys already
+# this server already makes keys
 $other->safe_psql('postgres', 'CREATE SCHEMA keys; CREATE EXTENSION pg_comb SCHEMA keys');
 my @here = ask($other, 'postgres', $make);
 $other->command_ok([ 'pg_restore', '-d', $other->connstr('elsewhere'), "$dir/one.dump" ], 'restored elsewhere');

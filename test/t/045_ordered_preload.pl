@@ -1,5 +1,5 @@
-# Loaded by the postmaster or by the first session that needs it: the same
-# words.  And what keys cost in WAL.
+# The counters are the same whether the postmaster loads the module or the first
+# session does.  The test also measures how much WAL keys cost.
 use strict;
 use warnings;
 
@@ -9,7 +9,7 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-# no records of anybody else
+# no other process writes WAL records
 $node->append_conf(
 	'postgresql.conf', q{
 autovacuum = off
@@ -35,11 +35,11 @@ foreach my $libraries ('', 'pg_comb', '')
 		@last = ($key, $id);
 	}
 
-	# The first reading of new rows of the catalogs may write WAL of its own.
+	# The first read of new catalog rows may write WAL too.
 	$node->safe_psql('postgres', 'VACUUM');
 
-	# From a checkpoint on, when the image of the page is part of the record,
-	# and when the last limit is over, so that there is one.
+	# After a checkpoint, the next record of the limit carries an image of the page.
+	# After pg_sleep() the last lease has ended, so a session writes such a record.
 	foreach my $function ('comb_generate_ordered()', 'comb_snowflake()')
 	{
 		my ($before, $made, $after) = split(/\n/, $node->safe_psql(

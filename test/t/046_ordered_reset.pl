@@ -1,6 +1,6 @@
-# comb_ordered_reset() again and again, while eight sessions make keys: to half a
-# day ahead and back.  Between two resets the keys are in order, and after each one
-# nothing far ahead is left, whatever the sessions were about when it came.
+# comb_ordered_reset() runs again and again, half a day ahead and back, while eight
+# sessions make keys.  Between two resets the keys are in order.  After a reset to
+# the present nothing far ahead is left, wherever the reset met the sessions.
 use strict;
 use warnings;
 
@@ -22,9 +22,9 @@ pg_comb.snowflake_instance = 5
 });
 $node->start;
 
-# The generation is odd while a reset runs.  Two Snowflakes a second are less than
-# the sessions ask for, so these run ahead of the clock, 1000 seconds in each, and
-# every one needs a new lease.
+# The generation is odd while a reset runs.  Snowflakes here allow two ids a second,
+# which is less than the sessions ask for.  The ids therefore run far ahead of the
+# clock, and every id needs a new lease.
 $node->safe_psql(
 	'postgres', q{
 	CREATE EXTENSION pg_comb;
@@ -68,8 +68,8 @@ unlike($complaints, qr/ERROR/, 'no call fails');
 my @near = $output =~ /^near\|(.)$/mg;
 is(scalar(grep { $_ eq 't' } @near), $cycles, "nothing far ahead is left after any of $cycles resets to the present");
 
-# By the clients' clock: a call that began after another had ended has the larger
-# key.  Beginnings come before ends of the same microsecond.
+# By the clients' clock, a call that began after another call ended has the larger
+# key.  In the same microsecond, beginnings come before ends.
 my $rows = 0;
 my ($generation, %last, %disordered) = (-1);
 foreach my $event (
@@ -100,8 +100,9 @@ is( $node->safe_psql(
 	'0|0',
 	'and none twice');
 
-# Two databases whose limits are ahead by less than max_ordered_drift take the
-# server there again, in turns; below a lower one they do not.
+# Two databases have limits ahead by less than max_ordered_drift.  After a reset in
+# one database, the other database's limit takes the server ahead again.  With a
+# lower max_ordered_drift, both resets together lead back.
 my $far = "SELECT comb_ordered_reset(now() + interval '1 hour'), comb_generate_ordered()";
 my $ahead = q{SELECT comb_timestamp(comb_generate_ordered()) - clock_timestamp() > interval '50 minutes'};
 $node->safe_psql('postgres', 'CREATE DATABASE other');
@@ -125,8 +126,8 @@ foreach my $database ('postgres', 'other')
 	is($node->safe_psql($database, $ahead), 'f', 'with a lower setting meanwhile, none is left');
 }
 
-# After a crash keys are a lease ahead under a clock that was never wrong.  A
-# reset leaves that alone: Snowflakes would repeat.
+# After a crash, keys are up to a lease ahead of a clock that was always right.  A
+# reset leaves these keys alone, because otherwise Snowflakes would repeat.
 $node->append_conf('postgresql.conf', 'pg_comb.lease = 60s');
 $node->restart;
 $node->safe_psql('postgres', 'SELECT comb_snowflake()');

@@ -1,5 +1,5 @@
-# Limits that others write, and pages that a crash tears: what was promised is
-# kept.  A limit only goes down by comb_ordered_reset().
+# Others write limits, and a crash tears pages, but the server keeps what it promised:
+# only comb_ordered_reset() lowers a limit.
 use strict;
 use warnings;
 
@@ -34,7 +34,7 @@ sub larger
 	return ($key, $id);
 }
 
-# What a restore of data only does, and a refresh of subscribed sequences
+# Set the limits, as a restore of data alone or a refresh of subscribed sequences does
 sub set_limits
 {
 	my ($us) = @_;
@@ -62,7 +62,7 @@ set_limits($now);
 $node->restart;
 @last = larger('limits set back, and a restart', @last);
 
-# by nextval() of an owner who tries it
+# the owner tries nextval()
 set_limits(1);
 $node->safe_psql('postgres', "SELECT nextval('comb_internal.comb_lease_ordered'), nextval('comb_internal.comb_lease_snowflake')");
 $node->stop('immediate');
@@ -75,7 +75,7 @@ is( $node->safe_psql(
 	't|t', 'and the limits shown are those that count');
 
 #
-# Limits set forward are gone on from
+# Limits set forward: keys continue from there
 #
 set_limits($now + 5 * $hour);
 @last = larger('limits set forward', @last);
@@ -83,7 +83,7 @@ is($node->safe_psql('postgres', "SELECT comb_timestamp('$last[0]') > now() + int
 	't|t', 'and keys go on from there');
 
 #
-# A reset takes limits back, and they stay there
+# A reset lowers the limits, and a crash does not bring the old limits back
 #
 $node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
 $node->stop('immediate');
@@ -95,13 +95,13 @@ is( $node->safe_psql(
 	't|t', 'a reset takes limits back, also over a crash');
 
 #
-# A reset that is the first call after a restart knows of no key, but of limits
+# A reset as the first call after a restart: the server knows no keys, but limits
 #
 foreach my $mode ('immediate', 'fast')
 {
 	if ($mode eq 'fast')
 	{
-		# by now these ids are some ticks of a second ahead, more than four leases
+		# these ids are now some ticks of a second ahead, which is more than four leases
 		$node->append_conf('postgresql.conf', 'pg_comb.lease = 10s');
 		$node->reload;
 	}
@@ -130,8 +130,8 @@ $node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
 $node->append_conf('postgresql.conf', 'pg_comb.lease = 1s');
 
 #
-# A page of which the crash left one half old, without full-page images in the
-# WAL: the head says that the newest record is in it, the tuple is from before.
+# A crash tears a page, and full_page_writes is off.  The page's header is that of the
+# newest record, but the tuple is from before this record.
 #
 $node->append_conf('postgresql.conf', 'full_page_writes = off');
 $node->stop;

@@ -1,4 +1,4 @@
-# SQL Server's order: what a dump brings back, and what a sort does inside.
+# SQL Server's order: what a restore brings back, and how a sort works inside
 
 use strict;
 use warnings;
@@ -32,7 +32,7 @@ INSERT INTO parted SELECT id, n FROM orders;
 CREATE VIEW newest AS SELECT id FROM orders ORDER BY id USING #>#;
 });
 
-# All that a restored database must have in common with the dumped one
+# A restored database must have the same state as the dumped database
 my $state = q{
 SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY indexname COLLATE "C";
 SELECT relname, relreplident FROM pg_class WHERE relname = 'orders';
@@ -66,7 +66,7 @@ foreach my $format ('plain', 'custom')
 	$node->command_ok(\@restore, "restore, $format");
 	is($node->safe_psql($db, $state), $before, "same state, $format");
 
-	# both orders' indexes hold every row in its place
+	# the indexes of both orders hold every row at the right position
 	$node->safe_psql($db, 'CREATE EXTENSION amcheck');
 	is( $node->safe_psql(
 			$db, q{
@@ -77,8 +77,8 @@ WHERE o.opcname = 'comb_mssql_ops' AND c.relkind = 'i'}),
 		"indexes are sound, $format");
 }
 
-# Sorting tells what it does with abbreviated keys.  Before 15 a module cannot
-# see trace_sort everywhere.
+# With trace_sort, a sort tells what it does with abbreviated keys.  Before 15 a
+# module cannot read trace_sort on all platforms.
 SKIP:
 {
 	skip 'trace_sort is not used before 15', 4

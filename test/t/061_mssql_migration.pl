@@ -1,12 +1,13 @@
-# A database of SQL Server moves in, keeps its keys or converts them, and moves
-# back: on real keys, and on enough made ones that every table has some pages.
+# A database moves in from SQL Server, keeps or converts its keys, and moves back.
+# The test uses real keys, and adds enough made keys that every table has some
+# pages.
 #
-# test/data/mssql holds one database twice, with the keys as text and as the
-# bytes of CAST(Id AS binary(16)), in the order that SQL Server lists it in.
-# Keys of customers are from the README of Zaabee's SequentialGuid, keys and
-# times of messages from the documentation of NServiceBus and the tests of
-# NHibernate and Bitwarden; of the orders one is RT.Comb's, the others are
-# published NEWID() values with RT.Comb's time.
+# test/data/mssql holds one database twice, in SQL Server's order: with the keys as
+# text, and with the bytes of CAST(Id AS binary(16)).  The keys of customers are
+# from the README of Zaabee's SequentialGuid.  The keys and times of messages are
+# from the documentation of NServiceBus and from the tests of NHibernate and
+# Bitwarden.  One order's key is RT.Comb's.  The other orders have published
+# NEWID() values with RT.Comb's time.
 
 use strict;
 use warnings;
@@ -35,7 +36,7 @@ sub query
 	return $node->safe_psql('postgres', $_[0]);
 }
 
-# Rows of a dump: lines of the file without its header
+# Rows of a dump: the lines of the file without its header
 sub rows_of
 {
 	my ($file) = @_;
@@ -43,7 +44,7 @@ sub rows_of
 	return map { [ split /,/ ] } @rows;
 }
 
-# A file for COPY ... (FORMAT binary), with the keys' bytes as they are dumped
+# A file for COPY ... (FORMAT binary), with the keys' bytes as in the dump
 sub binary_file
 {
 	my ($table) = @_;
@@ -63,7 +64,7 @@ sub binary_file
 }
 
 #
-# Load: the text, the digits of the bytes, and the bytes themselves
+# Load the text, the hex digits of the bytes, and the bytes themselves
 #
 query(q{
 CREATE TABLE customers (id uuid NOT NULL, name text);
@@ -101,7 +102,7 @@ foreach my $table (sort keys %columns)
 		"$table: so are the bytes");
 	query('DROP TABLE raw, bytes');
 
-	# ranks as in the file, which is in SQL Server's order
+	# SQL Server's order gives the ranks of the file
 	is( query("SELECT string_agg(id::text, ' ' ORDER BY id USING #<#) FROM $table"),
 		lc(join(' ', map { $_->[0] } rows_of($table))),
 		"$table: in the order of the dump");
@@ -110,15 +111,15 @@ is( query(q{SELECT count(*) FROM orders WHERE comb_timestamp(id, 'rtcomb_sql') =
 	query('SELECT count(*) FROM orders'),
 	'orders: the times of the keys are those of the rows');
 
-# Two clock reads of different resolution: the sent header is up to 12.6 ms
-# after the key's time in what was published, and never before it.
+# The key and the sent header are two readings of the clock, with different
+# resolutions.  In the published messages the header is 0 to 12.6 ms after the key.
 is( query(
 		q{SELECT count(*) FROM messages
 		  WHERE sent AT TIME ZONE 'UTC' - comb_timestamp(id, 'nhibernate') NOT BETWEEN '0 ms' AND '13 ms'}),
 	'0',
 	'messages: the times of the keys are those of the rows');
 
-# More of each: a third of them with the time of another one
+# Add rows: a third of the keys has the time of another key
 query(q{
 INSERT INTO customers SELECT comb_at('2013-01-01Z'::timestamptz + i / 3 * interval '1 hour', 'sequential_end'), i
 FROM generate_series(1, 500) i;
@@ -128,7 +129,7 @@ INSERT INTO messages SELECT comb_at('2014-01-01Z'::timestamptz + row_number() OV
 FROM orders o, generate_series(1, 2);
 });
 
-# The whole content in one line, and what an application asks
+# The whole content in one line, and the queries of an application
 my $content = join(' || ', map { "(SELECT md5(string_agg(t::text, ' ' ORDER BY id)) FROM $_ t)" } sort keys %columns);
 my $answers = q{
 SELECT count(*), count(DISTINCT c.name), md5(string_agg(c.name || coalesce(placed::text, ''), ' '
@@ -185,7 +186,7 @@ is( query(
 	'kept: indexes are sound');
 
 #
-# Convert, and back: every table that holds the key in one pass
+# Convert and go back: every table that holds a key, in one pass
 #
 sub convert
 {
@@ -222,7 +223,7 @@ foreach my $to ('uuidv7', 'rtcomb_postgresql')
 	is(query("SELECT $content"), $original, "$to: and back, bit by bit");
 }
 
-# A key without a time stops the pass, and nothing has changed
+# A key without a time stops the pass, and nothing changes
 query(q{ALTER TABLE messages DROP CONSTRAINT messages_fk;
         INSERT INTO messages SELECT 'c2eb258a-147f-4f26-97d7-0000f053cca8', order_id FROM messages LIMIT 1});
 my ($status, undef, $stderr) = $node->psql('postgres',

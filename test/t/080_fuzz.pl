@@ -2,8 +2,8 @@
 # Copyright (c) 2026, pg_comb developers
 
 # Laws over random and structured inputs, see test/fuzz/laws.sql.  FUZZ_SECONDS
-# bounds the time; FUZZ_SEED (a number from -1 to 1) repeats the rounds of an
-# earlier run, whose first seed is shown.
+# limits the time.  FUZZ_SEED (a number from -1 to 1) repeats the rounds of an
+# earlier run; every run shows its first seed.
 
 use strict;
 use warnings;
@@ -41,14 +41,14 @@ do
 	$calls += $out;
 	$rounds++;
 
-	# the next one follows from this one, and stays between -1 and 1
+	# the next seed follows from this seed, and stays between -1 and 1
 	$seed = sprintf('%.6f', $seed + 0.618034);
 	$seed = sprintf('%.6f', $seed - 2) if $seed > 1;
 } while (time < $end);
 
 ok($rounds > 0, "$rounds rounds, $calls calls kept all laws");
 
-# The laws can fail: with one turned round, the same inputs break it
+# The laws can fail: the same inputs break a reversed law
 $node->safe_psql('postgres',
 	"UPDATE fuzz_law SET law = replace(law, '>= at', '> at') WHERE name = 'at or after = not below comb_min'");
 my ($status, undef, $err) = $node->psql('postgres', "SELECT fuzz_round(0.5, $rows)");

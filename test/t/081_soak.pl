@@ -1,14 +1,17 @@
-# Everything at once, again and again: load, a clock that is set back and forth,
-# sessions that are terminated, backends and servers that are killed, standbys
-# that are promoted; and at the end each promise is checked.
+# Everything at once, again and again: load, a clock that goes back and forth,
+# terminated sessions, killed backends and servers, promoted standbys.  At the end
+# the test checks each promise.
 #
-# DURATION says for how many seconds, 15 by default; a round that has begun is
-# finished.  SEED repeats a run's order of events; when exactly they hit is the
-# machine's choice.
+# DURATION sets the seconds, 15 by default; the test finishes a round that has
+# begun.  SEED repeats a run's order of events.  The moment of each event depends on
+# the machine.
 #
-# There are two witnesses.  Clients of psql write down every key that they are
-# shown, in transactions that are rolled back in part.  Clients of pgbench put
-# keys into a table, which shows what was committed and survived.
+# Two kinds of clients are witnesses.  Clients of psql write down every key they are
+# shown, including keys of transactions that roll back.  Clients of pgbench put keys
+# into a table, which shows the keys that were committed and survived.
+#
+# An incarnation of a server, "life" in the code, is the time from a start of the
+# postmaster, or from the promotion of a standby, to the server's end.
 use strict;
 use warnings;
 
@@ -28,15 +31,16 @@ my $seed     = $ENV{SEED}     || (time() * 65536 + $$) % 1_000_000_007;
 srand($seed);
 diag("soak of $duration seconds, SEED=$seed");
 
-# In seconds.  Some steps of the clock are to be beyond it, some not.
+# In seconds.  Some steps of the clock are longer than this, some shorter.
 my $max_drift = 2;
 
-# Shifts of a server's clock, in seconds.  Any two differ by a second or more.
+# Shifts of a server's clock, in seconds.  Two different shifts differ by at least
+# a second.
 my @shifts = (-7200, -60, -5, (-1, 0, 1) x 3, 5, 60, 3600);
 
 my $dir = PostgreSQL::Test::Utils::tempdir();
 my @clients;
-my %lives;                      # by postmaster's process id: order, epoch
+my %lives;                      # incarnations, by postmaster and start: order, epoch
 my $epoch = 0;                  # grows when a promotion loses what clients saw
 my $nodes = 0;
 my ($primary, $standby);
@@ -71,11 +75,11 @@ foreach my $event ('crashes', 'failovers', 'switchovers', 'backends killed')
 }
 
 #
-# What the clients were shown
+# Check the keys that clients were shown
 #
 my %count = map { $_ => 0 } qw(key at ordered steady moved resets down);
 my %bad   = map { $_ => [] } qw(order reset time at other shown);
-my %shown;                      # first and last ordered keys of each life
+my %shown;                      # first and last ordered keys of each incarnation
 open(my $all, '>', "$dir/all") or die "could not open $dir/all: $!";
 check_slot($_) foreach (sort glob("$dir/slot*"));
 close($all);
@@ -102,7 +106,7 @@ my $unsorted = `grep ' at ' $dir/all | sort -T $dir | awk '\$3 < last { print } 
 is($unsorted, '', 'keys for given times sort by them to the microsecond, whoever made them');
 
 #
-# What was committed
+# Check the keys that were committed
 #
 cmp_ok(query('SELECT count(*) FROM made'), '>', 0, 'rows are left');
 is( query(
@@ -139,15 +143,14 @@ END
 # Servers
 #
 
-# Each server has a clock of its own: a promoted standby may well be an hour
-# behind.
+# Each server has a clock of its own: a promoted standby may be an hour behind.
 sub clock_file
 {
 	my ($node) = @_;
 	return "$dir/clock." . $node->name;
 }
 
-# Renamed, because a process that reads an empty file dies of it.
+# Write a new file and rename it, because a process that reads an empty file dies.
 sub write_file
 {
 	my ($file, $text) = @_;
@@ -167,9 +170,9 @@ sub start_node
 	return;
 }
 
-# All time limits of the server are off: its clock jumps over them.  Dynamic
-# shared memory is in files, which go with the data directory of a server that
-# was killed.
+# All time limits of the server are off, because the clock jumps over them.  Dynamic
+# shared memory is in files of the data directory, so that a killed server leaves
+# nothing behind.
 sub first_node
 {
 	my $node = PostgreSQL::Test::Cluster->new('soak' . $nodes++);
@@ -195,13 +198,13 @@ pg_comb.lease = 200ms
 	$node->safe_psql(
 		'postgres', q{
 		CREATE EXTENSION pg_comb;
-		-- this life of the server: the postmaster's process id and start
+		-- the server's incarnation: the postmaster's process id and start
 		CREATE FUNCTION life() RETURNS text STABLE LANGUAGE sql AS
 			$$ SELECT split_part(pid, E'\n', 1) || '.' || split_part(pid, E'\n', 3)
 			   FROM pg_read_file('postmaster.pid') AS pid $$;
 		CREATE FUNCTION us(at timestamptz) RETURNS bigint IMMUTABLE LANGUAGE sql AS
 			$$ SELECT (extract(epoch FROM at) * 1000000)::bigint $$;
-		-- the order is fixed, and mixes the layouts
+		-- a fixed order that mixes the layouts
 		CREATE TABLE mixture AS
 			SELECT layout FROM comb_layouts() WHERE generates ORDER BY md5(layout::text);
 		CREATE TABLE made (
@@ -229,7 +232,8 @@ sub next_standby
 	return $node;
 }
 
-# Clients may come.  A standby's life as a primary begins when it is promoted.
+# Let clients connect.  A standby's incarnation as a primary begins with its
+# promotion.
 sub begin_life
 {
 	my ($node) = @_;
@@ -239,8 +243,9 @@ sub begin_life
 	return;
 }
 
-# A connection can be lost to the clock, or refused so early that the query cannot
-# even be handed to psql: try again, for 30 seconds
+# Run a query.  A jump of the clock can break a connection, and a starting server can
+# refuse it before psql has the query.  The function therefore tries again, for 30
+# seconds.
 sub query
 {
 	my ($sql, $node) = @_;
@@ -260,7 +265,7 @@ sub query
 	die "no connection for: $sql";
 }
 
-# Until the query is true, for a minute
+# Wait until the query is true, for a minute
 sub wait_until
 {
 	my ($sql) = @_;
@@ -286,9 +291,9 @@ sub move_clock
 	return;
 }
 
-# From the one end to the other, with a step near each that is just below or just
-# above max_drift, and with keys made before and after each step: psql writes 4096
-# bytes at a time.
+# Move the clock from one end of the shifts to the other.  Near each end is a step
+# just below or just above max_drift.  Clients make keys before and after each step;
+# psql writes 4096 bytes at a time.
 sub clock_back
 {
 	my ($first, $last) = @shifts[ -1, 0 ];
@@ -308,7 +313,7 @@ sub clock_back
 	return;
 }
 
-# How much each client of the primary was shown so far
+# How many bytes each client of the primary was shown so far
 sub shown_bytes
 {
 	my %bytes;
@@ -330,7 +335,7 @@ sub terminate_sessions
 	return;
 }
 
-# The postmaster lives, ends all other processes and begins anew.
+# The postmaster survives, ends all other processes and starts them again.
 sub kill_backend
 {
 	my $pid = '';
@@ -354,8 +359,8 @@ sub crash_primary
 	return;
 }
 
-# A server that was killed and does not start again leaves the small piece of
-# shared memory by which the next one would know it.
+# A killed server that does not start again leaves a small piece of shared memory,
+# by which the next postmaster would recognize the server.
 sub forget_memory
 {
 	my ($node) = @_;
@@ -364,8 +369,8 @@ sub forget_memory
 	return;
 }
 
-# What was not sent yet is lost: later keys need not be larger than those a
-# client saw, only than those that are still there.
+# A failover loses WAL that the standby did not get.  Later keys must be larger than
+# the keys that are still there, not than all keys that a client saw.
 sub fail_over
 {
 	crash($primary);
@@ -376,7 +381,7 @@ sub fail_over
 	return;
 }
 
-# A primary that is stopped waits for its standby to have everything.
+# A primary that stops waits until its standby has all WAL.
 sub switch_over
 {
 	wait_until(q{SELECT count(*) = 1 FROM pg_stat_replication WHERE state = 'streaming'});
@@ -400,7 +405,7 @@ sub take_over
 }
 
 #
-# Clients: each is a loop of sessions, until the file "stop" is there
+# Clients: each client runs sessions in a loop, until the file "stop" exists
 #
 
 sub start_loop
@@ -448,9 +453,9 @@ COMMIT;
 	return;
 }
 
-# All keys that a session of this script makes are shown.  In a server process
-# comb_clock_status() tells afterwards how often it has followed the clock.  The
-# pause is the client's: pg_sleep() would wait for the clock to come back.
+# A session of this script shows all keys that it makes.  Afterwards
+# comb_clock_status() tells how often the server process followed the clock back.
+# The client pauses, because pg_sleep() would wait for the clock to come back.
 sub shown_sql
 {
 	my ($on_primary) = @_;
@@ -469,7 +474,7 @@ sub shown_sql
 	return "SELECT 'life', life();\n" . "BEGIN;\n${block}ROLLBACK;\n$block" x 200;
 }
 
-# They end with their sessions.
+# Clients end when their sessions end.
 sub stop_clients
 {
 	append_to_file("$dir/stop", '');
@@ -492,7 +497,7 @@ sub stop_clients
 # Checks
 #
 
-# One client's sessions, in order
+# Check one client's sessions, in order
 sub check_slot
 {
 	my ($slot) = @_;
@@ -534,9 +539,9 @@ sub clean
 	return;
 }
 
-# Two lines of time are kept by a process: layouts that count in 100 ns have
-# one of their own.  A line falls when the process follows the clock back; after
-# that the next key of each of its layouts may be smaller, once.  The coarsest
+# A process keeps two series of times: layouts that count 100 ns have a series of
+# their own.  A series falls when the process follows the clock back.  After a fall
+# the next key of each layout of the series may be smaller, once.  The coarsest
 # layout tells times to 4 ms.
 sub check_key
 {
@@ -559,7 +564,8 @@ sub check_key
 	$process->{last}{$layout}  = [ $place, $process->{falls}{$counted} ];
 	$process->{time}{$counted} = $us;
 
-	# In a fifth of a second no clock moves to where it seems to stand still.
+	# Shifts differ by a second or more.  If the two readings are close together, the
+	# clock did not move between them.
 	if ($after < $before || $after > $before + 200_000)
 	{
 		$count{moved}++;
@@ -571,8 +577,8 @@ sub check_key
 	return;
 }
 
-# As often as the lines of time fell, the process says that it followed the
-# clock.
+# The process must report that it followed the clock back as often as its series
+# fell.
 sub check_resets
 {
 	my ($process, $line, $resets) = @_;
@@ -593,8 +599,8 @@ sub check_at
 	return;
 }
 
-# A key is larger than all that this client saw before, by whichever process
-# and server.
+# A key must be larger than all keys that this client saw before, from any process
+# and any server.
 sub check_ordered
 {
 	my ($process, $seen, $line, $key, $number) = @_;
@@ -618,8 +624,8 @@ sub check_ordered
 	return;
 }
 
-# The first key of a life is larger than all that any client saw in earlier
-# ones.
+# The first key of an incarnation must be larger than all keys that any client saw in
+# earlier incarnations.
 sub check_lives
 {
 	my $before;
@@ -632,12 +638,11 @@ sub check_lives
 		  && ($now->{first}[0] le $before->{last}[0] || $now->{first}[1] <= $before->{last}[1]);
 		$before = $now;
 	}
-	cmp_ok(scalar(keys %shown), '>', $rounds, 'clients saw ordered keys of several lives of the server');
+	cmp_ok(scalar(keys %shown), '>', $rounds, 'clients saw ordered keys of several incarnations of the server');
 	return;
 }
 
-# The text of a key's bytes in the order in which the layout's database
-# compares them
+# A key's bytes as text, in the order in which the layout's database compares them
 sub place
 {
 	my ($layout, $id) = @_;
@@ -650,7 +655,7 @@ sub place
 	return join('', @dotnet[ 10 .. 15, 8, 9, 6, 7, 4, 5, 0 .. 3 ]);
 }
 
-# The keys in the table, to those that were shown
+# Add the keys in the table to the keys that were shown
 sub add_rows
 {
 	my $names = join(', ', map { "('$_', $lives{$_}{epoch})" } keys %lives);
@@ -661,7 +666,7 @@ sub add_rows
 	return;
 }
 
-# Over whatever was lost: rows of a life are above all rows of earlier ones.
+# Whatever was lost, the rows of an incarnation are above all rows of earlier ones.
 sub committed_lives
 {
 	my $names = join(', ', map { "('$_', $lives{$_}{order})" } keys %lives);
@@ -671,6 +676,6 @@ sub committed_lives
 			              min(number) AS first_number, lag(max(number)) OVER (ORDER BY place) AS last_number
 			       FROM made JOIN (VALUES $names) AS lives (life, place) USING (life) GROUP BY place) AS lives"),
 		't|0|0',
-		'committed ordered keys and Snowflakes are above those of all earlier lives');
+		'committed ordered keys and Snowflakes are above those of all earlier incarnations');
 	return;
 }

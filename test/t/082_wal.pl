@@ -1,5 +1,5 @@
-# What redo makes of the WAL is what the primary had in its pages: a standby and
-# crash recovery compare each page with an image that the record carries.
+# Redo of the WAL gives the same pages as on the primary.  A standby and crash
+# recovery compare each page with an image that the record carries.
 use strict;
 use warnings;
 
@@ -9,8 +9,8 @@ use Test::More;
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1);
-# "all", since Generic and Sequence are the module's own, but indexes in its
-# operator class write theirs too
+# The module's own records are Generic and Sequence.  The setting is "all", because
+# indexes in the module's operator class write records of their own.
 $primary->append_conf(
 	'postgresql.conf', q{
 wal_consistency_checking = 'all'
@@ -42,7 +42,7 @@ foreach my $round (1 .. 5)
 		DELETE FROM orders WHERE n % 10 = 0;
 		VACUUM orders;
 		SELECT pg_sleep(0.15)});
-	# the first change of a page after a checkpoint is logged otherwise
+	# after a checkpoint, the first change of a page writes another kind of record
 	$primary->safe_psql('postgres', 'CHECKPOINT') if $round % 2 == 0;
 }
 $primary->safe_psql(
@@ -60,7 +60,7 @@ my ($out, $err) = run_command(
 cmp_ok(scalar(() = $out =~ /^rmgr: Generic/mg), '>=', 10, 'leases were renewed in the WAL')
   or diag($err);
 
-# A page that differs would have stopped the standby.
+# A page that differs stops the standby.
 my $digest = q{SELECT count(*), md5(string_agg(id::text || mssql, ',' ORDER BY n)) FROM orders};
 $primary->wait_for_catchup($standby, 'replay', $end);
 is( $standby->safe_psql('postgres', $digest),

@@ -1,7 +1,8 @@
-# A session that is held up between two steps, on a server that is built with
-# injection points: after its time is taken from the shared word and before the
-# lease is looked at, after a lease is written and before it is flushed, and in
-# comb_ordered_reset() before the words are set.
+# Sessions are held between two steps, on a server built with injection points.
+#
+# A session is held after it takes its time from the shared counter, before it checks
+# the lease.  Or a session is held after it writes a lease, before it flushes the WAL.
+# comb_ordered_reset() is held before it sets the counters.
 use strict;
 use warnings;
 
@@ -18,7 +19,7 @@ my $dir  = PostgreSQL::Test::Utils::tempdir();
 my $node = PostgreSQL::Test::Cluster->new('injection');
 $node->init;
 
-# Nobody else flushes the WAL.
+# No other process flushes the WAL.
 $node->append_conf(
 	'postgresql.conf', q{
 autovacuum = off
@@ -38,8 +39,8 @@ $node->safe_psql('postgres', 'CREATE EXTENSION injection_points; CREATE EXTENSIO
 my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
 my $held;                       # number of sessions held so far
 
-# A psql that makes a key, waits until its lease is over, and is held at the
-# point in the next call of the function.  With its output so far.
+# Start a psql that makes a key, waits until its lease has ended, and is held at the
+# point in the next call of the function.  Return the psql and its output so far.
 sub hold
 {
 	my ($point, $function, $then) = @_;
@@ -62,7 +63,7 @@ sub hold
 	return ($run, $file, @lines);
 }
 
-# It passes the point, once and from now on.
+# Let the session pass the point; from now on the point holds nobody.
 sub release
 {
 	my ($point) = @_;
@@ -71,7 +72,7 @@ sub release
 	return;
 }
 
-# Its key, shown after the "held" lines
+# The key of the held session, shown after the earlier lines
 sub key_of
 {
 	my ($run, $file, @before) = @_;
@@ -81,7 +82,7 @@ sub key_of
 }
 
 #
-# A time taken beyond the lease, and others who make keys in the meantime
+# A session takes a time beyond its lease, and other sessions make keys meanwhile
 #
 my @session = hold('comb-lease-renew', 'comb_generate_ordered()', '');
 my $first = $session[3];
@@ -94,7 +95,8 @@ cmp_ok($key, 'lt', $between, 'and below that of a call which began and ended mea
 cmp_ok((ask($node, 'postgres', 'SELECT comb_generate_ordered()'))[0], 'gt', $between, 'the next is above both');
 
 #
-# A time taken beyond the lease of an earlier life, an hour ahead, and a reset
+# A session takes a time beyond the lease of an earlier incarnation, which is an hour
+# ahead, and another session resets
 #
 foreach my $function ('comb_generate_ordered()', 'comb_snowflake()')
 {
@@ -114,7 +116,7 @@ foreach my $function ('comb_generate_ordered()', 'comb_snowflake()')
 		"$function: neither key nor lease is from before the reset");
 }
 
-# A psql that is held with the first time after a start
+# Start a psql that is held with its first key
 sub hold_first
 {
 	my ($function) = @_;
@@ -132,7 +134,8 @@ sub hold_first
 }
 
 #
-# A lease written and not flushed, on which another session relies; a crash
+# A session writes a lease without flushing the WAL, another session relies on this
+# lease, and the server crashes
 #
 my ($run, $file, @before) = hold('comb-lease-flush', 'comb_generate_ordered()', '');
 my ($shown) = ask($node, 'postgres', 'SELECT comb_generate_ordered()');
@@ -143,7 +146,7 @@ cmp_ok((ask($node, 'postgres', 'SELECT comb_generate_ordered()'))[0],
 	'gt', $shown, 'whoever relies on a lease flushes it');
 
 #
-# Its session is told to give up there, and asked again
+# The held session is cancelled there, and asks again
 #
 $node->stop;
 start_at($node);
@@ -159,7 +162,7 @@ my @after = grep { $_ ne '' } split(/\n/, $lines);
 cmp_ok($after[-2], 'gt', $between, 'the session goes on after it');
 
 #
-# A reset that has ended the old life, and another one in another database
+# A reset has ended the old incarnation, and another database starts a reset
 #
 $node->safe_psql('postgres', 'CREATE DATABASE other');
 $node->safe_psql('other',    'CREATE EXTENSION pg_comb; SELECT comb_generate_ordered()');

@@ -1,4 +1,5 @@
-# Periods on foreign tables: what is sent, and that the answers are the same.
+# Periods on foreign tables: what the local server sends, and that the answers are
+# right
 
 use strict;
 use warnings;
@@ -13,7 +14,7 @@ $node->start;
 my $host = $node->host;
 my $port = $node->port;
 
-# The far side has no pg_comb: it needs none
+# The remote database does not have pg_comb, and does not need the extension
 $node->safe_psql('postgres', 'CREATE DATABASE far');
 $node->safe_psql('postgres', qq{
 SET client_min_messages = warning;
@@ -25,7 +26,7 @@ CREATE USER MAPPING FOR CURRENT_USER SERVER far;
 });
 $node->safe_psql('far', 'CREATE TABLE key (id uuid, n int); CREATE TABLE key_3 (id uuid, n int)');
 
-# v7 keys, one per hour for 60 days, v4 and v1 among them, and NULL
+# v7 keys, one key per hour for 60 days, some rows with v4 and v1 keys, and NULL
 $node->safe_psql('postgres', q{
 SET timezone = 'UTC';
 CREATE TABLE local AS
@@ -66,7 +67,7 @@ $plan = $node->safe_psql('postgres',
 	$zone . q{EXPLAIN (COSTS OFF) SELECT n FROM parted WHERE id <@ '[2026-01-10,2026-01-20)'});
 unlike($plan, qr/Foreign Scan/, 'a foreign partition is pruned');
 
-# From 17 on the planner takes NULL <@ '(,)' for true, hence the IS NOT NULL.
+# From 17 on the planner takes NULL <@ '(,)' for true, so the query asks IS NOT NULL.
 foreach my $table ('key', 'parted')
 {
 	my $of = $table eq 'parted' ? 'AND id IS NOT NULL' : '';
@@ -104,13 +105,13 @@ SELECT count(*) FROM local WHERE comb_timestamp(id) <@ tstzrange('2026-01-10', '
 		"a generic plan on $table");
 }
 
-# what the clause deletes there
+# DELETE with the clause on the remote server
 $node->safe_psql('postgres', $zone . q{DELETE FROM key WHERE id <@ '(,2026-01-11)'});
 is( $node->safe_psql('postgres', $zone . q{SELECT count(*) FROM local l WHERE NOT EXISTS (SELECT FROM key k WHERE k.n = l.n)}),
 	$node->safe_psql('postgres', $zone . q{SELECT count(*) FROM local WHERE comb_timestamp(id) < '2026-01-11'}),
 	'a DELETE takes the keys of the period, and those only');
 
-# with the extension over there, all of the clause is sent
+# if the remote database has the extension, the local server sends the whole clause
 $node->safe_psql('far', 'CREATE EXTENSION pg_comb');
 $node->safe_psql('postgres', q{ALTER SERVER far OPTIONS (ADD extensions 'pg_comb')});
 $plan = $node->safe_psql('postgres',

@@ -1,11 +1,10 @@
 --
--- Ordered keys: what can be seen from one session
+-- Ordered keys and their limits, as one session sees them
 --
--- What survives crash, failover and a clock set back is tested with real
--- processes, in test/t.
+-- The tests in test/t crash real servers, promote standbys and set clocks back.
 --
 
--- what a failed statement says, without the times in its detail
+-- state, message and hint of a failed statement, without the times of its detail
 CREATE FUNCTION failure(statement text, OUT state text, OUT message text, OUT hint text)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -21,13 +20,13 @@ SELECT bool_and(id > before) AS t, bool_and(id = comb_stamp(id, comb_timestamp(i
 FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before
       FROM (SELECT n, comb_generate_ordered() AS id FROM generate_series(1, 10000) n) made) lagged;
 
--- in a read-only transaction, which gets no transaction id for it
+-- keys work in read-only transactions, and assign no transaction id
 BEGIN READ ONLY;
 SELECT comb_generate_ordered() < comb_generate_ordered() AS t;
 SELECT pg_current_xact_id_if_assigned() IS NULL AS t;
 COMMIT;
 
--- in a parallel query it is evaluated above the Gather Merge, in row order
+-- a parallel query makes keys above the Gather Merge, in row order
 CREATE TABLE rows AS SELECT n, 10000 - n AS place FROM generate_series(1, 10000) n;
 ANALYZE rows;
 BEGIN;
@@ -39,7 +38,7 @@ EXPLAIN (COSTS off, VERBOSE) SELECT comb_generate_ordered(), place FROM rows ORD
 SELECT bool_and(id > before) AS t
 FROM (SELECT id, lag(id) OVER (ORDER BY place) AS before
       FROM (SELECT comb_generate_ordered() AS id, place FROM rows ORDER BY place OFFSET 0) made) lagged;
--- a worker can do it if somebody decides to label it so
+-- if somebody labels the function parallel safe, workers can make keys
 ALTER FUNCTION comb_generate_ordered() PARALLEL SAFE;
 SET LOCAL parallel_leader_participation = off;
 EXPLAIN (COSTS off, VERBOSE) SELECT comb_generate_ordered() AS id FROM rows OFFSET 0;
@@ -47,16 +46,16 @@ SELECT count(DISTINCT id) AS "10000"
 FROM (SELECT comb_generate_ordered() AS id FROM rows OFFSET 0) made;
 ROLLBACK;
 
--- the time limit is ahead of the keys and on the page of a sequence
+-- the lease ends after the key, and its limit is on the page of a sequence
 SELECT comb_generate_ordered() AS id \gset
 SELECT comb_timestamp(:'id') < ordered_lease AS t,
        ordered_lease = 'epoch'::timestamptz + last_value * interval '1 microsecond' AS t
 FROM comb_clock_status(), comb_internal.comb_lease_ordered;
 
 CREATE ROLE regress_comb_user;
--- The sequences are in a schema of their own, which the public cannot look into,
--- nor change what is in it.  On 13, without a role for the owner of the database,
--- it may read.
+-- The sequences are in a schema of their own.  Ordinary roles can neither look into
+-- this schema nor change its sequences.  On 13, which has no role for the owner of
+-- the database, ordinary roles may read them.
 SELECT relname, relnamespace::regnamespace,
        has_sequence_privilege('regress_comb_user', oid, 'SELECT') = (current_setting('server_version_num')::int < 140000) AS t,
        has_sequence_privilege('regress_comb_user', oid, 'UPDATE') AS f,
@@ -68,7 +67,7 @@ SELECT has_schema_privilege('regress_comb_user', 'comb_internal', 'USAGE') = (cu
 SELECT c::regclass::text AS dumped
 FROM pg_extension, unnest(extconfig) c WHERE extname = 'pg_comb' ORDER BY c::regclass::text;
 
--- making keys needs no right on them; resetting is for superusers
+-- making keys needs no right on the sequences; only superusers may reset
 SET ROLE regress_comb_user;
 SELECT comb_generate_ordered() IS NOT NULL AS t;
 SELECT comb_ordered_reset(now());
@@ -81,7 +80,7 @@ SELECT setval(:limits::regclass, 1);
 RESET ROLE;
 DROP ROLE regress_comb_user;
 
--- reset: to the clock at least, and not beyond what drift allows
+-- a reset goes back to the clock at most, and ahead at most as far as drift allows
 SELECT now() AS before \gset
 SELECT comb_ordered_reset('-infinity') IS NOT NULL AS t;
 SELECT ordered_last BETWEEN :'before' AND clock_timestamp() AS t,
@@ -90,33 +89,32 @@ SELECT * FROM failure($$SELECT comb_ordered_reset('infinity')$$);
 SELECT * FROM failure($$SELECT comb_ordered_reset(now() + interval '25 hours')$$);
 SELECT comb_ordered_reset(NULL) IS NULL AS t;
 
--- Keys continue after the time given, all of them in the future
+-- keys continue after the given time, even in the future
 SELECT comb_ordered_reset(now() + interval '1 hour') IS NOT NULL AS t;
 SELECT comb_timestamp(comb_generate_ordered()) - now() BETWEEN '59 minutes' AND '61 minutes' AS t;
 SELECT ordered_ahead BETWEEN '59 minutes' AND '61 minutes' AS t FROM comb_clock_status();
 SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
 SELECT comb_timestamp(comb_generate_ordered()) - now() < '1 minute' AS t;
 
--- A limit from elsewhere, as a restored dump brings it.  The session has one
--- in its memory, which is in force until it ends, so it starts anew.
+-- A limit from elsewhere, like a limit that a restore of a dump brings.  A session
+-- keeps the limit that it knows until the session ends, so a new session begins.
 SELECT setval('comb_internal.comb_lease_ordered',
               (extract(epoch FROM now() + interval '2 hours') * 1000000)::bigint) > 0 AS t;
 \c -
 SELECT comb_timestamp(comb_generate_ordered()) - now() BETWEEN '119 minutes' AND '121 minutes' AS t;
--- one that is lower than the keys made
+-- a limit that is lower than the keys already made
 SELECT setval('comb_internal.comb_lease_ordered',
               (extract(epoch FROM now() - interval '2 hours') * 1000000)::bigint) > 0 AS t;
 \c -
 SELECT comb_timestamp(comb_generate_ordered()) - now() BETWEEN '119 minutes' AND '121 minutes' AS t;
 SELECT to_timestamp(last_value / 1000000) > now() AS t FROM comb_internal.comb_lease_ordered;
--- one so old that the clock must be wrong, where there was none before, whatever
--- time the last key has
+-- A first limit so old that the clock must be wrong, whatever time the last key has
 DROP EXTENSION pg_comb;
 CREATE EXTENSION pg_comb;
 SELECT setval('comb_internal.comb_lease_ordered', 1000000) > 0 AS t;
 \c -
 SELECT state, message FROM failure('SELECT comb_generate_ordered()');
--- too far ahead: refused, and other lines not touched
+-- a limit too far ahead: the session refuses, and other counters stay as they are
 SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
 SELECT setval('comb_internal.comb_lease_ordered',
               (extract(epoch FROM now() + interval '2 years') * 1000000)::bigint) > 0 AS t;
@@ -124,7 +122,7 @@ SELECT setval('comb_internal.comb_lease_ordered',
 SELECT * FROM failure('SELECT comb_generate_ordered()');
 SELECT ordered_last - now() < '1 minute' AS t, ordered_lease - now() > '700 days' AS t,
        snowflake_lease - now() < '1 minute' AS t FROM comb_clock_status();
--- a sequence of the same name elsewhere is none of ours, member or not
+-- a sequence of the same name elsewhere has no effect, even as the extension's member
 CREATE SCHEMA elsewhere;
 CREATE SEQUENCE elsewhere.comb_lease_ordered MINVALUE 0;
 ALTER EXTENSION pg_comb ADD SEQUENCE elsewhere.comb_lease_ordered;
@@ -135,7 +133,7 @@ SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
 SELECT comb_timestamp(comb_generate_ordered()) - now() < '1 minute' AS t;
 ALTER EXTENSION pg_comb DROP SEQUENCE elsewhere.comb_lease_ordered;
 DROP SCHEMA elsewhere CASCADE;
--- numbers that are no time at all
+-- numbers that are no time
 SELECT setval('comb_internal.comb_lease_ordered', 9223372036854775807) > 0 AS t;
 \c -
 SELECT state FROM failure('SELECT comb_generate_ordered()');
@@ -143,7 +141,8 @@ SELECT ordered_lease IS NULL AS t FROM comb_clock_status();
 SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
 SELECT comb_timestamp(comb_generate_ordered()) - now() < '1 minute' AS t;
 
--- in any schema, whatever the search path and whatever has the same name
+-- the extension's schema, the search path and sequences of the same name do not
+-- matter
 DROP EXTENSION pg_comb;
 CREATE SCHEMA keys;
 CREATE EXTENSION pg_comb SCHEMA keys;
@@ -158,12 +157,12 @@ DROP SCHEMA keys;
 CREATE EXTENSION pg_comb;
 SELECT comb_generate_ordered() < comb_generate_ordered() AS t;
 
--- what ends a session's state ends nothing here
+-- DISCARD ALL does not end what a session knows about keys
 SELECT comb_generate_ordered()::text AS before \gset
 DISCARD ALL;
 SELECT comb_generate_ordered() > :'before' AS t;
 
--- the sequences are lost: an error, no key without a lease
+-- without the sequences, a session has no lease and makes no key
 BEGIN;
 ALTER EXTENSION pg_comb DROP SEQUENCE comb_internal.comb_lease_ordered;
 DROP SEQUENCE comb_internal.comb_lease_ordered;
@@ -172,7 +171,8 @@ SELECT ordered_lease IS NULL AS t FROM comb_clock_status();
 ROLLBACK;
 SELECT comb_generate_ordered() > :'before' AS t;
 
--- the extension created anew and rolled back; keys go on above all others
+-- keys go on above all others when the extension is created anew, even if that is
+-- rolled back
 SELECT comb_generate_ordered()::text AS before \gset
 BEGIN;
 DROP EXTENSION pg_comb;

@@ -1,8 +1,8 @@
 --
 -- Reading, stamping and bounding keys (comb_layout.c), and comb_at's errors
 --
--- Times and keys given here are fixed, so results are shown; what makes new
--- keys is compared.
+-- The times and keys given here are fixed, so the output shows the results.
+-- New keys are only compared.
 --
 SET TimeZone = 'UTC';
 SET DateStyle = 'ISO, YMD';
@@ -12,7 +12,7 @@ SET DateStyle = 'ISO, YMD';
 -- comb_timestamp
 --
 
--- keys that others published, each with the time it is said to have
+-- keys that others published, each with its published time
 SELECT id, source, comb_timestamp(id) = created AS t
 FROM (VALUES
   ('017f22e2-79b0-7cc3-98c4-dc0c0c07398f'::uuid, '2022-02-22 19:22:22+00'::timestamptz, 'RFC 9562, A.6'),
@@ -35,7 +35,7 @@ FROM (VALUES
   ('ffffffff-ffff-7fff-bfff-ffffffffffff')
 ) AS edges (id);
 
--- a uuid without such a time gives NULL, not a wrong time and not an error
+-- a uuid without a time in this field gives NULL: no wrong time and no error
 SELECT what, id, comb_timestamp(id) IS NULL AS t
 FROM (VALUES
   ('nil', '00000000-0000-0000-0000-000000000000'::uuid),
@@ -54,7 +54,7 @@ FROM (VALUES
 SELECT count(comb_timestamp(gen_random_uuid())) = 0 AS t FROM generate_series(1, 10000);
 
 --
--- comb_stamp: time, version and variant written, every other bit kept
+-- comb_stamp writes time, version and variant, and keeps every other bit
 --
 SELECT base, at, comb_stamp(base, at)
 FROM (VALUES
@@ -71,7 +71,7 @@ FROM (VALUES
   ('00000000-0000-0000-0000-000000000000', '10889-08-02 05:31:50.655999+00')
 ) AS stamped (base, at);
 
--- the millisecond before 1970, the one after the last, and further out
+-- the last millisecond before 1970, the first after the end, and times beyond
 SELECT comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', '1969-12-31 23:59:59.999999+00');
 SELECT comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', '10889-08-02 05:31:50.656+00');
 SELECT comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', '0044-03-15 12:00:00+00 BC');
@@ -81,8 +81,8 @@ SELECT comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', '-infinity');
 \echo :LAST_ERROR_SQLSTATE
 
 --
--- comb_at: the same limits, far beyond the year 4199 where the clock's ticks
--- end; what it makes is new each time
+-- comb_at has the same limits, far beyond the year 4199 where the clock's ticks
+-- end; each call makes a new key
 --
 SELECT at, comb_timestamp(comb_at(at)) = date_trunc('milliseconds', at) AS t
 FROM (VALUES
@@ -104,7 +104,7 @@ SELECT comb_at('-infinity');
 \echo :LAST_ERROR_SQLSTATE
 
 --
--- comb_min and comb_max: every instant has bounds
+-- comb_min and comb_max: every instant has bounds, even if no key can hold it
 --
 SELECT at, comb_min(at), comb_max(at)
 FROM (VALUES
@@ -151,7 +151,7 @@ FROM (VALUES
 ) AS bounds (at);
 
 SELECT comb_time_encoder('1969-12-31 23:59:59.999999+00');
--- would have to be rounded up to a millisecond that there is not
+-- rounding up would lead to a millisecond that no key holds
 SELECT comb_time_encoder('10889-08-02 05:31:50.655001+00');
 SELECT comb_time_encoder('10889-08-02 05:31:50.656+00');
 SELECT comb_time_encoder('0044-03-15 12:00:00+00 BC');
@@ -159,7 +159,7 @@ SELECT comb_time_encoder('infinity');
 SELECT comb_time_encoder('-infinity');
 \echo :LAST_ERROR_SQLSTATE
 
--- the calls that pg_partman makes: untyped literals, and text
+-- the calls of pg_partman: with untyped literals, and with text
 SELECT comb_time_encoder('2026-11-20 00:00:00+00');
 SELECT comb_time_decoder('01a1f640-bc00-0000-0000-000000000000');
 SELECT comb_time_decoder(id), comb_time_decoder(id::text)
@@ -171,7 +171,7 @@ FROM (VALUES
   ('ffffffff-ffff-ffff-ffff-ffffffffffff')
 ) AS keys (id);
 
--- every spelling that uuid takes, and nothing else
+-- the decoder takes every spelling that uuid takes, and nothing else
 SELECT comb_time_decoder('{01A1F640-BC00-7000-8000-000000000000}'::text);
 SELECT comb_time_decoder('01a1f640bc00700080000000000000ff'::text);
 SELECT comb_time_decoder('01a1-f640-bc00-7000-8000-0000-0000-0000'::text);
@@ -194,7 +194,7 @@ SELECT comb_timestamp(NULL) IS NULL AS t,
        comb_time_decoder(NULL::uuid) IS NULL AS t;
 
 --
--- Keys and errors do not depend on the session's settings
+-- The session's settings change neither keys nor errors
 --
 SET TimeZone = 'Asia/Kathmandu';
 SET DateStyle = 'SQL, DMY';

@@ -1,0 +1,220 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_clock.h
+ *	  The clock, its units, and random bits: what every key is made of.
+ *
+ * Instants are int64 microseconds since 2000-01-01 00:00 UTC, which is
+ * PostgreSQL's TimestampTz.  Keys need finer units, counted from 1970 in
+ * unsigned 64-bit numbers:
+ *
+ * - A tick is 2^-18 ms, 3.8 ns.  Keys of one process count in ticks.  A
+ *	 millisecond has 18 whole bits of ticks, which is how a UUIDv7 stores them.
+ * - A count is 2^-8 us, 3.9 ns.  Counters in shared memory use counts, because
+ *	 time limits and the parameters of Snowflakes are whole microseconds, and
+ *	 no whole number of ticks is a microsecond.
+ *
+ * Either unit is shorter than any call that makes a key, so adding one for each
+ * key never gets ahead of a running clock.  Ticks end in the year 4199, and the
+ * clock is refused from there on.
+ *
+ * The functions are inline because together they are most of the cost of a
+ * key.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/comb_clock.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMB_CLOCK_H
+#define COMB_CLOCK_H
+
+#include <time.h>				/* for clock_gettime() */
+#ifdef _MSC_VER
+#include <sys/time.h>			/* for PostgreSQL's own gettimeofday() */
+#endif
+
+#include "miscadmin.h"
+#include "port/atomics.h"
+
+#define COMB_US_PER_MS			INT64CONST(1000)
+#define COMB_NS_PER_MS			1000000
+#define COMB_MS_PER_S			1000
+#define COMB_US_PER_S			INT64CONST(1000000)
+#define COMB_US_PER_DAY			INT64CONST(86400000000)
+
+/* 1970-01-01 as an instant */
+#define COMB_UNIX_EPOCH			(-INT64CONST(10957) * COMB_US_PER_DAY)
+
+#define COMB_100NS_PER_US		10
+#define COMB_100NS_PER_MS		(COMB_100NS_PER_US * COMB_US_PER_MS)
+
+#define COMB_TICK_BITS			18
+#define COMB_TICKS_PER_MS		(UINT64CONST(1) << COMB_TICK_BITS)
+#define COMB_TICK_MASK			(COMB_TICKS_PER_MS - 1)
+#define COMB_TICKS_PER_S		(COMB_TICKS_PER_MS * COMB_MS_PER_S)
+
+#define COMB_COUNT_BITS			8
+#define COMB_COUNTS_PER_MS		(UINT64CONST(1000) << COMB_COUNT_BITS)
+#define COMB_COUNTS_PER_S		(COMB_COUNTS_PER_MS * COMB_MS_PER_S)
+
+/* The clock's last second: 46 bits of milliseconds fit above a tick's bits */
+#define COMB_CLOCK_MAX_S		(((INT64CONST(1) << 46) / COMB_MS_PER_S) - 1)
+#define COMB_CLOCK_MAX_US		(COMB_CLOCK_MAX_S * COMB_US_PER_S)
+
+/* The first tick, counted from 1970, that is at or after an instant */
+static inline uint64
+comb_tick_from_time(int64 at)
+{
+	uint64		us = (uint64) (at - COMB_UNIX_EPOCH);
+
+	return ((us / COMB_US_PER_MS) << COMB_TICK_BITS) +
+		(((us % COMB_US_PER_MS) << COMB_TICK_BITS) + COMB_US_PER_MS - 1) /
+		COMB_US_PER_MS;
+}
+
+/* The instant of a tick, rounded down to the microsecond */
+static inline int64
+comb_time_from_tick(uint64 tick)
+{
+	return COMB_UNIX_EPOCH +
+		(int64) (tick >> COMB_TICK_BITS) * COMB_US_PER_MS +
+		(int64) (((tick & COMB_TICK_MASK) * COMB_US_PER_MS) >> COMB_TICK_BITS);
+}
+
+/* A tick's time since 1970 in 100 ns, rounded down */
+static inline uint64
+comb_100ns_from_tick(uint64 tick)
+{
+	return (tick >> COMB_TICK_BITS) * COMB_100NS_PER_MS +
+		(((tick & COMB_TICK_MASK) * COMB_100NS_PER_MS) >> COMB_TICK_BITS);
+}
+
+/*
+ * Ticks in a length of time given in 100 ns, rounded down.  A microsecond has
+ * 262 ticks, so times in microseconds leave the low 8 bits to the caller.
+ */
+static inline uint32
+comb_ticks_from_100ns(int64 time)
+{
+	return (uint32) (((uint64) time << COMB_TICK_BITS) /
+					 COMB_100NS_PER_MS);
+}
+
+/* Microseconds since 1970 to counts, and back, rounded down */
+static inline uint64
+comb_count_from_us(int64 us)
+{
+	return (uint64) us << COMB_COUNT_BITS;
+}
+
+static inline int64
+comb_count_to_us(uint64 count)
+{
+	return (int64) (count >> COMB_COUNT_BITS);
+}
+
+extern void comb_clock_error(void);
+
+/*
+ * Read the clock: seconds since 1970 and nanoseconds.
+ *
+ * CLOCK_REALTIME costs 16 ns.  The coarse clock costs a quarter and is 4 ms
+ * late.  GetCurrentTimestamp() would drop the nanoseconds.
+ */
+static inline uint64
+comb_clock_read(uint64 *nsec)
+{
+	int64		sec;
+
+#ifdef _MSC_VER
+	struct timeval now;
+
+	gettimeofday(&now, NULL);
+	sec = now.tv_sec;
+	*nsec = (uint64) now.tv_usec * 1000;
+#else
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	sec = now.tv_sec;
+	*nsec = now.tv_nsec;
+#endif
+
+	if (unlikely(sec < 0 || sec > COMB_CLOCK_MAX_S))
+		comb_clock_error();
+	return (uint64) sec;
+}
+
+/* The clock in ticks since 1970.  22008 before 1970 and after 4199 */
+static inline uint64
+comb_clock_ticks(void)
+{
+	uint64		nsec;
+	uint64		sec = comb_clock_read(&nsec);
+
+	return sec * COMB_TICKS_PER_S + (nsec << COMB_TICK_BITS) / COMB_NS_PER_MS;
+}
+
+/* The same in counts */
+static inline uint64
+comb_clock_counts(void)
+{
+	uint64		nsec;
+	uint64		sec = comb_clock_read(&nsec);
+
+	return sec * COMB_COUNTS_PER_S + (nsec << COMB_COUNT_BITS) / 1000;
+}
+
+/* The same in microseconds */
+static inline int64
+comb_clock_us(void)
+{
+	return comb_count_to_us(comb_clock_counts());
+}
+
+/*
+ * pg_strong_random() costs about 1.5 us however little is asked of it, and
+ * 2.2 us for a block of 4 kB, which is 4 ns a key.
+ */
+#define COMB_POOL_SIZE	4096
+
+/*
+ * Random bytes not used yet are bytes[used..].  Only the process that drew the
+ * bytes may use them: a forked child inherits the bytes, but not the number in
+ * "owner".  Bytes once used are zeros, so that a core dump or a bug that reads
+ * this memory tells nothing about keys already made.
+ *
+ * Exported, because JIT inlines functions that use the pool into code outside
+ * of the module.
+ */
+typedef struct CombPool
+{
+	int			owner;			/* MyProcPid of the process that filled it */
+	int			used;
+	unsigned char bytes[COMB_POOL_SIZE];
+} CombPool;
+
+extern PGDLLEXPORT CombPool comb_pool;
+
+extern void comb_pool_fill(void);
+
+/* Eight random bytes that nobody has seen or will see again */
+static inline uint64
+comb_random(void)
+{
+	uint64		random;
+
+	if (unlikely(comb_pool.used > COMB_POOL_SIZE - (int) sizeof(random) ||
+				 comb_pool.owner != MyProcPid))
+		comb_pool_fill();
+	memcpy(&random, comb_pool.bytes + comb_pool.used, sizeof(random));
+	memset(comb_pool.bytes + comb_pool.used, 0, sizeof(random));
+	/* the compiler must not drop a store that nobody reads */
+	pg_compiler_barrier();
+	comb_pool.used += sizeof(random);
+	return random;
+}
+
+#endif							/* COMB_CLOCK_H */

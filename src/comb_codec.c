@@ -1,0 +1,257 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_codec.c
+ *	  Time units of layouts: between the number in a time field and an instant.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/comb_codec.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "comb_layout.h"
+
+/* The epochs of other software, as instants */
+#define COMB_EPOCH_0001			(-INT64CONST(730119) * COMB_US_PER_DAY)
+#define COMB_EPOCH_1582			(-INT64CONST(152384) * COMB_US_PER_DAY)
+#define COMB_EPOCH_1900			(-INT64CONST(36524) * COMB_US_PER_DAY)
+
+/*
+ * The units.  Codecs of one unit share its row, so that a comparison of
+ * pointers tells whether a field of one is a whole field of the other.  1/300 s
+ * and NHibernate's 3.333333 ms are two units: twice a day the latter gains one,
+ * and near that two fields of either fall into one of the other.  1/300 s has
+ * 873,814 ticks, which take 20 bits.  100 ns are counted themselves.
+ */
+static const CombUnit comb_ms = {
+	.name = "1 ms",
+	.unit_us = 1000,
+	.fields_per_us = 1,
+	.tick_bits = COMB_TICK_BITS
+};
+
+static const CombUnit comb_300th = {
+	.name = "1/300 s",
+	.unit_us = 3333,
+	.fields_per_us = 1,
+	.tick_bits = 20
+};
+
+static const CombUnit comb_nhibernate_ms = {
+	.name = "3.333333 ms",
+	.unit_us = 3333,
+	.fields_per_us = 1,
+	.tick_bits = 20
+};
+
+static const CombUnit comb_100ns = {
+	.name = "100 ns",
+	.unit_us = 1,
+	.fields_per_us = COMB_100NS_PER_US,
+	.tick_bits = 0
+};
+
+/*
+ * 48-bit Unix milliseconds: 1970-01-01 to 10889-08-02 05:31:50.655, RFC 9562
+ * section 5.7 and many older formats.
+ */
+#define COMB_UNIX_MS_LATEST \
+	(COMB_UNIX_EPOCH + ((INT64CONST(1) << 48) * COMB_US_PER_MS) - 1)
+
+static bool
+comb_unix_ms_decode(uint64 field, int64 *at)
+{
+	*at = (int64) field * COMB_US_PER_MS + COMB_UNIX_EPOCH;
+	return true;
+}
+
+static uint64
+comb_unix_ms_encode(int64 at)
+{
+	return (uint64) (at - COMB_UNIX_EPOCH) / COMB_US_PER_MS;
+}
+
+const CombCodec comb_unix_ms = {
+	.unit = &comb_ms,
+	.decode = comb_unix_ms_decode,
+	.encode = comb_unix_ms_encode,
+	.earliest = COMB_UNIX_EPOCH,
+	.latest = COMB_UNIX_MS_LATEST
+};
+
+/*
+ * 48-bit milliseconds since the year 1, .NET's DateTime.Ticks / 10000
+ * (jhtodd and Zaabee SequentialGuid): to 8920-08-03 05:31:50.655.
+ */
+#define COMB_MS0001_LATEST \
+	(COMB_EPOCH_0001 + ((INT64CONST(1) << 48) * COMB_US_PER_MS) - 1)
+
+static bool
+comb_ms0001_decode(uint64 field, int64 *at)
+{
+	*at = (int64) field * COMB_US_PER_MS + COMB_EPOCH_0001;
+	return true;
+}
+
+static uint64
+comb_ms0001_encode(int64 at)
+{
+	return (uint64) (at - COMB_EPOCH_0001) / COMB_US_PER_MS;
+}
+
+const CombCodec comb_ms0001 = {
+	.unit = &comb_ms,
+	.decode = comb_ms0001_decode,
+	.encode = comb_ms0001_encode,
+	.earliest = COMB_EPOCH_0001,
+	.latest = COMB_MS0001_LATEST
+};
+
+/*
+ * SQL Server's datetime: 16 bits of days since 1900, 32 bits of 1/300 s since
+ * midnight.  A day has 25,920,000 of these; nothing that was encoded holds
+ * more.  1/300 s is 10000/3 us, so a field's first whole microsecond is that
+ * rounded up: rounded to the nearest, every third field would encode back to
+ * the one before it, as it does in RT.Comb itself on .NET 7.
+ */
+#define COMB_DATETIME_LATEST \
+	(COMB_EPOCH_1900 + INT64CONST(65536) * COMB_US_PER_DAY - 1)
+#define COMB_DATETIME_PER_DAY	25920000
+
+static bool
+comb_datetime_decode(uint64 field, int64 *at)
+{
+	uint32		unit = (uint32) field;
+
+	*at = COMB_EPOCH_1900 + (int64) (field >> 32) * COMB_US_PER_DAY +
+		((int64) unit * 10000 + 2) / 3;
+	return unit < COMB_DATETIME_PER_DAY;
+}
+
+static uint64
+comb_datetime_encode(int64 at)
+{
+	uint64		us = (uint64) (at - COMB_EPOCH_1900);
+
+	return ((us / COMB_US_PER_DAY) << 32) | (us % COMB_US_PER_DAY * 3 / 10000);
+}
+
+const CombCodec comb_datetime = {
+	.unit = &comb_300th,
+	.decode = comb_datetime_decode,
+	.encode = comb_datetime_encode,
+	.earliest = COMB_EPOCH_1900,
+	.latest = COMB_DATETIME_LATEST,
+	.gaps = true
+};
+
+/*
+ * NHibernate's guid.comb: the same field, but its unit is 3.333333 ms in
+ * floating point.  The expression is the original's (TimeSpan's
+ * TotalMilliseconds is such a division), because integers give another result
+ * at three microseconds of the day.  The field runs fast by up to two units a
+ * day, hence 25920002 as the last one.  It is read by its own unit, never
+ * later than the instant it was made from; SQL Server's 1/300 s would be up
+ * to 8.6 ms late, and could not be encoded back.
+ */
+#define COMB_NHIBERNATE_LAST	25920002
+
+static inline uint32
+comb_nhibernate_unit(int64 us)
+{
+	double		ms = (double) (us * 10) / 10000.0;
+
+	return (uint32) (ms / 3.333333);
+}
+
+static bool
+comb_nhibernate_decode(uint64 field, int64 *at)
+{
+	uint32		unit = (uint32) field;
+	int64		us = ((int64) unit * 3333333 + 999) / 1000;
+
+	if (unit > COMB_NHIBERNATE_LAST)
+		return false;
+	if (comb_nhibernate_unit(us) < unit)
+		us++;					/* one of the three */
+	*at = COMB_EPOCH_1900 + (int64) (field >> 32) * COMB_US_PER_DAY + us;
+	return true;
+}
+
+static uint64
+comb_nhibernate_encode(int64 at)
+{
+	uint64		us = (uint64) (at - COMB_EPOCH_1900);
+
+	return ((us / COMB_US_PER_DAY) << 32) |
+		comb_nhibernate_unit(us % COMB_US_PER_DAY);
+}
+
+const CombCodec comb_nhibernate = {
+	.unit = &comb_nhibernate_ms,
+	.decode = comb_nhibernate_decode,
+	.encode = comb_nhibernate_encode,
+	.earliest = COMB_EPOCH_1900,
+	.latest = COMB_DATETIME_LATEST,
+	.gaps = true
+};
+
+/*
+ * .NET ticks, 100 ns since the year 1, a signed 64-bit number there (Morris,
+ * EF Core, NewId).  DateTime ends with the year 9999 but such a number may be
+ * larger.  The last microsecond is one of which all ten ticks fit.
+ */
+#define COMB_DOTNET_LATEST \
+	(COMB_EPOCH_0001 + PG_INT64_MAX / COMB_100NS_PER_US - 1)
+
+static bool
+comb_dotnet_decode(uint64 field, int64 *at)
+{
+	*at = COMB_EPOCH_0001 + (int64) (field / COMB_100NS_PER_US);
+	return *at <= COMB_DOTNET_LATEST;
+}
+
+static uint64
+comb_dotnet_encode(int64 at)
+{
+	return (uint64) (at - COMB_EPOCH_0001) * COMB_100NS_PER_US;
+}
+
+const CombCodec comb_dotnet = {
+	.unit = &comb_100ns,
+	.decode = comb_dotnet_decode,
+	.encode = comb_dotnet_encode,
+	.earliest = COMB_EPOCH_0001,
+	.latest = COMB_DOTNET_LATEST
+};
+
+/*
+ * 60 bits of 100 ns since 1582-10-15, the start of the Gregorian calendar
+ * (RFC 9562 sections 5.1 and 5.6, SQL Server's NEWSEQUENTIALID): to 5236.
+ */
+#define COMB_GREGORIAN_LATEST \
+	(COMB_EPOCH_1582 + (INT64CONST(1) << 60) / COMB_100NS_PER_US - 1)
+
+static bool
+comb_gregorian_decode(uint64 field, int64 *at)
+{
+	*at = COMB_EPOCH_1582 + (int64) (field / COMB_100NS_PER_US);
+	return *at <= COMB_GREGORIAN_LATEST;
+}
+
+static uint64
+comb_gregorian_encode(int64 at)
+{
+	return (uint64) (at - COMB_EPOCH_1582) * COMB_100NS_PER_US;
+}
+
+const CombCodec comb_gregorian = {
+	.unit = &comb_100ns,
+	.decode = comb_gregorian_decode,
+	.encode = comb_gregorian_encode,
+	.earliest = COMB_EPOCH_1582,
+	.latest = COMB_GREGORIAN_LATEST
+};

@@ -1,0 +1,195 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_inspect.c
+ *	  Layouts for people: the table of them, and which ones a value could be of.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/comb_inspect.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>				/* for ldexp() */
+
+#include "access/htup_details.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "comb.h"
+
+PG_FUNCTION_INFO_V1(comb_inspect);
+PG_FUNCTION_INFO_V1(comb_layouts);
+
+static const char *const comb_sorts_in_text[] = {
+	[COMB_SORTS_NOWHERE] = NULL,
+	[COMB_SORTS_PLAIN] = "PostgreSQL",
+	[COMB_SORTS_DOTNET] = "raw .NET bytes",
+	[COMB_SORTS_MSSQL] = "SQL Server"
+};
+
+/*
+ * How likely a random uuid is to have a time of the window in this layout.
+ * Version and variant count where they are as new keys have them, demanded or
+ * not.  Of the window only what the layout can hold counts, and a window of
+ * one instant still is one field.
+ */
+static double
+comb_chance(const CombLayout *layout, const pg_uuid_t *id,
+			TimestampTz since, TimestampTz until)
+{
+	const CombCodec *codec = layout->codec;
+	double		us = (double) Min(until, codec->latest) -
+		(double) Max(since, codec->earliest);
+	double		units = us * codec->unit->fields_per_us / codec->unit->unit_us + 1;
+	int			bits = 0;
+	int			pos;
+
+	for (pos = 0; pos < layout->field_bytes; pos++)
+		bits += comb_free_bits(layout, layout->order[pos]);
+	if (comb_has_fixed_bits(layout, id->data))
+	{
+		for (pos = 0; pos < COMB_ID_LEN; pos++)
+			bits += 8 - comb_free_bits(layout, pos);
+	}
+	return ldexp(units, -bits);
+}
+
+typedef struct CombCandidate
+{
+	const CombLayout *layout;
+	TimestampTz created;
+	double		chance;
+} CombCandidate;
+
+typedef struct CombCandidates
+{
+	int			n;
+	CombCandidate found[COMB_LAYOUTS];
+} CombCandidates;
+
+/* The layouts in whose window the value lies, the least likely first */
+static void
+comb_find_candidates(CombCandidates *list, const pg_uuid_t *id,
+					 TimestampTz since, TimestampTz until)
+{
+	CombCandidate new;
+	int			row;
+	int			i;
+
+	for (row = 0; row < COMB_LAYOUTS; row++)
+	{
+		new.layout = &comb_layout_table[row];
+		if (!comb_decode(new.layout, id->data, &new.created) ||
+			new.created < since || new.created > until)
+			continue;
+		new.chance = comb_chance(new.layout, id, since, until);
+		for (i = list->n++; i > 0 && list->found[i - 1].chance > new.chance; i--)
+			list->found[i] = list->found[i - 1];
+		list->found[i] = new;
+	}
+}
+
+static void
+comb_srf_init(FunctionCallInfo fcinfo, FuncCallContext *context)
+{
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	context->tuple_desc = BlessTupleDesc(desc);
+}
+
+/*
+ * comb_inspect(id uuid, since timestamptz, until timestamptz)
+ *		returns setof (layout comb_layout, created timestamptz)
+ *
+ * The layouts that could have made this value between two instants, both
+ * included, with the time that each would give.  It is a set because one
+ * value cannot tell: layouts share fields, and in most of them random bits
+ * pass for a time now and then.  Most specific first: in the order of how
+ * unlikely a random uuid is to look like this.
+ */
+Datum
+comb_inspect(PG_FUNCTION_ARGS)
+{
+	FuncCallContext *context;
+	CombCandidates *list;
+	CombCandidate *next;
+	Datum		values[2];
+	bool		nulls[2] = {false, false};
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		MemoryContext old;
+
+		context = SRF_FIRSTCALL_INIT();
+		old = MemoryContextSwitchTo(context->multi_call_memory_ctx);
+		comb_srf_init(fcinfo, context);
+		list = (CombCandidates *) palloc0(sizeof(CombCandidates));
+		comb_find_candidates(list, PG_GETARG_UUID_P(0),
+							 PG_GETARG_TIMESTAMPTZ(1),
+							 PG_GETARG_TIMESTAMPTZ(2));
+		context->user_fctx = list;
+		MemoryContextSwitchTo(old);
+	}
+
+	context = SRF_PERCALL_SETUP();
+	list = (CombCandidates *) context->user_fctx;
+	if ((int) context->call_cntr >= list->n)
+		SRF_RETURN_DONE(context);
+
+	next = &list->found[context->call_cntr];
+	values[0] = CStringGetTextDatum(next->layout->label);
+	values[1] = TimestampTzGetDatum(next->created);
+	SRF_RETURN_NEXT(context,
+					HeapTupleGetDatum(heap_form_tuple(context->tuple_desc,
+													  values, nulls)));
+}
+
+/*
+ * comb_layouts() returns setof record
+ *
+ * The layout table for people.  "earliest" and "latest" are the first and the
+ * last instant that the time field can say.
+ */
+Datum
+comb_layouts(PG_FUNCTION_ARGS)
+{
+	FuncCallContext *context;
+	const CombLayout *layout;
+	const char *sorts_in;
+	Datum		values[7];
+	bool		nulls[7] = {false, false, false, false, false, false, false};
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		MemoryContext old;
+
+		context = SRF_FIRSTCALL_INIT();
+		old = MemoryContextSwitchTo(context->multi_call_memory_ctx);
+		comb_srf_init(fcinfo, context);
+		MemoryContextSwitchTo(old);
+	}
+
+	context = SRF_PERCALL_SETUP();
+	if ((int) context->call_cntr >= COMB_LAYOUTS)
+		SRF_RETURN_DONE(context);
+
+	layout = &comb_layout_table[context->call_cntr];
+	sorts_in = comb_sorts_in_text[layout->sorts_in];
+	values[0] = CStringGetTextDatum(layout->label);
+	values[1] = CStringGetTextDatum(layout->description);
+	values[2] = BoolGetDatum(layout->generates);
+	nulls[3] = (sorts_in == NULL);
+	values[3] = nulls[3] ? (Datum) 0 : CStringGetTextDatum(sorts_in);
+	values[4] = CStringGetTextDatum(layout->codec->unit->name);
+	values[5] = TimestampTzGetDatum(layout->codec->earliest);
+	values[6] = TimestampTzGetDatum(layout->codec->latest);
+	SRF_RETURN_NEXT(context,
+					HeapTupleGetDatum(heap_form_tuple(context->tuple_desc,
+													  values, nulls)));
+}

@@ -1,0 +1,186 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_lease.c
+ *	  Order that survives: limits of times, written ahead of the keys.
+ *
+ * Ordered keys and Snowflakes take their times from a counter in shared memory,
+ * by compare-and-swap (comb_ordered.c, comb_snowflake.c).  Shared memory does
+ * not survive a crash, and the clock cannot be trusted after one.  Therefore no
+ * key is handed out whose time is not below a limit that is in the WAL already,
+ * and a server starts beyond the limit that it finds.
+ *
+ * The limit stands on the page of a sequence, in microseconds since 1970
+ * (comb_page.c).  It is written once per pg_comb.lease, and flushed.  A commit
+ * that contains a key is later in the WAL than the limit that covers the key;
+ * the flush is for keys that a client sees before any commit.
+ *
+ * A session that finds a limit must know whether to start beyond it.  It must
+ * if an earlier incarnation of the server wrote the limit: keys up to the limit
+ * may exist.  It must not if a session of this incarnation did, or each new
+ * session would push the counter one lease ahead of the clock.  So shared
+ * memory has a random number, its incarnation, and the page says in which
+ * incarnation the limit was written.
+ *
+ * What a process may rely on:
+ * - Counters only grow, except by comb_ordered_reset(), which gives shared
+ *	 memory a new incarnation first.
+ * - The page is read and written under the buffer's exclusive lock and a
+ *	 RowExclusiveLock on the sequence.  comb_ordered_reset() locks these out.
+ * - Within an incarnation the limit on a page only grows.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/comb_lease.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "comb_lease.h"
+
+CombLease	comb_leases[COMB_SERIES];
+
+/* Microseconds since 1970, for messages */
+static char *
+comb_us_text(int64 us)
+{
+	return comb_time_text(us + COMB_UNIX_EPOCH);
+}
+
+static char *
+comb_count_text(uint64 count)
+{
+	return comb_us_text(comb_count_to_us(count));
+}
+
+void
+comb_drift_error(uint64 next, uint64 now)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the next key would be too far ahead of the clock"),
+			 errdetail("Its time would be %s, and the clock now is %s; \"pg_comb.max_ordered_drift\" allows keys to be %d s ahead.",
+					   comb_count_text(next), comb_count_text(now),
+					   comb_max_ordered_drift),
+			 errhint("Correct the server's clock, raise \"pg_comb.max_ordered_drift\", or have comb_ordered_reset() called if keys were made under a clock far ahead.")));
+}
+
+void
+comb_jump_error(uint64 last, uint64 now)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the clock is more than ten years ahead of the last key"),
+			 errdetail("The time of the last key or of the limit for it was %s, and the clock now is %s.",
+					   comb_count_text(last), comb_count_text(now)),
+			 errhint("Correct the server's clock, or have comb_ordered_reset() called if the clock is right.")));
+}
+
+/* The last time, in us since 1970, that a key may have under the given clock */
+int64
+comb_lease_latest_us(int64 now)
+{
+	return Min(now + comb_max_ordered_drift * COMB_US_PER_S, COMB_CLOCK_MAX_US);
+}
+
+/*
+ * Start beyond a limit that another incarnation of the server left behind.
+ *
+ * A limit further ahead of the clock than keys may be is an error.  The counter
+ * then stays as it is: it also serves other databases, whose limits may be all
+ * right.  A clock too far beyond the limit is refused here too, because the
+ * counter may come from a database without keys, which takes any clock.
+ */
+static void
+comb_lease_adopt(CombSeries series, int64 limit)
+{
+	int64		now = comb_clock_us();
+
+	if (limit > 0 && limit < now)
+		comb_check_jump(comb_count_from_us(limit), comb_count_from_us(now));
+	if (limit < 0 || limit > comb_lease_latest_us(now))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("keys were made in this database under a clock too far ahead"),
+				 errdetail("They can have times up to %s, and the clock now is %s; \"pg_comb.max_ordered_drift\" allows keys to be %d s ahead.",
+						   comb_us_text(limit), comb_us_text(now),
+						   comb_max_ordered_drift),
+				 errhint("Correct the server's clock, raise \"pg_comb.max_ordered_drift\", or have comb_ordered_reset() called in this database.")));
+	comb_counter_raise(series, comb_count_from_us(limit));
+}
+
+/*
+ * Remember a lease.  "generation" was read while the sequence was locked, so a
+ * later change of the sequence makes the lease unknown again.
+ */
+static void
+comb_lease_remember(CombSeries series, uint64 incarnation, uint64 generation,
+					uint64 limit)
+{
+	comb_leases[series].incarnation = incarnation;
+	comb_leases[series].generation = generation;
+	comb_leases[series].limit = limit;
+}
+
+/*
+ * Learn the lease of a series from its page.  A limit of another incarnation
+ * covers nothing; the counter is then beyond it.
+ */
+void
+comb_lease_learn(CombSeries series)
+{
+	CombPage	page;
+	uint64		incarnation;
+	uint64		generation;
+	uint64		limit = 0;
+
+	comb_leases[series].incarnation = COMB_INCARNATION_NONE;
+	comb_shared_attach();
+	comb_page_open(&page, comb_lease_sequence(series), RowExclusiveLock);
+	generation = comb_sequence_generation;
+	incarnation = comb_incarnation_current();
+	if (page.incarnation == incarnation)
+		limit = comb_count_from_us(page.value);
+	else
+		comb_lease_adopt(series, page.value);
+	comb_page_close(&page);
+	comb_lease_remember(series, incarnation, generation, limit);
+}
+
+/*
+ * Extend the lease of a series beyond "count", a time just taken from the
+ * counter and not handed out yet.  False if the time must be given up: the
+ * incarnation it was taken in has ended, or the time is not beyond what an
+ * earlier incarnation handed out.
+ */
+bool
+comb_lease_extend(CombSeries series, uint64 count)
+{
+	CombPage	page;
+	uint64		taken_in = comb_leases[series].incarnation;
+	uint64		incarnation;
+	uint64		generation;
+	bool		foreign;
+
+	comb_leases[series].incarnation = COMB_INCARNATION_NONE;
+	COMB_INJECTION_POINT("comb-lease-renew");
+	comb_page_open(&page, comb_lease_sequence(series), RowExclusiveLock);
+	generation = comb_sequence_generation;
+	incarnation = comb_incarnation_current();
+	foreign = (page.incarnation != incarnation);
+	if (incarnation != taken_in ||
+		(foreign && (page.value < 0 || page.value > COMB_CLOCK_MAX_US ||
+					 count <= comb_count_from_us(page.value))))
+	{
+		comb_page_close(&page);
+		return false;
+	}
+	if (foreign || count >= comb_count_from_us(page.value))
+		comb_page_write(&page, comb_count_to_us(count) +
+						comb_lease_ms * COMB_US_PER_MS, incarnation);
+	comb_page_close(&page);
+	comb_lease_remember(series, incarnation, generation,
+						comb_count_from_us(page.value));
+	return true;
+}

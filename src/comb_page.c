@@ -1,0 +1,349 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_page.c
+ *	  The sequences of the extension: finding, locking and writing them.
+ *
+ * A sequence holds a time limit that must survive a crash (comb_lease.c), or
+ * the last instance number claimed.  The module writes the sequence's only page
+ * by generic WAL.  Generic WAL needs no preloaded library, neither now nor at
+ * recovery, no transaction id, and works in read-only transactions.  It reaches
+ * crash recovery, standbys, base backups, copies of a database, pg_upgrade and,
+ * because the sequences are configuration of the extension, pg_dump.  setval()
+ * is refused in read-only transactions, needs a transaction id and can lose a
+ * race.
+ *
+ * Two columns are used: last_value has the number, log_cnt the incarnation of
+ * shared memory that wrote the number.  Only nextval() uses log_cnt, and nobody
+ * calls nextval() here.  Whatever moves last_value without the module's
+ * knowledge also changes log_cnt, or comes with another incarnation: setval()
+ * by a restore, promotion, a cloned data directory.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/comb_page.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xlog.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_type.h"
+#include "commands/sequence.h"
+#include "storage/bufmgr.h"
+#include "utils/array.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "comb_compat.h"
+#include "comb_page.h"
+
+static const char *const comb_sequence_names[COMB_SEQUENCES] = {
+	[COMB_SEQUENCE_ORDERED] = "comb_lease_ordered",
+	[COMB_SEQUENCE_SNOWFLAKE] = "comb_lease_snowflake",
+	[COMB_SEQUENCE_SLOW] = "comb_lease_snowflake_slow",
+	[COMB_SEQUENCE_CLAIM] = "comb_snowflake_claimed"
+};
+
+/* What this process found; InvalidOid where it has to look again */
+static Oid	comb_sequence_oids[COMB_SEQUENCES];
+
+uint64		comb_sequence_generation = 0;
+
+/* Invalidation callback: a relation was altered, moved or dropped */
+static void
+comb_sequence_forget(Datum arg, Oid relid)
+{
+	int			i;
+
+	for (i = 0; i < COMB_SEQUENCES; i++)
+	{
+		if (OidIsValid(comb_sequence_oids[i]) &&
+			(relid == InvalidOid || relid == comb_sequence_oids[i]))
+		{
+			comb_sequence_oids[i] = InvalidOid;
+			comb_sequence_generation++;
+		}
+	}
+}
+
+/* Find the relation of a name in an array of relations */
+static Oid
+comb_sequence_named(ArrayType *relations, const char *name)
+{
+	Datum	   *oids;
+	int			n;
+	int			i;
+
+	deconstruct_array(relations, OIDOID, sizeof(Oid), true, TYPALIGN_INT,
+					  &oids, NULL, &n);
+	for (i = 0; i < n; i++)
+	{
+		Oid			oid = DatumGetObjectId(oids[i]);
+		char	   *found = get_rel_name(oid);
+
+		if (found != NULL && strcmp(found, name) == 0)
+			return oid;
+	}
+	return InvalidOid;
+}
+
+/*
+ * Look a sequence up among the relations that the extension's script has
+ * declared as configuration.  Neither its schema nor its name would do: the
+ * extension's owner can make any sequence a member of the extension.
+ */
+static Oid
+comb_sequence_find(CombSequence sequence)
+{
+	static bool registered = false;
+	Oid			found = InvalidOid;
+	Relation	extensions;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	if (!registered)
+	{
+		CacheRegisterRelcacheCallback(comb_sequence_forget, (Datum) 0);
+		registered = true;
+	}
+
+	extensions = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber,
+				F_NAMEEQ, CStringGetDatum("pg_comb"));
+	scan = systable_beginscan(extensions, ExtensionNameIndexId, true, NULL, 1,
+							  &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		bool		isnull;
+		Datum		config = heap_getattr(tuple, Anum_pg_extension_extconfig,
+										  RelationGetDescr(extensions),
+										  &isnull);
+
+		if (!isnull)
+			found = comb_sequence_named(DatumGetArrayTypeP(config),
+										comb_sequence_names[sequence]);
+	}
+	systable_endscan(scan);
+	table_close(extensions, AccessShareLock);
+	return found;
+}
+
+/*
+ * Open and lock a sequence; NULL where there is none (any more).
+ *
+ * Any access to a catalog, and locking, can run the callback above.  The OID
+ * is therefore remembered after the lock is held: the callback hears of all
+ * later changes.  The sequence can be gone by then, and another one can be
+ * there since.  In that case the search begins again.
+ */
+static Relation
+comb_sequence_try_open(CombSequence sequence, LOCKMODE lockmode)
+{
+	for (;;)
+	{
+		Oid			oid = comb_sequence_oids[sequence];
+		Relation	relation;
+
+		if (!OidIsValid(oid))
+			oid = comb_sequence_find(sequence);
+		if (!OidIsValid(oid))
+			return NULL;
+		relation = try_relation_open(oid, lockmode);
+		comb_sequence_oids[sequence] = relation != NULL ? oid : InvalidOid;
+		if (relation != NULL)
+			return relation;
+	}
+}
+
+static Relation
+comb_sequence_open(CombSequence sequence, LOCKMODE lockmode)
+{
+	Relation	relation;
+
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("ordered keys and Snowflakes cannot be made on a standby"),
+				 errdetail("They need a time limit in the write-ahead log."),
+				 errhint("Make them on the primary, or use comb_generate(), which works on every server.")));
+	relation = comb_sequence_try_open(sequence, lockmode);
+	if (relation == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("sequence \"%s\" of extension pg_comb does not exist",
+						comb_sequence_names[sequence]),
+				 errhint("Create the extension in this database.")));
+	return relation;
+}
+
+/*
+ * Lock a sequence until the caller unlocks it, or until the transaction ends.
+ * 55000 on a standby, and where the sequence does not exist.
+ */
+Oid
+comb_sequence_lock(CombSequence sequence, LOCKMODE lockmode)
+{
+	Relation	relation = comb_sequence_open(sequence, lockmode);
+	Oid			oid = RelationGetRelid(relation);
+
+	relation_close(relation, NoLock);
+	return oid;
+}
+
+static HeapTupleHeader
+comb_page_tuple(Page page, Size *length)
+{
+	ItemId		item = PageGetItemId(page, FirstOffsetNumber);
+
+	if (!ItemIdIsNormal(item))
+		elog(ERROR, "page of a pg_comb sequence holds no tuple");
+	*length = ItemIdGetLength(item);
+	return (HeapTupleHeader) PageGetItem(page, item);
+}
+
+/*
+ * The number stands a second time on the page, behind the columns of the
+ * sequence's tuple.  setval() and ALTER SUBSCRIPTION ... REFRESH SEQUENCES
+ * write the columns only, and log the tuple in its whole length.  What was
+ * promised therefore stays on the page, and a smaller last_value takes nothing
+ * back.  Other places on the page do not survive: recovery builds the page anew
+ * from the tuple.
+ */
+static inline Size
+comb_page_promise(HeapTupleHeader tuple)
+{
+	return tuple->t_hoff + sizeof(FormData_pg_sequence_data);
+}
+
+/* The number on a page: last_value or, if larger, what was promised */
+static int64
+comb_page_value(Page page, uint64 *incarnation)
+{
+	Size		length;
+	HeapTupleHeader tuple = comb_page_tuple(page, &length);
+	Form_pg_sequence_data data;
+	int64		promised = 0;
+
+	data = (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
+	if (length >= comb_page_promise(tuple) + sizeof(promised))
+		memcpy(&promised, (char *) tuple + comb_page_promise(tuple),
+			   sizeof(promised));
+	*incarnation = (uint64) data->log_cnt;
+	return Max(data->last_value, promised);
+}
+
+/*
+ * Read a sequence without changing it, as a standby may.  False where the
+ * sequence does not exist.
+ */
+bool
+comb_sequence_read(CombSequence sequence, int64 *value)
+{
+	Relation	relation = comb_sequence_try_open(sequence, AccessShareLock);
+	Buffer		buffer;
+	uint64		incarnation;
+
+	if (relation == NULL)
+		return false;
+	buffer = ReadBuffer(relation, 0);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	*value = comb_page_value(BufferGetPage(buffer), &incarnation);
+	UnlockReleaseBuffer(buffer);
+	relation_close(relation, AccessShareLock);
+	return true;
+}
+
+/*
+ * Lock a sequence and its page for a change.  "page" tells what stands there;
+ * comb_page_write() may follow, and comb_page_close() must.  55000 as
+ * comb_sequence_lock().
+ */
+void
+comb_page_open(CombPage *page, CombSequence sequence, LOCKMODE lockmode)
+{
+	page->relation = comb_sequence_open(sequence, lockmode);
+	page->lockmode = lockmode;
+	page->buffer = ReadBuffer(page->relation, 0);
+	LockBuffer(page->buffer, BUFFER_LOCK_EXCLUSIVE);
+	page->value = comb_page_value(BufferGetPage(page->buffer),
+								  &page->incarnation);
+}
+
+/* Make space behind the columns, which a new sequence's tuple lacks */
+static HeapTupleHeader
+comb_page_lengthen(Page page)
+{
+	Size		length;
+	HeapTupleHeader tuple = comb_page_tuple(page, &length);
+	Size		end = comb_page_promise(tuple) + sizeof(int64);
+
+	if (length < end)
+	{
+		char	   *longer = (char *) palloc0(end);
+
+		memcpy(longer, tuple, length);
+		if (!PageIndexTupleOverwrite(page, FirstOffsetNumber, longer, end))
+			elog(ERROR, "page of a pg_comb sequence is full");
+		pfree(longer);
+		tuple = comb_page_tuple(page, &length);
+	}
+	return tuple;
+}
+
+/*
+ * Write a page.
+ *
+ * The WAL record has an image of the page, which is nearly empty: 141 bytes
+ * instead of 60.  Recovery then mends a page that the crash tore, also with
+ * full_page_writes off, as core's own records of sequences do.
+ *
+ * MarkBufferDirty() comes first because GenericXLogFinish() called it after
+ * writing the record before 13.13, 14.10, 15.5 and 16.1.  A checkpoint in
+ * between would have left the page behind.
+ */
+void
+comb_page_write(CombPage *page, int64 value, uint64 incarnation)
+{
+	GenericXLogState *state = GenericXLogStart(page->relation);
+	HeapTupleHeader tuple;
+	Form_pg_sequence_data data;
+
+	tuple = comb_page_lengthen(GenericXLogRegisterBuffer(state, page->buffer,
+														 GENERIC_XLOG_FULL_IMAGE));
+	memcpy((char *) tuple + comb_page_promise(tuple), &value, sizeof(value));
+	data = (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
+	data->last_value = value;
+	data->log_cnt = (int64) incarnation;
+	data->is_called = true;
+	MarkBufferDirty(page->buffer);
+	GenericXLogFinish(state);
+	page->value = value;
+	page->incarnation = incarnation;
+}
+
+/*
+ * Flush the page's record and unlock.  The record may be another session's,
+ * not flushed yet, on which the caller is about to rely.
+ */
+void
+comb_page_close(CombPage *page)
+{
+	XLogRecPtr	lsn = PageGetLSN(BufferGetPage(page->buffer));
+
+	UnlockReleaseBuffer(page->buffer);
+	COMB_INJECTION_POINT("comb-lease-flush");
+	XLogFlush(lsn);
+	relation_close(page->relation, page->lockmode);
+}

@@ -1,0 +1,51 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_page.h
+ *	  The sequences of the extension, each of which is one page.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/comb_page.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMB_PAGE_H
+#define COMB_PAGE_H
+
+#include "storage/buf.h"
+#include "storage/lockdefs.h"
+#include "utils/relcache.h"
+
+typedef enum CombSequence
+{
+	COMB_SEQUENCE_ORDERED,		/* limit of ordered keys */
+	COMB_SEQUENCE_SNOWFLAKE,	/* limit of Snowflakes */
+	COMB_SEQUENCE_SLOW,			/* limit of slow Snowflakes */
+	COMB_SEQUENCE_CLAIM			/* last instance number claimed */
+} CombSequence;
+
+#define COMB_SEQUENCES		(COMB_SEQUENCE_CLAIM + 1)
+
+/* A sequence's page while it is locked, and what stands on it */
+typedef struct CombPage
+{
+	Relation	relation;
+	LOCKMODE	lockmode;
+	Buffer		buffer;
+	int64		value;			/* last_value, or what was promised if larger */
+	uint64		incarnation;	/* log_cnt */
+} CombPage;
+
+/* Changes when a sequence is altered, moved or dropped, here or elsewhere */
+extern PGDLLEXPORT uint64 comb_sequence_generation;
+
+extern Oid	comb_sequence_lock(CombSequence sequence, LOCKMODE lockmode);
+extern bool comb_sequence_read(CombSequence sequence, int64 *value);
+
+extern void comb_page_open(CombPage *page, CombSequence sequence,
+						   LOCKMODE lockmode);
+extern void comb_page_write(CombPage *page, int64 value, uint64 incarnation);
+extern void comb_page_close(CombPage *page);
+
+#endif							/* COMB_PAGE_H */

@@ -1,0 +1,228 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_period.c
+ *	  Periods, and the functions that compare keys with them.
+ *
+ * id <@ period means comb_timestamp(id) <@ period, and false where the id has
+ * no time.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/comb_period.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+
+#include "comb_period.h"
+
+PG_FUNCTION_INFO_V1(comb_range_min);
+PG_FUNCTION_INFO_V1(comb_range_min_layout);
+PG_FUNCTION_INFO_V1(comb_range_max);
+PG_FUNCTION_INFO_V1(comb_range_max_layout);
+PG_FUNCTION_INFO_V1(comb_contained);
+PG_FUNCTION_INFO_V1(comb_contains);
+PG_FUNCTION_INFO_V1(comb_created);
+PG_FUNCTION_INFO_V1(comb_recheck_layout);
+
+CombPeriod
+comb_period(const RangeType *range)
+{
+	/* never moves, and tstzrange never changes: looked up once per process */
+	static TypeCacheEntry *typcache = NULL;
+	CombPeriod	period = {PG_INT64_MIN, PG_INT64_MAX};
+	RangeBound	lower;
+	RangeBound	upper;
+	bool		empty;
+
+	if (typcache == NULL)
+		typcache = lookup_type_cache(TSTZRANGEOID, TYPECACHE_RANGE_INFO);
+	range_deserialize(typcache, range, &lower, &upper, &empty);
+	if (empty)
+	{
+		period.first = PG_INT64_MAX;
+		period.last = PG_INT64_MIN;
+		return period;
+	}
+
+	/* at the infinities, which no key reaches, an open bound stays put */
+	if (!lower.infinite)
+	{
+		period.first = DatumGetTimestampTz(lower.val);
+		if (!lower.inclusive && period.first < PG_INT64_MAX)
+			period.first++;
+	}
+	if (!upper.infinite)
+	{
+		period.last = DatumGetTimestampTz(upper.val);
+		if (!upper.inclusive && period.last > PG_INT64_MIN)
+			period.last--;
+	}
+	return period;
+}
+
+/*
+ * First and last value of a period.  Where the layout has no value in it, the
+ * first is all ones and the last all zeros, which are out of order for every
+ * byte order.  The lower bound is read back because comb_lower_bound()'s "no
+ * such value" is itself a value in layouts without version bits.
+ */
+static void
+comb_period_bounds(const CombLayout *layout, const CombPeriod *period,
+				   unsigned char *min, unsigned char *max)
+{
+	int64		at;
+
+	if (period->first <= period->last)
+	{
+		comb_lower_bound(layout, min, period->first);
+		comb_upper_bound(layout, max, period->last);
+		if (period->last >= layout->codec->earliest &&
+			comb_decode(layout, min, &at) && at >= period->first)
+			return;
+	}
+	memset(min, 0xff, UUID_LEN);
+	memset(max, 0x00, UUID_LEN);
+}
+
+pg_uuid_t *
+comb_period_bound(const CombLayout *layout, const RangeType *range, bool last)
+{
+	CombPeriod	period = comb_period(range);
+	pg_uuid_t  *min = (pg_uuid_t *) palloc(UUID_LEN);
+	pg_uuid_t  *max = (pg_uuid_t *) palloc(UUID_LEN);
+
+	comb_period_bounds(layout, &period, min->data, max->data);
+	return last ? max : min;
+}
+
+/*
+ * comb_range_min(period tstzrange) returns uuid
+ * comb_range_max(period tstzrange) returns uuid
+ *
+ * The smallest and the largest UUIDv7 whose time is in the period.  Where
+ * there is none, the first is ffffffff-ffff-ffff-ffff-ffffffffffff and the
+ * second the nil uuid, so that no key is between them.  No input raises an
+ * error.
+ */
+Datum
+comb_range_min(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_UUID_P(comb_period_bound(comb_layout_default,
+									   PG_GETARG_RANGE_P(0), false));
+}
+
+Datum
+comb_range_max(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_UUID_P(comb_period_bound(comb_layout_default,
+									   PG_GETARG_RANGE_P(0), true));
+}
+
+/*
+ * comb_range_min(period tstzrange, layout comb_layout) returns uuid
+ * comb_range_max(period tstzrange, layout comb_layout) returns uuid
+ *
+ * The same for the keys of any layout, in the order of the database that the
+ * layout is made for.  0A000 for a layout that no database sorts by time.
+ */
+Datum
+comb_range_min_layout(PG_FUNCTION_ARGS)
+{
+	const CombLayout *layout = comb_layout_arg(fcinfo, 1);
+
+	comb_check_sorts(layout);
+	PG_RETURN_UUID_P(comb_period_bound(layout, PG_GETARG_RANGE_P(0), false));
+}
+
+Datum
+comb_range_max_layout(PG_FUNCTION_ARGS)
+{
+	const CombLayout *layout = comb_layout_arg(fcinfo, 1);
+
+	comb_check_sorts(layout);
+	PG_RETURN_UUID_P(comb_period_bound(layout, PG_GETARG_RANGE_P(0), true));
+}
+
+static inline bool
+comb_v7_in_range(const pg_uuid_t *id, const RangeType *range)
+{
+	CombPeriod	period;
+	int64		at;
+
+	if (!comb_v7_read(id->data, &at))
+		return false;
+	period = comb_period(range);
+	return comb_in_period(&period, at);
+}
+
+/*
+ * comb_contained(id uuid, period tstzrange) returns boolean
+ * comb_created(id uuid, during tstzrange) returns boolean
+ * comb_recheck(id uuid, period tstzrange) returns boolean
+ * comb_contains(period tstzrange, id uuid) returns boolean
+ *
+ * Is the id a UUIDv7 whose time is in the period?  False, not NULL, for any
+ * other uuid.  No input raises an error.
+ */
+Datum
+comb_contained(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(comb_v7_in_range(PG_GETARG_UUID_P(0),
+									PG_GETARG_RANGE_P(1)));
+}
+
+Datum
+comb_contains(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(comb_v7_in_range(PG_GETARG_UUID_P(1),
+									PG_GETARG_RANGE_P(0)));
+}
+
+static inline bool
+comb_layout_in_range(const CombLayout *layout, const pg_uuid_t *id,
+					 const RangeType *range)
+{
+	CombPeriod	period;
+	int64		at;
+
+	if (!comb_decode(layout, id->data, &at))
+		return false;
+	period = comb_period(range);
+	return comb_in_period(&period, at);
+}
+
+/*
+ * comb_created(id uuid, during tstzrange, layout comb_layout) returns boolean
+ *
+ * Is the time of the id, read as a key of the layout, in the period?  False
+ * where the value cannot be one of the layout.  22023 for an unknown layout.
+ */
+Datum
+comb_created(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(comb_layout_in_range(comb_layout_arg(fcinfo, 2),
+										PG_GETARG_UUID_P(0),
+										PG_GETARG_RANGE_P(1)));
+}
+
+/*
+ * comb_recheck(id uuid, period tstzrange, layout comb_layout) returns boolean
+ *
+ * The same, but false for an unknown layout: an error would show the label, so
+ * the function could not be leakproof, and would wait for row security.
+ */
+Datum
+comb_recheck_layout(PG_FUNCTION_ARGS)
+{
+	const CombLayout *layout = comb_layout_arg_or_null(fcinfo, 2);
+
+	PG_RETURN_BOOL(layout != NULL &&
+				   comb_layout_in_range(layout, PG_GETARG_UUID_P(0),
+										PG_GETARG_RANGE_P(1)));
+}

@@ -1,0 +1,72 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_period.h
+ *	  "Created during": periods, and clauses that compare keys with them.
+ *
+ * The three files of this header depend on each other in one direction:
+ * comb_support.c, what the planner asks, uses comb_selfuncs.c, how many rows,
+ * and both use comb_clause.c, which builds clauses.  All use comb_period.c.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/comb_period.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMB_PERIOD_H
+#define COMB_PERIOD_H
+
+#include "nodes/pathnodes.h"
+#include "nodes/supportnodes.h"
+#include "utils/rangetypes.h"
+
+#include "comb.h"
+
+/*
+ * A period as its first and last microsecond.  Instants are whole
+ * microseconds, so every tstzrange has this form; an empty one has
+ * first > last.
+ */
+typedef struct CombPeriod
+{
+	int64		first;
+	int64		last;
+} CombPeriod;
+
+static inline bool
+comb_in_period(const CombPeriod *period, int64 at)
+{
+	return period->first <= at && at <= period->last;
+}
+
+/* comb_period.c */
+extern CombPeriod comb_period(const RangeType *range);
+extern pg_uuid_t *comb_period_bound(const CombLayout *layout,
+									const RangeType *range, bool last);
+
+/* A call of one of the functions that compare keys with periods */
+typedef struct CombClause
+{
+	Node	   *id;
+	Node	   *period;
+	Node	   *label;			/* of the layout, NULL for the default */
+	const CombLayout *layout;
+	Oid			funcid;			/* has the extension's other functions next to
+								 * it */
+} CombClause;
+
+/* comb_clause.c */
+extern bool comb_clause(CombClause *clause, Oid funcid, List *args);
+extern bool comb_clause_allowed(const CombClause *clause);
+extern Node *comb_clause_period(const CombClause *clause);
+extern Node *comb_clause_recheck(const CombClause *clause);
+extern List *comb_clause_bounds(const CombClause *clause, Oid ge, Oid le);
+extern bool comb_layout_operators(const CombClause *clause, Oid *ge, Oid *le);
+extern bool comb_family_operators(const CombClause *clause, Oid opfamily,
+								  Oid *ge, Oid *le);
+
+/* comb_selfuncs.c */
+extern void comb_selectivity(SupportRequestSelectivity *req, bool recheck);
+
+#endif							/* COMB_PERIOD_H */
