@@ -17,7 +17,7 @@ $ENV{PGHOST} = $node->host;
 $ENV{PGPORT} = $node->port;
 
 my @documents = ('README.md', sort glob('doc/*.md'));
-my $output = `$^X test/examples @documents`;
+my $output = `$^X test/examples @documents 2>&1`;
 
 for my $line (split /\n/, $output)
 {
