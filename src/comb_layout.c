@@ -271,55 +271,6 @@ comb_arg_is_const(const FmgrInfo *flinfo, int argno)
 		IsA(list_nth(((const FuncExpr *) call)->args, argno), Const);
 }
 
-/* What a call site knows of one of its labels */
-typedef struct CombKnownLabel
-{
-	const CombLayout *layout;
-	bool		constant;		/* the label cannot change */
-} CombKnownLabel;
-
-/*
- * Look the label of an argument up and remember it with the call site, by
- * argument.  A label that is no constant, such as a column, is looked at for
- * every row and compared with the one before, since most rows repeat it.
- */
-static pg_noinline const CombLayout *
-comb_layout_arg_lookup(FunctionCallInfo fcinfo, int argno)
-{
-	CombKnownLabel *known = (CombKnownLabel *) fcinfo->flinfo->fn_extra;
-	text	   *label = PG_GETARG_TEXT_PP(argno);
-	const CombLayout *layout;
-
-	if (known == NULL)
-	{
-		known = (CombKnownLabel *)
-			MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
-								   PG_NARGS() * sizeof(CombKnownLabel));
-		fcinfo->flinfo->fn_extra = known;
-	}
-
-	layout = known[argno].layout;
-	if (layout == NULL || !comb_label_is(layout, label))
-	{
-		layout = comb_layout_find(label);
-		known[argno].layout = layout;
-		known[argno].constant = (layout != NULL &&
-								 comb_arg_is_const(fcinfo->flinfo, argno));
-	}
-	return layout;
-}
-
-/* The layout that a function was called with, NULL where it is not known */
-const CombLayout *
-comb_layout_arg_or_null(FunctionCallInfo fcinfo, int argno)
-{
-	CombKnownLabel *known = (CombKnownLabel *) fcinfo->flinfo->fn_extra;
-
-	if (likely(known != NULL && known[argno].constant))
-		return known[argno].layout;
-	return comb_layout_arg_lookup(fcinfo, argno);
-}
-
 /* The labels of all layouts, for a hint */
 static char *
 comb_layout_labels(void)
@@ -349,14 +300,36 @@ comb_layout_error(const text *label)
 			 errhint("The layouts are %s.", comb_layout_labels())));
 }
 
-/* The layout that a function was called with, 22023 where it is not known */
+/*
+ * Look the label of an argument up and remember it with the call site, by
+ * argument.  A label that is no constant, such as a column, is looked at for
+ * every row and compared with the one before, since most rows repeat it.
+ */
 const CombLayout *
-comb_layout_arg(FunctionCallInfo fcinfo, int argno)
+comb_layout_arg_lookup(FunctionCallInfo fcinfo, int argno, bool missing_ok)
 {
-	const CombLayout *layout = comb_layout_arg_or_null(fcinfo, argno);
+	CombKnownLabel *known = (CombKnownLabel *) fcinfo->flinfo->fn_extra;
+	text	   *label = PG_GETARG_TEXT_PP(argno);
+	const CombLayout *layout;
 
-	if (unlikely(layout == NULL))
-		comb_layout_error(PG_GETARG_TEXT_PP(argno));
+	if (known == NULL)
+	{
+		known = (CombKnownLabel *)
+			MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
+								   PG_NARGS() * sizeof(CombKnownLabel));
+		fcinfo->flinfo->fn_extra = known;
+	}
+
+	layout = known[argno].layout;
+	if (layout == NULL || !comb_label_is(layout, label))
+	{
+		layout = comb_layout_find(label);
+		known[argno].layout = layout;
+		known[argno].constant = (layout != NULL &&
+								 comb_arg_is_const(fcinfo->flinfo, argno));
+	}
+	if (layout == NULL && !missing_ok)
+		comb_layout_error(label);
 	return layout;
 }
 
