@@ -61,9 +61,9 @@ comb_clause_layout(Node *label)
  *
  * Anyone can attach the estimators to an operator of their own, with
  * arguments of any type.  The callers of this function read constants and
- * statistics as the types say.  A wrong type would let a user read or crash
- * the server's memory, as in CVE-2026-2004, so the function checks every
- * type.
+ * statistics as keys, periods and labels.  With a value of another type they
+ * would read wrong memory, as in CVE-2026-2004.  The function therefore
+ * checks every type.
  */
 bool
 comb_clause(CombClause *clause, Oid funcid, List *args)
@@ -86,7 +86,10 @@ comb_clause(CombClause *clause, Oid funcid, List *args)
 	return clause->layout != NULL;
 }
 
-/* May the user call this function? */
+/*
+ * May the user call this function?  Plans call functions that the user did
+ * not write, so the planner must ask before it makes such a plan.
+ */
 static inline bool
 comb_may_execute(Oid funcid)
 {
@@ -95,9 +98,8 @@ comb_may_execute(Oid funcid)
 }
 
 /*
- * May the user call the function of the clause?  Plans call functions that
- * the user did not write, so a plan must not do for the user what the clause
- * may not.
+ * May the user call the function of the clause?  If not, the clause must fail
+ * as it stands, and not become a call of other functions.
  */
 bool
 comb_clause_allowed(const CombClause *clause)

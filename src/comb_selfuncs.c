@@ -48,9 +48,9 @@ typedef struct CombStats
 	double		nullfrac;
 	double		histfrac;
 	bool		have_hist;
-	int			nbins;			/* of the histogram, with values of no time */
+	int			nbins;			/* of the histogram, whatever has a time */
 	bool		sampled;		/* the table was larger than the sample */
-	double		timefrac;		/* share of the histogram's values with a time */
+	double		timefrac;		/* share of the histogram with a time */
 	int			ntimes;
 	int64	   *times;
 	bool		ends_in_time;	/* the histogram's last value has a time */
@@ -147,7 +147,10 @@ comb_stats_slot(AttStatsSlot *slot, HeapTuple statstuple, int kind, int flags,
 	return false;
 }
 
-/* Collect what ANALYZE knows of a column of keys.  False if nothing */
+/*
+ * Collect what ANALYZE knows of a column of keys.  False if ANALYZE knows
+ * nothing, or if the user may not learn what ANALYZE knows.
+ */
 static bool
 comb_stats(CombStats *stats, VariableStatData *vardata,
 		   const CombLayout *layout)
@@ -382,8 +385,8 @@ comb_period_share(const CombStats *stats, const CombPeriod *period)
 }
 
 /*
- * Return the average share of the keys that are in a period of a column.  The
- * result is negative if ANALYZE knows too little of the column.
+ * Return the share of the keys that are in a period, averaged over a column
+ * of periods.  Negative if ANALYZE knows too little of the column.
  *
  * The share of a period is the share before the end minus the share before
  * the start.  The average therefore needs only the distribution of the ends

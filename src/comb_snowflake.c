@@ -9,8 +9,8 @@
  * bits of the sequence number, and the length of a tick.  doc/snowflake.md
  * has the parameters of other services.
  *
- * Ids take their slots from a counter in shared memory (comb_shared.c).
- * Different parameter sets share the counter; comb_snowflake.h says why this
+ * Ids take their slots from counters in shared memory (comb_shared.c).
+ * Different parameter sets share a counter; comb_snowflake.h says why this
  * works.  The instance number plays no part in a slot either.  A server whose
  * instance number changes therefore repeats no id.
  *
@@ -281,11 +281,11 @@ comb_snowflake_step(void *arg)
  * failover and a clock set back.
  *
  * Raises 22008 for an epoch out of range, and for a clock before the epoch or
- * after the last time of the bits.  Raises 22023 for other bad parameters,
- * and for an instance number that the bits cannot hold.  Raises 55000 on a
- * standby, and without an instance number.  Raises 55000 also if the clock is
- * behind by more than pg_comb.max_ordered_drift, or if the clock jumped ten
- * years ahead.
+ * after the last time that the bits hold.  Raises 22023 for other bad
+ * parameters, and for an instance number that the bits cannot hold.  Raises
+ * 55000 on a standby, and without an instance number.  Raises 55000 also if
+ * the clock is behind by more than pg_comb.max_ordered_drift, or if the clock
+ * jumped ten years ahead.
  *
  * PARALLEL RESTRICTED for the same reason as comb_generate_ordered().
  */
@@ -385,7 +385,7 @@ comb_snowflake_ticks(const CombSnowflake *set, TimestampTz at, bool *exact)
  *
  * Returns the smallest Snowflake whose time is at or after "at".  "at" may be
  * inside a tick, or infinite.  Before the epoch the result is 0.  After the
- * last time of the bits the result is the largest bigint, an id that
+ * last time that the bits hold, the result is the largest bigint, an id that
  * comb_snowflake() never makes.
  */
 Datum
@@ -411,7 +411,7 @@ comb_snowflake_min(PG_FUNCTION_ARGS)
  *
  * Returns the largest Snowflake whose time is at or before "at", with the
  * same parameters.  Before the epoch the result is -1, which is no Snowflake.
- * From the last time of the bits on, the result is the largest bigint.
+ * From the last time that the bits hold on, the result is the largest bigint.
  */
 Datum
 comb_snowflake_max(PG_FUNCTION_ARGS)
@@ -431,7 +431,7 @@ comb_snowflake_max(PG_FUNCTION_ARGS)
 
 /*
  * Lock an instance number for this session.  False if a session holds the
- * number, be it this session.
+ * number, even if this session does.
  *
  * The last field of the lock's tag is 3.  PostgreSQL's own functions for
  * advisory locks write 1 or 2 there, so they cannot hold or release these

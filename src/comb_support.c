@@ -10,7 +10,8 @@
  *	 again on every row that the index finds.
  *
  * - Partition pruning and foreign data wrappers know plain comparisons, but
- *	 no support functions.  On such tables the planner replaces the clause by
+ *	 no support functions.  For partitioned and foreign tables, and others
+ *	 that comb_can_prune() lists, the planner replaces the clause by
  *
  *		id >= comb_range_min(period) AND id <= comb_range_max(period)
  *		AND comb_recheck(id, period)
