@@ -168,8 +168,8 @@ comb_payload_copy(const CombLayout *layout, unsigned char *id,
  * comb_convert(id uuid, source comb_layout, target comb_layout) returns uuid
  *
  * The key of layout "target" that has the same instant and the same payload.
- * NULL if comb_timestamp(id, source) is NULL.  22008 for a time that the
- * target cannot hold, and 22023 for an unknown layout.
+ * NULL for NULL, and if comb_timestamp(id, source) is NULL.  22008 for a time
+ * that the target cannot hold, and 22023 for an unknown layout.
  *
  * Keys of one source, as its libraries make them, keep their order: the
  * results sort in the target's database as the keys sorted in the source's.

@@ -60,7 +60,7 @@ comb_stamped(const CombLayout *layout, const pg_uuid_t *base, TimestampTz at)
  * comb_timestamp(id uuid) returns timestamptz
  *
  * The time of creation of a UUIDv7, in whole milliseconds (RFC 9562, 5.7).
- * NULL for any other uuid.  No input raises an error.
+ * NULL for NULL and for any other uuid.  No input raises an error.
  */
 Datum
 comb_timestamp(PG_FUNCTION_ARGS)
@@ -78,9 +78,9 @@ comb_timestamp(PG_FUNCTION_ARGS)
  *
  * The time of creation of a key of any layout, in whole microseconds.  The
  * result is the first microsecond that the layout's encoder turns into the
- * key's time field.  NULL for a value with another version than the layout's,
- * and for a field that no encoder could have written.  22023 for an unknown
- * layout.
+ * key's time field.  NULL for NULL, for a value with another version than the
+ * layout's, and for a field that no encoder could have written.  22023 for an
+ * unknown layout.
  */
 Datum
 comb_timestamp_layout(PG_FUNCTION_ARGS)
