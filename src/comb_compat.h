@@ -3,8 +3,8 @@
  * comb_compat.h
  *	  Differences between PostgreSQL 13 and 19.
  *
- * Only this file looks at PG_VERSION_NUM.  All other files use the newest
- * server's names and arguments, and this file emulates them for older
+ * Only this file looks at PG_VERSION_NUM.  All other files use the names and
+ * arguments of the newest server, and comb_compat.h emulates both for older
  * servers.
  *
  * Copyright (c) 2026, pg_comb developers
@@ -23,8 +23,7 @@
 
 /*
  * PostgreSQL 15 lets a module reserve the prefix of its settings.  Older
- * servers only warn of settings that have the prefix and that nobody has
- * defined.
+ * servers only warn of undefined settings with the prefix.
  */
 #if PG_VERSION_NUM < 150000
 #define MarkGUCPrefixReserved(prefix)	EmitWarningsOnPlaceholders(prefix)
@@ -38,6 +37,14 @@
 #define pull_varnos(root, node)		pull_varnos(node)
 #define is_pseudo_constant_for_index(root, expr, index) \
 	is_pseudo_constant_for_index(expr, index)
+#endif
+
+/*
+ * PostgreSQL 16 moved the macros for text and other varlena types out of
+ * postgres.h, into a header of their own.
+ */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
 #endif
 
 /*
@@ -92,8 +99,8 @@ ssup_datum_unsigned_cmp(Datum x, Datum y, SortSupport ssup)
  * Get shared memory by name, and create the memory at first use.
  *
  * From 17 on, the memory comes from the registry of dynamic segments.
- * PostgreSQL 19 added an argument to the callback that fills new memory.
- * Before 17, the memory is a named part of the main segment, which has some
+ * PostgreSQL 19 added an argument to the callback for new memory.  Before 17,
+ * the memory is a named part of the main segment.  The main segment has some
  * spare space for modules that were not preloaded.
  */
 #if PG_VERSION_NUM >= 190000

@@ -44,13 +44,12 @@ PG_FUNCTION_INFO_V1(comb_convert);
 /*
  * The payload of a key, as one string of bits.
  *
- * The free bits come first, in the layout's byte order.  If the layout does
- * not demand its version and variant, their bits follow, because they can
- * have any value.
+ * The free bits come first, in the layout's byte order.  The bits of version
+ * and variant follow, unless the layout demands certain values there.
  *
  * In this form payloads move between layouts.  Keys of one instant keep their
- * order.  Bits that only look like a version are not lost.  A version that
- * the target demands costs no more bits than its own.
+ * order.  Bits that only look like a version are not lost.  A version
+ * demanded by the target costs no more bits than its own.
  */
 typedef struct CombPayload
 {
@@ -88,8 +87,8 @@ comb_payload_get(const CombLayout *layout, const unsigned char *id,
 /*
  * "byte" with "nbits" of its bits replaced by the next bits of the payload.
  * The replaced bits end "shift" bits above the lowest bit of the byte.
- * "*from" counts the payload bits that are used up.  After the end of the
- * payload the bits of the byte stay as they are.
+ * "*from" counts the payload bits used so far.  After the end of the payload
+ * the bits of the byte stay as they are.
  */
 static unsigned char
 comb_payload_take(const CombPayload *payload, int *from, unsigned char byte,
@@ -136,8 +135,8 @@ comb_payload_set(const CombLayout *layout, unsigned char *id,
 /*
  * Must the bytes outside the time field be copied unchanged?
  *
- * They must if neither layout demands its version bits and only one layout
- * reserves any.  Nothing else keeps both every bit and the order.
+ * Yes, if all bytes fit, neither layout demands its version bits, and only
+ * one layout reserves any.  Nothing else keeps both every bit and the order.
  */
 static bool
 comb_payload_is_bytes(const CombLayout *source, const CombLayout *target)
@@ -167,23 +166,23 @@ comb_payload_copy(const CombLayout *layout, unsigned char *id,
 /*
  * comb_convert(id uuid, source comb_layout, target comb_layout) returns uuid
  *
- * The key of layout "target" that has the same instant and the same payload.
+ * The key of layout "target" with the same instant and the same payload.
  * NULL for NULL, and if comb_timestamp(id, source) is NULL.  22008 for a time
  * that the target cannot hold, and 22023 for an unknown layout.
  *
- * Keys of one source, as its libraries make them, keep their order: the
- * results sort in the target's database as the keys sorted in the source's.
- * There is one exception.  From uuidv6 to efcore, keys of the same 100 ns can
- * change places, because two of their 62 payload bits replace version bits,
- * and efcore's version is not at the end.
+ * Keys made by the source's libraries keep their order: the results sort in
+ * the target's database as the keys sort in the source's database.  There is
+ * one exception.  From uuidv6 to efcore, keys of the same 100 ns can change
+ * places: two of their 62 payload bits replace version bits, and efcore's
+ * version is not at the end.
  *
  * If units of the target do not lie inside units of the source, the rest of
  * the instant goes in front of the payload.  As many bits of the payload fall
  * off the end.
  *
  * Converting back gives the same key if both layouts have the same unit and
- * the target has no fewer bits for the payload than the source.  Version and
- * variant count as bits for the payload if the layout does not demand them.
+ * the target has no fewer bits for the payload than the source.  Bits of
+ * version and variant count, too, unless the layout demands them.
  */
 Datum
 comb_convert(PG_FUNCTION_ARGS)

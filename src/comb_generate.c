@@ -43,30 +43,29 @@ PG_FUNCTION_INFO_V1(comb_at);
 PG_FUNCTION_INFO_V1(comb_at_layout);
 
 /*
- * The last numbers that this process gave to keys, one for each unit that
- * keys count in, and the last tick that it read from the clock.
+ * The last number in a key of this process, for each unit that keys count in,
+ * and the last tick read from the clock.
  */
 static uint64 comb_last_tick;
 static uint64 comb_last_100ns;
 static uint64 comb_clock_seen;
 static int64 comb_steps_back;	/* how often the clock was seen to go back */
-static int64 comb_resets;		/* how often keys followed it back */
+static int64 comb_resets;		/* how often keys followed the clock back */
 
 /*
- * The first half of keys of a layout with process_head.  This half tells the
- * keys of one process from the keys of other processes.  A process draws its
- * half again when it sets its counter back, because nothing else in these
- * keys is random.
+ * The first half of keys of a layout with process_head, different in every
+ * process.  A process draws a new half when it sets its counter back, because
+ * nothing else in the keys is random.
  */
 static struct
 {
-	int			owner;			/* MyProcPid of the process that drew it */
+	int			owner;			/* MyProcPid when the bytes were drawn */
 	uint64		bytes;
 }			comb_head;
 
 /*
- * The clock in ticks, as comb_clock_ticks() reads it.  The function counts
- * how often the clock went back, but hides nothing.
+ * The clock in ticks.  The function counts how often the clock went back, but
+ * does not correct the clock.
  */
 static inline uint64
 comb_watch_clock(void)
@@ -125,9 +124,9 @@ comb_advance(uint64 *last, uint64 now, uint64 per_ms)
  * comb_generate() returns uuid
  *
  * A new UUIDv7 (RFC 9562, 5.7 and 6.2 method 3).  The key is larger than all
- * keys that this function made in this process before, unless the clock was
- * set back by more than pg_comb.max_drift.  22008 for a clock before 1970 or
- * after 4199.
+ * keys that this function made in this process before.  The exception is a
+ * clock set back by more than pg_comb.max_drift.  22008 for a clock before
+ * 1970 or after 4199.
  */
 Datum
 comb_generate(PG_FUNCTION_ARGS)
@@ -154,14 +153,13 @@ comb_check_generates(const CombLayout *layout)
 }
 
 /*
- * All keys of a layout in one time unit, but for their ticks and random bits.
+ * A time unit, and what its keys of a layout have in common.
  *
  * "start" is the first tick of the unit, and "end" is the first tick after
- * the unit.  "same" has the bits that are the same in all keys of the unit.
- * "random" marks the bits that are random.  Both are the 16 bytes of a key as
- * two numbers, so that making a key is little more than a copy.  Computing
- * the field for every key would make other layouts twice as expensive as
- * UUIDv7.
+ * the unit.  "same" has the bits that all keys of the unit share, and
+ * "random" marks the random bits.  Both are the 16 bytes of a key as two
+ * numbers, so making a key is little more than a copy.  Computing the field
+ * for every key would make other layouts twice as expensive as UUIDv7.
  */
 typedef struct CombTemplate
 {
@@ -233,7 +231,7 @@ comb_template_key(const CombTemplate *unit)
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
 	uint64		words[2];
 
-	/* eight random bytes do: no byte of them is random in both halves */
+	/* eight random bytes do: no byte serves both halves */
 	words[0] = unit->same[0] | (random & unit->random[0]);
 	words[1] = unit->same[1] | (random & unit->random[1]);
 	memcpy(id->data, words, UUID_LEN);
@@ -275,17 +273,17 @@ comb_generate_100ns(const CombLayout *layout, uint64 now)
 /*
  * comb_generate(layout comb_layout) returns uuid
  *
- * A new key of any layout that can be generated.  The key is larger than all
- * keys of the layout that this function made in this process before, unless
- * the clock was set back by more than pg_comb.max_drift.  The order is that
- * of the database that the layout is made for.
+ * A new key of any layout that can be generated.  In the order of the
+ * layout's database, the key is larger than all keys of the layout that this
+ * function made in this process before.  The exception is a clock set back by
+ * more than pg_comb.max_drift.
  *
  * The time of the key is the clock's.  Ticks behind the time field keep keys
  * of one time unit in order, so the time field need not run ahead.
  *
  * NULL for NULL.  0A000 for a layout whose keys can only be read, and 22023
- * for an unknown layout.  22008 for a clock that is past the layout's end,
- * before 1970 or after 4199.
+ * for an unknown layout.  22008 for a clock past the layout's end, before
+ * 1970 or after 4199.
  */
 Datum
 comb_generate_layout(PG_FUNCTION_ARGS)
@@ -312,10 +310,10 @@ comb_generate_layout(PG_FUNCTION_ARGS)
  * comb_at(at timestamptz) returns uuid
  *
  * A new UUIDv7 for a given instant.  The microseconds of the instant take the
- * place of the tick, so keys sort by microsecond.  A microsecond leaves 8
- * bits of a tick, and these are random.  A key thus has 64 random bits,
- * because imports often bring millions of rows of one instant.  NULL for
- * NULL.  22008 for a time that a UUIDv7 cannot hold.
+ * place of the tick, so keys sort by microsecond.  The 8 bits of a tick below
+ * a microsecond are random.  A key thus has 64 random bits, because imports
+ * often bring millions of rows of one instant.  NULL for NULL.  22008 for a
+ * time that a UUIDv7 cannot hold.
  */
 Datum
 comb_at(PG_FUNCTION_ARGS)

@@ -33,9 +33,9 @@ static const char *const comb_sorts_in_text[] = {
 };
 
 /*
- * The probability that a random uuid has a time of the window in this layout.
- * If the value has the version and variant of new keys, these bits count,
- * whether the layout demands them or not.  Only the part of the window that
+ * The probability that a random uuid, read in this layout, has a time in the
+ * window.  The version and variant of new keys count if the value has them,
+ * even if the layout does not demand them.  Only the part of the window that
  * the layout can hold counts.  A window of one instant still has one field.
  */
 static double

@@ -239,8 +239,8 @@ const CombLayout comb_layout_table[COMB_LAYOUTS] = {
 };
 
 /*
- * Is the text the layout's label?  A text contains no zero byte, and does not
- * end in one.
+ * Is the text the layout's label?  A text contains no zero byte, and no zero
+ * byte ends a text.
  */
 static inline bool
 comb_label_is(const CombLayout *layout, const text *label)
@@ -276,59 +276,6 @@ comb_arg_is_const(const FmgrInfo *flinfo, int argno)
 		IsA(list_nth(((const FuncExpr *) call)->args, argno), Const);
 }
 
-/* What a call site remembers of a label argument */
-typedef struct CombKnownLabel
-{
-	const CombLayout *layout;
-	bool		constant;		/* the label cannot change */
-} CombKnownLabel;
-
-/*
- * Look up the label in an argument, and remember the layout with the call
- * site.  NULL if no layout has the label.
- *
- * A call can have several labels, so the call site remembers them by
- * argument.  A label that is no constant, such as a column, can differ in
- * every row.  The function therefore compares the label with the label of the
- * row before, because most rows repeat it.
- */
-static pg_noinline const CombLayout *
-comb_layout_arg_lookup(FunctionCallInfo fcinfo, int argno)
-{
-	CombKnownLabel *known = (CombKnownLabel *) fcinfo->flinfo->fn_extra;
-	text	   *label = PG_GETARG_TEXT_PP(argno);
-	const CombLayout *layout;
-
-	if (known == NULL)
-	{
-		known = (CombKnownLabel *)
-			MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
-								   PG_NARGS() * sizeof(CombKnownLabel));
-		fcinfo->flinfo->fn_extra = known;
-	}
-
-	layout = known[argno].layout;
-	if (layout == NULL || !comb_label_is(layout, label))
-	{
-		layout = comb_layout_find(label);
-		known[argno].layout = layout;
-		known[argno].constant = (layout != NULL &&
-								 comb_arg_is_const(fcinfo->flinfo, argno));
-	}
-	return layout;
-}
-
-/* The layout named by an argument, or NULL if no layout has the label */
-const CombLayout *
-comb_layout_arg_or_null(FunctionCallInfo fcinfo, int argno)
-{
-	CombKnownLabel *known = (CombKnownLabel *) fcinfo->flinfo->fn_extra;
-
-	if (likely(known != NULL && known[argno].constant))
-		return known[argno].layout;
-	return comb_layout_arg_lookup(fcinfo, argno);
-}
-
 /* The labels of all layouts, for a hint */
 static char *
 comb_layout_labels(void)
@@ -361,14 +308,40 @@ comb_layout_error(const text *label)
 			 errhint("The layouts are %s.", comb_layout_labels())));
 }
 
-/* The layout named by an argument.  22023 if no layout has the label. */
+/*
+ * Look up the label in an argument, and remember the layout with the call
+ * site.  NULL for an unknown label if "missing_ok", else 22023.
+ *
+ * A call can have several labels, so the call site remembers a layout for
+ * each argument.  A label that is not constant, such as a column, can differ
+ * in every row.  The function first compares the label with the label of the
+ * row before, because most rows repeat the label.
+ */
 const CombLayout *
-comb_layout_arg(FunctionCallInfo fcinfo, int argno)
+comb_layout_arg_lookup(FunctionCallInfo fcinfo, int argno, bool missing_ok)
 {
-	const CombLayout *layout = comb_layout_arg_or_null(fcinfo, argno);
+	CombKnownLabel *known = (CombKnownLabel *) fcinfo->flinfo->fn_extra;
+	text	   *label = PG_GETARG_TEXT_PP(argno);
+	const CombLayout *layout;
 
-	if (unlikely(layout == NULL))
-		comb_layout_error(PG_GETARG_TEXT_PP(argno));
+	if (known == NULL)
+	{
+		known = (CombKnownLabel *)
+			MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
+								   PG_NARGS() * sizeof(CombKnownLabel));
+		fcinfo->flinfo->fn_extra = known;
+	}
+
+	layout = known[argno].layout;
+	if (layout == NULL || !comb_label_is(layout, label))
+	{
+		layout = comb_layout_find(label);
+		known[argno].layout = layout;
+		known[argno].constant = (layout != NULL &&
+								 comb_arg_is_const(fcinfo->flinfo, argno));
+	}
+	if (layout == NULL && !missing_ok)
+		comb_layout_error(label);
 	return layout;
 }
 

@@ -11,9 +11,9 @@
  * converts between the number in the time field and an instant.  Many layouts
  * share a codec.
  *
- * TimestampTz has a wider range than any layout.  An instant is therefore
- * compared with a layout's limits as a TimestampTz, before any arithmetic
- * that could overflow.
+ * TimestampTz has a wider range than any layout.  Callers therefore compare
+ * an instant with a layout's limits before any arithmetic, because the
+ * arithmetic could overflow.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -150,8 +150,8 @@ comb_free_bits(const CombLayout *layout, int pos)
 }
 
 /*
- * Does the value have the version and variant that new keys have?  The loop
- * does not stop early, so compilers turn it into one comparison of 16 bytes.
+ * Does the value have the version and variant of new keys?  The loop does not
+ * stop early, so that compilers make a single comparison of 16 bytes.
  */
 static inline bool
 comb_has_fixed_bits(const CombLayout *layout, const unsigned char *id)
@@ -164,7 +164,7 @@ comb_has_fixed_bits(const CombLayout *layout, const unsigned char *id)
 	return differ == 0;
 }
 
-/* Write the version and variant that new keys have */
+/* Write the version and variant of new keys */
 static inline void
 comb_set_fixed_bits(const CombLayout *layout, unsigned char *id)
 {
@@ -218,8 +218,8 @@ comb_set_field(const CombLayout *layout, unsigned char *id, uint64 field)
 
 /*
  * Write "nbits" bits of "sub" right after the time field, in the layout's
- * byte order and around its fixed bits.  These bits keep the keys of one time
- * unit in order.
+ * byte order and around its fixed bits.  The bits of "sub" keep keys of one
+ * time unit in order.
  */
 static inline void
 comb_set_sub(const CombLayout *layout, unsigned char *id, uint32 sub, int nbits)

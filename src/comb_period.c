@@ -220,7 +220,7 @@ comb_created(PG_FUNCTION_ARGS)
 Datum
 comb_recheck_layout(PG_FUNCTION_ARGS)
 {
-	const CombLayout *layout = comb_layout_arg_or_null(fcinfo, 2);
+	const CombLayout *layout = comb_layout_arg_extended(fcinfo, 2, true);
 
 	PG_RETURN_BOOL(layout != NULL &&
 				   comb_layout_in_range(layout, PG_GETARG_UUID_P(0),

@@ -123,6 +123,18 @@ SKIP:
 		qr/42501/, 'which others cannot set');
 }
 
+# A role that reads everything can dump.  Other roles cannot look into the limits.
+SKIP:
+{
+	skip 'before 14 there is no such role', 2
+	  if $node->safe_psql('postgres', 'SHOW server_version_num') < 140000;
+	$node->safe_psql('postgres', 'CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper; CREATE ROLE stranger LOGIN');
+	$node->command_ok([ 'pg_dump', '-d', $node->connstr('one') . ' user=dumper', '-f', "$dir/dumped.sql" ],
+		'a role that reads all data dumps the limits');
+	like(error_of($node, 'one', 'SET ROLE stranger; SELECT last_value FROM comb_internal.comb_lease_ordered'),
+		qr/42501/, 'which others cannot read');
+}
+
 # into another server, whose clock is two hours behind
 @last = ask($node, 'one', 'SELECT max(key::text), max(id) FROM made');
 my $other = PostgreSQL::Test::Cluster->new('other');

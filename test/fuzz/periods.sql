@@ -1,0 +1,53 @@
+--
+-- What test/perl/PeriodFuzz.pm needs in every database: functions whose answer
+-- the planner cannot foresee, and the brute-force answer.
+--
+
+CREATE SCHEMA fuzz;
+
+-- A domain over the key's type, and one over the period's.
+CREATE DOMAIN fuzz.key AS uuid;
+CREATE DOMAIN fuzz.span AS tstzrange;
+
+-- Is the key's time in the period?  This is written out bound by bound and in
+-- PL/pgSQL, so the planner has nothing to simplify, to inline or to match to an
+-- index.
+CREATE FUNCTION fuzz.brute(id uuid, period tstzrange, layout comb_layout DEFAULT 'uuidv7')
+RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+DECLARE
+	at timestamptz;
+BEGIN
+	IF id IS NULL OR period IS NULL OR layout IS NULL THEN
+		RETURN NULL;
+	END IF;
+	at := comb_timestamp(id, layout);
+	IF at IS NULL OR isempty(period) THEN
+		RETURN false;
+	END IF;
+	RETURN (lower_inf(period) OR at > lower(period) OR (at = lower(period) AND lower_inc(period)))
+		AND (upper_inf(period) OR at < upper(period) OR (at = upper(period) AND upper_inc(period)));
+END $$;
+
+-- The same for comb_between(): a missing end is open, a missing key is NULL.
+CREATE FUNCTION fuzz.brute_between(id uuid, since timestamptz, until timestamptz)
+RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+	RETURN fuzz.brute(id, tstzrange(since, until));
+END $$;
+
+-- Periods that come through a function: a volatile one, a stable one that is
+-- inlined, one that is too expensive to be evaluated twice, and a cheap one.
+CREATE FUNCTION fuzz.volatile_period(period tstzrange) RETURNS tstzrange
+	LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS 'BEGIN RETURN period; END';
+CREATE FUNCTION fuzz.inlined_period(period tstzrange) RETURNS tstzrange
+	LANGUAGE sql STABLE PARALLEL SAFE AS 'SELECT period * tstzrange(NULL, NULL)';
+CREATE FUNCTION fuzz.expensive_period(period tstzrange) RETURNS tstzrange
+	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS 'BEGIN RETURN period; END';
+CREATE FUNCTION fuzz.cheap_period(period tstzrange) RETURNS tstzrange
+	LANGUAGE plpgsql STABLE PARALLEL SAFE COST 1 AS 'BEGIN RETURN period; END';
+
+-- A filter that is not leakproof, for row security and security barriers.
+CREATE FUNCTION fuzz.visible(k int) RETURNS boolean
+	LANGUAGE plpgsql STABLE PARALLEL SAFE COST 1 AS 'BEGIN RETURN k IS DISTINCT FROM 3; END';
+
+GRANT USAGE ON SCHEMA fuzz TO PUBLIC;

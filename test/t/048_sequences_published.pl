@@ -1,0 +1,78 @@
+# PostgreSQL 19 publishes sequences.  A refresh at the subscriber overwrites its
+# limits: one that is ahead raises them, one that is behind takes nothing back.
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+need_faketime();
+
+my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
+my ($publisher, $subscriber) = map { PostgreSQL::Test::Cluster->new($_) } ('publisher', 'subscriber');
+$publisher->init(allows_streaming => 'logical');
+$subscriber->init;
+$_->append_conf('postgresql.conf', "autovacuum = off\n") for ($publisher, $subscriber);
+$publisher->append_conf('postgresql.conf', "pg_comb.snowflake_instance = 5\n");
+$subscriber->append_conf('postgresql.conf', "pg_comb.snowflake_instance = 6\n");
+start_at($publisher);
+plan skip_all => 'sequences are published from version 19 on'
+  if $publisher->safe_psql('postgres', 'SHOW server_version_num') < 190000;
+
+# The subscriber's clock runs an hour ahead.
+start_at($subscriber, '+1h');
+foreach my $node ($publisher, $subscriber)
+{
+	$node->safe_psql('postgres',
+		'CREATE EXTENSION pg_comb; CREATE TABLE made (key uuid PRIMARY KEY DEFAULT comb_generate_ordered())');
+}
+$publisher->safe_psql('postgres', 'CREATE PUBLICATION everything FOR ALL TABLES, ALL SEQUENCES');
+$publisher->safe_psql('postgres', "INSERT INTO made DEFAULT VALUES; $make");
+my @last = ask($subscriber, 'postgres', $make);
+my $connection = $publisher->connstr('postgres') =~ s{'}{''}gr;
+$subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION all_of_it CONNECTION '$connection' PUBLICATION everything");
+
+my $limit = "SELECT last_value FROM comb_internal.comb_lease_ordered";
+
+sub refresh
+{
+	$subscriber->safe_psql('postgres', 'ALTER SUBSCRIPTION all_of_it REFRESH SEQUENCES');
+	$subscriber->poll_query_until('postgres', "SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel")
+	  or die 'the refresh does not end';
+	return;
+}
+
+sub larger
+{
+	my ($name, @before) = @_;
+	my ($key, $id) = ask($subscriber, 'postgres', $make);
+	my ($part, $part_before) = map { $_ >> 22 } ($id, $before[1]);
+	ok($key gt $before[0] && $part >= $part_before && $id > $before[1], $name);
+	return ($key, $id);
+}
+
+refresh();
+is( $subscriber->safe_psql('postgres', $limit), $publisher->safe_psql('postgres', $limit),
+	'the refresh has written the publisher\'s limits');
+$subscriber->stop('immediate');
+start_at($subscriber);
+@last = larger('keys go on after a refresh from a server that is behind, a crash, and the clock set back', @last);
+refresh();
+@last = larger('and after a refresh under a running server', @last);
+
+# The publisher is now five hours ahead, and its keys are replicated.
+$publisher->safe_psql('postgres', "SELECT comb_ordered_reset(now() + interval '5 hours');
+	INSERT INTO made SELECT FROM generate_series(1, 100)");
+$publisher->wait_for_catchup('all_of_it');
+refresh();
+$subscriber->restart;
+is( $subscriber->safe_psql('postgres', 'SELECT comb_generate_ordered() > max(key::text)::uuid FROM made'),
+	't', 'after a refresh from a server that is ahead, keys are larger than all replicated rows');
+
+$subscriber->stop;
+$publisher->stop;
+done_testing();
