@@ -4,20 +4,23 @@
 \echo Use "CREATE EXTENSION pg_comb" to load this file. \quit
 
 --
--- comb_layout.c, comb_time.c, comb_convert.c, comb_inspect.c: layouts; time of a key, bounds, conversion
+-- comb_layout.c, comb_time.c, comb_convert.c, comb_inspect.c: layouts; the time
+-- of a key, bounds, conversion
 --
 
 /*
- * A domain and not an enum: migration tools that find an enum they did not
- * make want to drop it, and drivers that send text can call the functions.
- * Without a constraint, because the planner does not fold a cast to a domain
- * that has one, and indexes need labels that are constants.  The functions
- * check the label.
+ * The type of labels is a domain, not an enum.  Migration tools want to drop
+ * enums that they did not make, and drivers that send text could not call the
+ * functions.
+ *
+ * The domain has no constraint, because the planner does not fold a cast to a
+ * domain with a constraint.  A query can use an index only if the label is a
+ * constant.  The functions check the label.
  */
 CREATE DOMAIN comb_layout AS text;
 
 COMMENT ON DOMAIN comb_layout IS
-	'label of a layout: where in a uuid the time stands and in which unit; comb_layouts() lists them';
+	'label of a layout: where in a uuid the time stands and in which unit; comb_layouts() lists the layouts';
 
 CREATE FUNCTION comb_timestamp(id uuid) RETURNS timestamptz
 	AS 'MODULE_PATHNAME', 'comb_timestamp'
@@ -31,21 +34,21 @@ CREATE FUNCTION comb_timestamp(id uuid, layout comb_layout) RETURNS timestamptz
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_timestamp(uuid, comb_layout) IS
-	'time of a key of the given layout, NULL where the value cannot be one';
+	'time of a key of the given layout, NULL if the value cannot be a key of the layout';
 
 CREATE FUNCTION comb_stamp(base uuid, at timestamptz) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_stamp'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_stamp(uuid, timestamptz) IS
-	'the uuid made a UUIDv7 of the given time, with all its other bits kept';
+	'the uuid turned into a UUIDv7 of the given time; all other bits stay';
 
 CREATE FUNCTION comb_stamp(base uuid, at timestamptz, layout comb_layout) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_stamp_layout'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_stamp(uuid, timestamptz, comb_layout) IS
-	'the uuid given the time in the layout''s field, with all its other bits kept';
+	'the uuid turned into a key of the layout and the given time; all other bits stay';
 
 CREATE FUNCTION comb_min(at timestamptz) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_min'
@@ -80,7 +83,7 @@ CREATE FUNCTION comb_time_encoder(at timestamptz) RETURNS uuid
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_time_encoder(timestamptz) IS
-	'partition bound for a time, as pg_partman asks for it';
+	'partition bound for a time, for pg_partman';
 
 CREATE FUNCTION comb_time_decoder(id uuid) RETURNS timestamptz
 	AS 'MODULE_PATHNAME', 'comb_time_decoder'
@@ -94,7 +97,7 @@ CREATE FUNCTION comb_time_decoder(id text) RETURNS timestamptz
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_time_decoder(text) IS
-	'time of a partition bound or of a key, given as text, as pg_partman asks for it';
+	'time of a partition bound or of a key, given as text, for pg_partman';
 
 CREATE FUNCTION comb_inspect(
 	id uuid,
@@ -107,7 +110,7 @@ CREATE FUNCTION comb_inspect(
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 3;
 
 COMMENT ON FUNCTION comb_inspect(uuid, timestamptz, timestamptz) IS
-	'layouts that could have made the value in a window of time, most specific first';
+	'layouts in which the value could have been made between two times, most specific first';
 
 CREATE FUNCTION comb_layouts(
 	OUT layout comb_layout,
@@ -122,14 +125,14 @@ CREATE FUNCTION comb_layouts(
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 19;
 
 COMMENT ON FUNCTION comb_layouts() IS
-	'the layouts: who uses them, and what they can do';
+	'all layouts, with who uses each layout and what each layout can do';
 
 CREATE FUNCTION comb_convert(id uuid, source comb_layout, target comb_layout) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_convert'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_convert(uuid, comb_layout, comb_layout) IS
-	'the same instant and the same other bits in another layout';
+	'the key in another layout, with the same instant and the same other bits';
 
 --
 -- comb_generate.c: keys of one process
@@ -140,14 +143,14 @@ CREATE FUNCTION comb_generate() RETURNS uuid
 	LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_generate() IS
-	'new UUIDv7, larger than every earlier one of this server process';
+	'new UUIDv7, larger than all earlier UUIDv7 of this server process';
 
 CREATE FUNCTION comb_generate(layout comb_layout) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_generate_layout'
 	LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_generate(comb_layout) IS
-	'new key of the layout, larger than every earlier one of this server process in the order of the layout''s database';
+	'new key of the layout, larger than all earlier keys of this server process in the order of the layout''s database';
 
 CREATE FUNCTION comb_at(at timestamptz) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_at'
@@ -185,16 +188,17 @@ COMMENT ON FUNCTION comb_clock_status() IS
 -- comb_ordered.c: order across sessions, and its time limits
 --
 
--- Out of the way of migration tools, which want to drop sequences that they did
--- not make, and of GRANT ... ON ALL SEQUENCES IN SCHEMA.  The functions need no
--- rights on it.
+-- The sequences have a schema of their own.  Migration tools want to drop
+-- sequences that they did not make, and do not look there.  GRANT on all
+-- sequences of a schema does not reach them either.  Users of the functions
+-- need no rights on the schema.
 CREATE SCHEMA comb_internal;
 
 COMMENT ON SCHEMA comb_internal IS
-	'what pg_comb keeps for itself; not to be changed';
+	'internal objects of pg_comb; do not change';
 
--- Written by the module; dumped, so that a restored database continues after
--- the keys in it.
+-- The module writes these sequences.  pg_dump dumps the sequences, so that a
+-- restored database continues after the keys that it contains.
 CREATE SEQUENCE comb_internal.comb_lease_ordered AS bigint MINVALUE 0 START WITH 0;
 CREATE SEQUENCE comb_internal.comb_lease_snowflake AS bigint MINVALUE 0 START WITH 0;
 CREATE SEQUENCE comb_internal.comb_lease_snowflake_slow AS bigint MINVALUE 0 START WITH 0;
@@ -206,27 +210,27 @@ SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_lease_snowflake_s
 SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_snowflake_claimed', '');
 
 COMMENT ON SEQUENCE comb_internal.comb_lease_ordered IS
-	'time limit of ordered keys, in microseconds since 1970; not to be changed';
+	'time limit of ordered keys, in microseconds since 1970; do not change';
 COMMENT ON SEQUENCE comb_internal.comb_lease_snowflake IS
-	'time limit of Snowflakes, in microseconds since 1970; not to be changed';
+	'time limit of Snowflakes, in microseconds since 1970; do not change';
 COMMENT ON SEQUENCE comb_internal.comb_lease_snowflake_slow IS
-	'time limit of Snowflakes of fewer than 100000 a second; not to be changed';
+	'time limit of Snowflakes whose parameters allow fewer than 100000 a second, in microseconds since 1970; do not change';
 COMMENT ON SEQUENCE comb_internal.comb_snowflake_claimed IS
-	'last instance number that comb_snowflake_claim() gave';
+	'last instance number that comb_snowflake_claim() gave; do not change';
 
 CREATE FUNCTION comb_generate_ordered() RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_generate_ordered'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION comb_generate_ordered() IS
-	'new UUIDv7, larger than every earlier one of the server, across crash, failover and a clock set back';
+	'new UUIDv7, larger than all earlier ordered keys of the server, across crash, failover and a clock set back';
 
 CREATE FUNCTION comb_ordered_reset(at timestamptz) RETURNS void
 	AS 'MODULE_PATHNAME', 'comb_ordered_reset'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION comb_ordered_reset(timestamptz) IS
-	'let ordered keys and Snowflakes continue after the given time, although later ones were made';
+	'let ordered keys and Snowflakes continue after the given time, even if keys with later times exist';
 
 --
 -- comb_snowflake.c: 64-bit keys
@@ -243,7 +247,7 @@ CREATE FUNCTION comb_snowflake(
 
 COMMENT ON FUNCTION comb_snowflake(
 	timestamptz, int, int, interval) IS
-	'new Snowflake of this server, larger than every earlier one, across crash, failover and a clock set back';
+	'new Snowflake of this server, larger than all earlier Snowflakes with the same parameters, across crash, failover and a clock set back';
 
 CREATE FUNCTION comb_snowflake_timestamp(
 	id bigint,
@@ -320,30 +324,29 @@ CREATE FUNCTION comb_snowflake_claim(instance_bits int DEFAULT 10) RETURNS int
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION comb_snowflake_claim(int) IS
-	'instance number for a generator outside the server, this session''s until it ends';
-
+	'instance number for a program that makes its own Snowflakes; the session keeps the number until the session ends';
 
 --
 -- comb_period.c: keys created during a period
 --
 
 /*
- * The operators take a domain over tstzrange, not tstzrange itself.  With
- * tstzrange they would be the best match for tstzrange @> '[...)' and
- * tstzrange @> $1 too, where the untyped operand has always been taken for
- * another range, and turn those into comparisons with a uuid.
+ * The operators take a domain over tstzrange.  Operators on tstzrange itself
+ * would also be the best match for tstzrange @> '[...)' and tstzrange @> $1.
+ * PostgreSQL has always taken the untyped operand for another range there, and
+ * would then take the operand for a uuid.
  */
 CREATE DOMAIN comb_period AS tstzrange;
 
 COMMENT ON DOMAIN comb_period IS
-	'the period of "uuid <@ period"; every tstzrange is one';
+	'type of the period in "uuid <@ period"; every tstzrange is a comb_period';
 
 CREATE FUNCTION comb_range_min(period tstzrange) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_range_min'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_range_min(tstzrange) IS
-	'smallest UUIDv7 whose time is in the period; larger than the largest if there is none';
+	'smallest UUIDv7 whose time is in the period; all ones if no UUIDv7 has such a time';
 
 CREATE FUNCTION comb_range_min(period tstzrange, layout comb_layout) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_range_min_layout'
@@ -357,7 +360,7 @@ CREATE FUNCTION comb_range_max(period tstzrange) RETURNS uuid
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_range_max(tstzrange) IS
-	'largest UUIDv7 whose time is in the period; smaller than the smallest if there is none';
+	'largest UUIDv7 whose time is in the period; the nil uuid if no UUIDv7 has such a time';
 
 CREATE FUNCTION comb_range_max(period tstzrange, layout comb_layout) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_range_max_layout'
@@ -440,10 +443,10 @@ CREATE FUNCTION comb_created(id uuid, during tstzrange, layout comb_layout) RETU
 	SUPPORT comb_period_support;
 
 COMMENT ON FUNCTION comb_created(uuid, tstzrange, comb_layout) IS
-	'is the time of the key, one of the given layout, in the period?';
+	'is the uuid a key of the given layout whose time is in the period?';
 
--- For those who cannot write the operator, and for drivers that cannot name
--- the type of its right side.
+-- A name for the operator, for callers that cannot write operators, and for
+-- drivers that cannot name the type of the right side.
 CREATE FUNCTION comb_created(id uuid, during tstzrange) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'comb_contained'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
@@ -452,23 +455,23 @@ CREATE FUNCTION comb_created(id uuid, during tstzrange) RETURNS boolean
 COMMENT ON FUNCTION comb_created(uuid, tstzrange) IS
 	'is the time of the UUIDv7 in the period? False for any other uuid';
 
--- Not strict, or the planner could not replace it by its body, which is what
--- uses an index.
+-- Not STRICT, so that the planner can replace a call by the function's body.
+-- Only the body can use an index.
 CREATE FUNCTION comb_between(id uuid, since timestamptz, until timestamptz) RETURNS boolean
 	AS 'SELECT id OPERATOR(@extschema@.<@) pg_catalog.tstzrange(since, until)'
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_between(uuid, timestamptz, timestamptz) IS
-	'is the time of the UUIDv7 at or after the first and before the second? NULL for one of these means open';
+	'is the time of the UUIDv7 at or after the first and before the second? NULL for a time means no bound';
 
--- What the planner leaves of the clauses above where it adds a range of keys.
+-- Where plans add a range of keys, comb_recheck() stands in for the clauses above.
 CREATE FUNCTION comb_recheck(id uuid, period tstzrange) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'comb_contained'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
 	SUPPORT comb_recheck_support;
 
 COMMENT ON FUNCTION comb_recheck(uuid, tstzrange) IS
-	'uuid <@ period, in plans that also have its range of keys';
+	'uuid <@ period, in plans that also compare with the range of keys';
 
 CREATE FUNCTION comb_recheck(id uuid, period tstzrange, layout comb_layout) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'comb_recheck_layout'
@@ -476,7 +479,7 @@ CREATE FUNCTION comb_recheck(id uuid, period tstzrange, layout comb_layout) RETU
 	SUPPORT comb_recheck_support;
 
 COMMENT ON FUNCTION comb_recheck(uuid, tstzrange, comb_layout) IS
-	'comb_created(), in plans that also have its range of keys';
+	'comb_created(), in plans that also compare with the range of keys; false for an unknown layout';
 
 --
 -- comb_mssql.c: SQL Server's order
@@ -545,10 +548,10 @@ CREATE FUNCTION comb_mssql_skipsupport(internal) RETURNS void
 COMMENT ON FUNCTION comb_mssql_skipsupport(internal) IS
 	'skip support of comb_mssql_ops, used from PostgreSQL 18';
 
--- The planner's own estimators, because only these are paired: a lower and an
--- upper bound on one column become one range instead of two filters that are
--- taken as independent.  They notice that the column's histogram is in
--- another order, and count its entries instead of looking a place up.
+-- The estimators are core's, because the planner pairs only core's.  A lower and
+-- an upper bound on one column then become one range instead of two independent
+-- filters.  Core's estimators notice that the column's histogram is in another
+-- order, and count the histogram's entries instead of searching the histogram.
 
 CREATE OPERATOR #<# (
 	LEFTARG = uuid,
@@ -619,7 +622,7 @@ COMMENT ON OPERATOR CLASS comb_mssql_ops USING btree IS
 COMMENT ON OPERATOR FAMILY comb_mssql_ops USING btree IS
 	'uuid in SQL Server''s order of uniqueidentifier';
 
--- Servers before 18 refuse to hear of support function 6
+-- PostgreSQL before 18 refuses support function 6.
 DO $$
 BEGIN
 	IF pg_catalog.current_setting('server_version_num')::pg_catalog.int4
@@ -636,8 +639,8 @@ $$;
 -- Privileges
 --
 
--- Default privileges may have given these to anyone, so whoever has a right is
--- looked up: all that moves the limits is the owner's alone.
+-- Only the owner may move the limits.  Default privileges may have granted
+-- rights to any role, so look all grantees up and revoke their rights.
 DO $$
 DECLARE
 	entry record;
@@ -669,11 +672,13 @@ BEGIN
 END
 $$;
 
--- A database's owner, who need not be a superuser, makes and restores dumps.
--- Not the extension's owner: such a grant outlives the role, in what pg_dump
--- takes for the extension's own privileges.  Servers before 14 do not have the
--- role; there everyone may read, so that those who dumped a database still can,
--- and superusers restore it.
+-- A database's owner makes and restores dumps, and need not be a superuser.  A
+-- grant to the extension's owner would outlive the role in pg_init_privs, from
+-- which pg_dump learns the extension's own privileges.
+--
+-- PostgreSQL before 14 has no pg_database_owner.  There everyone may read the
+-- sequences, so that every role that could dump the database still can.
+-- Superusers restore the dump.
 DO $$
 BEGIN
 	IF pg_catalog.current_setting('server_version_num')::pg_catalog.int4
@@ -688,7 +693,9 @@ BEGIN
 END
 $$;
 
--- What plans call in the place of a clause, which is the user's to call or not
+-- Plans call these functions in place of a clause.  The planner replaces a
+-- clause only if the user may call the clause's own function, so everyone may
+-- call these.
 GRANT EXECUTE ON FUNCTION comb_range_min(tstzrange),
 	comb_range_min(tstzrange, comb_layout),
 	comb_range_max(tstzrange),

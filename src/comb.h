@@ -34,12 +34,38 @@ extern int	comb_instance;		/* pg_comb.snowflake_instance */
 
 /* comb_layout.c */
 extern const CombLayout *comb_layout_find(const text *label);
-extern const CombLayout *comb_layout_arg_or_null(FunctionCallInfo fcinfo,
-												 int argno);
-extern const CombLayout *comb_layout_arg(FunctionCallInfo fcinfo, int argno);
+extern const CombLayout *comb_layout_arg_lookup(FunctionCallInfo fcinfo,
+												int argno, bool missing_ok);
 extern char *comb_time_text(TimestampTz at);
 extern void comb_check_time(const CombLayout *layout, TimestampTz at);
 extern void comb_check_sorts(const CombLayout *layout);
+
+/* What a call site knows of one of its labels, kept in fn_extra by argument */
+typedef struct CombKnownLabel
+{
+	const CombLayout *layout;
+	bool		constant;		/* the label cannot change */
+} CombKnownLabel;
+
+/*
+ * The layout that a function was called with.  A constant label is looked up
+ * once per query.  NULL for an unknown label if "missing_ok", else 22023.
+ */
+static inline const CombLayout *
+comb_layout_arg_extended(FunctionCallInfo fcinfo, int argno, bool missing_ok)
+{
+	const CombKnownLabel *known = (CombKnownLabel *) fcinfo->flinfo->fn_extra;
+
+	if (likely(known != NULL && known[argno].constant))
+		return known[argno].layout;
+	return comb_layout_arg_lookup(fcinfo, argno, missing_ok);
+}
+
+static inline const CombLayout *
+comb_layout_arg(FunctionCallInfo fcinfo, int argno)
+{
+	return comb_layout_arg_extended(fcinfo, argno, false);
+}
 
 /* comb_generate.c: what this process made so far */
 typedef struct CombGenerateStatus

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * comb_clause.c
- *	  Clauses that compare keys with periods: taking them apart, and building
- *	  the range of keys that such a clause means.
+ *	  Clauses that compare keys with periods: taking a clause apart, and
+ *	  building the range of keys that the clause means.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -27,10 +27,11 @@
 
 #include "comb_period.h"
 
-/* pg_operator.dat gives these no symbols: uuid >= uuid, uuid <= uuid */
+/* uuid >= uuid and uuid <= uuid, which pg_operator.dat gives no symbols */
 #define COMB_UUID_GE_OP		2977
 #define COMB_UUID_LE_OP		2976
 
+/* Is the expression of this type, or of a domain over this type? */
 static inline bool
 comb_is_of_type(Node *arg, Oid type)
 {
@@ -40,8 +41,9 @@ comb_is_of_type(Node *arg, Oid type)
 }
 
 /*
- * The layout that a call names: the default where it names none, NULL where
- * the label is not known before the query runs, or not at all.
+ * Return the layout of a call.  A call without a label has the default
+ * layout.  NULL if no layout has the label, or if the label is not known
+ * before the query runs.
  */
 static const CombLayout *
 comb_clause_layout(Node *label)
@@ -55,9 +57,13 @@ comb_clause_layout(Node *label)
 }
 
 /*
- * Take a call apart, and tell whether it is one of a key and a period.  Every
- * type is looked at, since anyone can make an operator of any types with these
- * estimators, and what follows reads constants and statistics as the type says.
+ * Take a call apart.  False if the call does not compare a key with a period.
+ *
+ * Anyone can attach the estimators to an operator of their own, with
+ * arguments of any type.  The callers of this function read constants and
+ * statistics as keys, periods and labels.  With a value of another type they
+ * would read wrong memory, as in CVE-2026-2004.  The function therefore
+ * checks every type.
  */
 bool
 comb_clause(CombClause *clause, Oid funcid, List *args)
@@ -80,6 +86,10 @@ comb_clause(CombClause *clause, Oid funcid, List *args)
 	return clause->layout != NULL;
 }
 
+/*
+ * May the user call this function?  Plans call functions that the user did
+ * not write, so the planner must ask before it makes such a plan.
+ */
 static inline bool
 comb_may_execute(Oid funcid)
 {
@@ -87,7 +97,10 @@ comb_may_execute(Oid funcid)
 						   ACL_EXECUTE) == ACLCHECK_OK;
 }
 
-/* May the user call the function of the clause? */
+/*
+ * May the user call the function of the clause?  If not, the clause must fail
+ * as it stands, and not become a call of other functions.
+ */
 bool
 comb_clause_allowed(const CombClause *clause)
 {
@@ -95,13 +108,13 @@ comb_clause_allowed(const CombClause *clause)
 }
 
 /*
- * Look up one of the extension's own functions by its namespace, which is the
- * one of the function being planned: search_path plays no part.  Not by
- * LookupFuncName(), which wants the user to have rights on the schema.
+ * Find one of the extension's own functions by its name.  The function is in
+ * the schema of the clause's function, so search_path plays no part.
+ * LookupFuncName() would demand that the user has rights on the schema.
  */
 static Oid
 comb_clause_function(const CombClause *clause, const char *name,
-			  const Oid *argtypes, int nargs)
+					 const Oid *argtypes, int nargs)
 {
 	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
 						   CStringGetDatum(name),
@@ -109,6 +122,7 @@ comb_clause_function(const CombClause *clause, const char *name,
 						   ObjectIdGetDatum(get_func_namespace(clause->funcid)));
 }
 
+/* Find one of the extension's own operators on two uuids, in the same way */
 static Oid
 comb_clause_operator(const CombClause *clause, const char *name)
 {
@@ -119,7 +133,10 @@ comb_clause_operator(const CombClause *clause, const char *name)
 						   ObjectIdGetDatum(get_func_namespace(clause->funcid)));
 }
 
-/* The period as an argument of type tstzrange, which it may be a domain of */
+/*
+ * Return a copy of the clause's period as an expression of type tstzrange.
+ * The clause itself may have the period as a domain over tstzrange.
+ */
 Node *
 comb_clause_period(const CombClause *clause)
 {
@@ -141,9 +158,10 @@ comb_clause_period(const CombClause *clause)
 }
 
 /*
- * A call of one of the extension's functions with the clause's period and,
- * unless it is the default, its layout; also with its key, for a recheck.
- * NULL where the user may not call it: the clause can be evaluated without.
+ * Return a call of one of the extension's functions.  The arguments are the
+ * clause's key if "with_id" is true, the period, and the label if the clause
+ * has a label.  NULL if the user may not call the function.  The planner then
+ * keeps the clause as it is.
  */
 static Node *
 comb_clause_call(const CombClause *clause, const char *name, bool with_id)
@@ -174,7 +192,7 @@ comb_clause_call(const CombClause *clause, const char *name, bool with_id)
 								 COERCE_EXPLICIT_CALL);
 }
 
-/* The clause by another name, which is not replaced again */
+/* Return the clause as a call of comb_recheck(), or NULL */
 Node *
 comb_clause_recheck(const CombClause *clause)
 {
@@ -182,8 +200,9 @@ comb_clause_recheck(const CombClause *clause)
 }
 
 /*
- * First or last value of the clause's period: a constant where the period is
- * one, since nobody folds what a support function returns.
+ * Return the first or the last value of the clause's period, or NULL.  For a
+ * constant period the value is a constant, because the planner does not
+ * simplify what a support function returns.
  */
 static Node *
 comb_clause_bound(const CombClause *clause, bool last)
@@ -201,9 +220,11 @@ comb_clause_bound(const CombClause *clause, bool last)
 								  UUIDPGetDatum(bound), false, false);
 	}
 
-	return comb_clause_call(clause, last ? "comb_range_max" : "comb_range_min", false);
+	return comb_clause_call(clause, last ? "comb_range_max" : "comb_range_min",
+							false);
 }
 
+/* Return id >= first or id <= last, or NULL */
 static Expr *
 comb_clause_comparison(const CombClause *clause, Oid opno, bool last)
 {
@@ -219,7 +240,10 @@ comb_clause_comparison(const CombClause *clause, Oid opno, bool last)
 	return (Expr *) result;
 }
 
-/* The operators >= and <= of the layout's own order, if there are such */
+/*
+ * Get the operators >= and <= of the layout's order.  False if no operators
+ * have this order.
+ */
 bool
 comb_layout_operators(const CombClause *clause, Oid *ge, Oid *le)
 {
@@ -237,10 +261,12 @@ comb_layout_operators(const CombClause *clause, Oid *ge, Oid *le)
 }
 
 /*
- * Those of an index's operator family, if it sorts as the layout does.  Told
- * by the functions of the members 4 and 2: those of btree, which BRIN's minmax
- * families and btree_gist's share, while hash, bloom and other orders have
- * none there or others.
+ * Get the operators >= and <= of an index's operator family.  False if the
+ * family does not sort as the layout does.
+ *
+ * A family qualifies if its members 4 and 2 call the same functions as the
+ * layout's >= and <=.  This holds for btree, BRIN minmax and btree_gist.
+ * Hash, bloom and other orderings have different functions there, or none.
  */
 bool
 comb_family_operators(const CombClause *clause, Oid opfamily, Oid *ge, Oid *le)
@@ -257,7 +283,11 @@ comb_family_operators(const CombClause *clause, Oid opfamily, Oid *ge, Oid *le)
 		(*le == layout_le || get_opcode(*le) == get_opcode(layout_le));
 }
 
-/* id >= first AND id <= last, by the given operators; NIL if impossible */
+/*
+ * Return the clauses id >= first and id <= last, with the given operators.
+ * NIL for a constant period that is NULL, and if the user may not call the
+ * bounds.
+ */
 List *
 comb_clause_bounds(const CombClause *clause, Oid ge, Oid le)
 {

@@ -16,6 +16,7 @@
 
 CombPool	comb_pool;
 
+/* Raise 22008 for a clock before 1970 or after 4199 */
 void
 comb_clock_error(void)
 {

@@ -8,14 +8,15 @@
  * unsigned 64-bit numbers:
  *
  * - A tick is 2^-18 ms, 3.8 ns.  Keys of one process count in ticks.  A
- *	 millisecond has 18 whole bits of ticks, which is how a UUIDv7 stores them.
- * - A count is 2^-8 us, 3.9 ns.  Counters in shared memory use counts, because
- *	 time limits and the parameters of Snowflakes are whole microseconds, and
- *	 no whole number of ticks is a microsecond.
+ *	 millisecond has 18 whole bits of ticks, which is how a UUIDv7 stores
+ *	 them.
+ * - A count is 2^-8 us, 3.9 ns.  Counters in shared memory use counts,
+ *	 because time limits and the parameters of Snowflakes are whole
+ *	 microseconds, and no whole number of ticks is a microsecond.
  *
- * Either unit is shorter than any call that makes a key, so adding one for each
- * key never gets ahead of a running clock.  Ticks end in the year 4199, and the
- * clock is refused from there on.
+ * Either unit is shorter than any call that makes a key, so adding one for
+ * each key never gets ahead of a running clock.  Ticks end in the year 4199,
+ * and the clock is refused from there on.
  *
  * The functions are inline because together they are most of the cost of a
  * key.
@@ -147,7 +148,7 @@ comb_clock_read(uint64 *nsec)
 	return (uint64) sec;
 }
 
-/* The clock in ticks since 1970.  22008 before 1970 and after 4199 */
+/* The clock in ticks since 1970.  Raises 22008 before 1970 and after 4199 */
 static inline uint64
 comb_clock_ticks(void)
 {
@@ -181,10 +182,10 @@ comb_clock_us(void)
 #define COMB_POOL_SIZE	4096
 
 /*
- * Random bytes not used yet are bytes[used..].  Only the process that drew the
- * bytes may use them: a forked child inherits the bytes, but not the number in
- * "owner".  Bytes once used are zeros, so that a core dump or a bug that reads
- * this memory tells nothing about keys already made.
+ * Random bytes not used yet are bytes[used..].  Only the process that drew
+ * the bytes may use them: a forked child inherits the bytes, but not the
+ * number in "owner".  Bytes once used are zeros, so that a core dump or a bug
+ * that reads this memory tells nothing about keys already made.
  *
  * Exported, because JIT inlines functions that use the pool into code outside
  * of the module.

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * comb_codec.c
- *	  Time units of layouts: between the number in a time field and an instant.
+ *	  Time units of layouts: conversion between the number in a time field
+ *	  and an instant.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -20,11 +21,16 @@
 #define COMB_EPOCH_1900			(-INT64CONST(36524) * COMB_US_PER_DAY)
 
 /*
- * The units.  Codecs of one unit share its row, so that a comparison of
- * pointers tells whether a field of one is a whole field of the other.  1/300 s
- * and NHibernate's 3.333333 ms are two units: twice a day the latter gains one,
- * and near that two fields of either fall into one of the other.  1/300 s has
- * 873,814 ticks, which take 20 bits.  100 ns are counted themselves.
+ * The units of time fields.
+ *
+ * Codecs with the same unit share its row.  Comparing two pointers therefore
+ * tells whether a field of one codec is a whole field of the other.  1/300 s
+ * and NHibernate's 3.333333 ms are two units: twice a day NHibernate's field
+ * gets one unit further ahead.  Around that instant two fields of either unit
+ * fall into one field of the other.
+ *
+ * 1/300 s has 873,814 ticks, which take 20 bits.  Keys with a unit of 100 ns
+ * count in 100 ns, without ticks.
  */
 static const CombUnit comb_ms = {
 	.name = "1 ms",
@@ -55,8 +61,8 @@ static const CombUnit comb_100ns = {
 };
 
 /*
- * 48-bit Unix milliseconds: 1970-01-01 to 10889-08-02 05:31:50.655, RFC 9562
- * section 5.7 and many older formats.
+ * 48 bits of Unix milliseconds, as in RFC 9562, section 5.7, and in many
+ * older formats.  The range is 1970-01-01 to 10889-08-02 05:31:50.655.
  */
 #define COMB_UNIX_MS_LATEST \
 	(COMB_UNIX_EPOCH + ((INT64CONST(1) << 48) * COMB_US_PER_MS) - 1)
@@ -83,8 +89,9 @@ const CombCodec comb_unix_ms = {
 };
 
 /*
- * 48-bit milliseconds since the year 1, .NET's DateTime.Ticks / 10000
- * (jhtodd and Zaabee SequentialGuid): to 8920-08-03 05:31:50.655.
+ * 48 bits of milliseconds since the year 1, which is .NET's DateTime.Ticks /
+ * 10000 (SequentialGuid by jhtodd and Zaabee).  The range ends at 8920-08-03
+ * 05:31:50.655.
  */
 #define COMB_MS0001_LATEST \
 	(COMB_EPOCH_0001 + ((INT64CONST(1) << 48) * COMB_US_PER_MS) - 1)
@@ -111,11 +118,14 @@ const CombCodec comb_ms0001 = {
 };
 
 /*
- * SQL Server's datetime: 16 bits of days since 1900, 32 bits of 1/300 s since
- * midnight.  A day has 25,920,000 of these; nothing that was encoded holds
- * more.  1/300 s is 10000/3 us, so a field's first whole microsecond is that
- * rounded up: rounded to the nearest, every third field would encode back to
- * the one before it, as it does in RT.Comb itself on .NET 7.
+ * SQL Server's datetime: 16 bits of days since 1900, then 32 bits of 1/300 s
+ * since midnight.  A day has 25,920,000 units of 1/300 s.  No encoder writes
+ * more.
+ *
+ * 1/300 s is 10000/3 us, and decoding rounds up to the field's first whole
+ * microsecond.  With rounding to the nearest microsecond, every third field
+ * would encode back to the field before.  RT.Comb itself has this error on
+ * .NET 7.
  */
 #define COMB_DATETIME_LATEST \
 	(COMB_EPOCH_1900 + INT64CONST(65536) * COMB_US_PER_DAY - 1)
@@ -149,16 +159,22 @@ const CombCodec comb_datetime = {
 };
 
 /*
- * NHibernate's guid.comb: the same field, but its unit is 3.333333 ms in
- * floating point.  The expression is the original's (TimeSpan's
- * TotalMilliseconds is such a division), because integers give another result
+ * NHibernate's guid.comb: the field of datetime, but with units of 3.333333
+ * ms, computed in floating point.
+ *
+ * The expression in comb_nhibernate_unit() is the original's: TimeSpan's
+ * TotalMilliseconds is the same division.  Integers would give another result
  * at three microseconds of the day.  The field runs fast by up to two units a
- * day, hence 25920002 as the last one.  It is read by its own unit, never
- * later than the instant it was made from; SQL Server's 1/300 s would be up
- * to 8.6 ms late, and could not be encoded back.
+ * day, so the last unit of a day is 25,920,002.
+ *
+ * pg_comb reads the field in NHibernate's unit.  The result is never later
+ * than the instant that the field was made from.  In SQL Server's unit, 1/300
+ * s, the result would be up to 8.6 ms late, and would not encode back to the
+ * field.
  */
 #define COMB_NHIBERNATE_LAST	25920002
 
+/* The number of whole units in the microseconds since midnight */
 static inline uint32
 comb_nhibernate_unit(int64 us)
 {
@@ -176,7 +192,7 @@ comb_nhibernate_decode(uint64 field, int64 *at)
 	if (unit > COMB_NHIBERNATE_LAST)
 		return false;
 	if (comb_nhibernate_unit(us) < unit)
-		us++;					/* one of the three */
+		us++;					/* one of the three named above */
 	*at = COMB_EPOCH_1900 + (int64) (field >> 32) * COMB_US_PER_DAY + us;
 	return true;
 }
@@ -200,9 +216,10 @@ const CombCodec comb_nhibernate = {
 };
 
 /*
- * .NET ticks, 100 ns since the year 1, a signed 64-bit number there (Morris,
- * EF Core, NewId).  DateTime ends with the year 9999 but such a number may be
- * larger.  The last microsecond is one of which all ten ticks fit.
+ * .NET ticks: 100 ns since the year 1, as a signed 64-bit number (Morris, EF
+ * Core, NewId).  DateTime ends with the year 9999, but the number can be
+ * larger.  The latest instant is the last microsecond whose ten ticks all
+ * fit.
  */
 #define COMB_DOTNET_LATEST \
 	(COMB_EPOCH_0001 + PG_INT64_MAX / COMB_100NS_PER_US - 1)
@@ -230,7 +247,8 @@ const CombCodec comb_dotnet = {
 
 /*
  * 60 bits of 100 ns since 1582-10-15, the start of the Gregorian calendar
- * (RFC 9562 sections 5.1 and 5.6, SQL Server's NEWSEQUENTIALID): to 5236.
+ * (RFC 9562, sections 5.1 and 5.6, and SQL Server's NEWSEQUENTIALID()).  The
+ * range ends in the year 5236.
  */
 #define COMB_GREGORIAN_LATEST \
 	(COMB_EPOCH_1582 + (INT64CONST(1) << 60) / COMB_100NS_PER_US - 1)

@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * comb_compat.h
- *	  What differs between PostgreSQL 13 and 19.
+ *	  Differences between PostgreSQL 13 and 19.
  *
- * The only file that knows PG_VERSION_NUM.  The newest spelling is used
- * everywhere else; here it is emulated for the servers that lack it.
+ * Only this file looks at PG_VERSION_NUM.  All other files use the names and
+ * arguments of the newest server, and comb_compat.h emulates both for older
+ * servers.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -21,32 +22,41 @@
 #endif
 
 /*
- * 15 made a prefix a reservation; before, one could only be warned of
- * settings that nobody had defined.
+ * PostgreSQL 15 lets a module reserve the prefix of its settings.  Older
+ * servers only warn of undefined settings with the prefix.
  */
 #if PG_VERSION_NUM < 150000
 #define MarkGUCPrefixReserved(prefix)	EmitWarningsOnPlaceholders(prefix)
 #endif
 
-/* 14 gave these the planner's state, to find what placeholders stand for */
+/*
+ * PostgreSQL 14 added the planner's state to the arguments, to look up what
+ * placeholders stand for.
+ */
 #if PG_VERSION_NUM < 140000
 #define pull_varnos(root, node)		pull_varnos(node)
 #define is_pseudo_constant_for_index(root, expr, index) \
 	is_pseudo_constant_for_index(expr, index)
 #endif
 
-/* 16 moved what reads text and other varlena types out of postgres.h */
+/*
+ * PostgreSQL 16 moved the macros for text and other varlena types out of
+ * postgres.h, into a header of their own.
+ */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
 
-/* 16 has one function for the privileges on all kinds of objects */
+/*
+ * PostgreSQL 16 has one function for the privileges on all kinds of objects.
+ * Older servers have one function for each kind.
+ */
 #if PG_VERSION_NUM < 160000
 #define object_aclcheck(classid, objectid, roleid, mode) \
 	pg_proc_aclcheck(objectid, roleid, mode)
 #endif
 
-/* 18 can show a module's name and version (pg_get_loaded_modules) */
+/* PostgreSQL 18 shows name and version in pg_get_loaded_modules() */
 #ifdef PG_MODULE_MAGIC_EXT
 #define COMB_MODULE_MAGIC \
 	PG_MODULE_MAGIC_EXT(.name = "pg_comb", .version = COMB_VERSION)
@@ -55,8 +65,9 @@
 #endif
 
 /*
- * 15 exported its comparison of abbreviated keys, which its sort recognizes
- * and inlines.  Before, every type brought one of its own.
+ * PostgreSQL 15 exports its comparison of abbreviated keys.  The sort
+ * recognizes this function and inlines the comparison.  On older servers
+ * every type has a comparison of its own.
  */
 #if PG_VERSION_NUM < 150000
 #include "utils/sortsupport.h"
@@ -69,8 +80,9 @@ ssup_datum_unsigned_cmp(Datum x, Datum y, SortSupport ssup)
 #endif
 
 /*
- * trace_sort: from 17 always there, before only with TRACE_SORT, and before
- * 15 out of a module's reach on Windows.
+ * The setting trace_sort exists on every server from 17 on.  Before 17, only
+ * servers built with TRACE_SORT have the setting.  Before 15, modules on
+ * Windows cannot read the variable.
  */
 #if PG_VERSION_NUM >= 170000 || (PG_VERSION_NUM >= 150000 && defined(TRACE_SORT))
 #define COMB_TRACE_SORT		trace_sort
@@ -78,15 +90,18 @@ ssup_datum_unsigned_cmp(Datum x, Datum y, SortSupport ssup)
 #define COMB_TRACE_SORT		false
 #endif
 
-/* 18 brought skip scans, and with them support function 6 of btree */
+/* PostgreSQL 18 has skip scans, and with them support function 6 of btree */
 #if PG_VERSION_NUM >= 180000
 #define COMB_HAVE_SKIP_SUPPORT
 #endif
 
 /*
- * Shared memory under a name, made at first use: 17 has the registry of
- * dynamic segments, 19 gave its callback an argument.  Before 17 it is a
- * named piece of the main segment, which has some space to spare for that.
+ * Get shared memory by name, and create the memory at first use.
+ *
+ * From 17 on, the memory comes from the registry of dynamic segments.
+ * PostgreSQL 19 added an argument to the callback for new memory.  Before 17,
+ * the memory is a named part of the main segment.  The main segment has some
+ * spare space for modules that were not preloaded.
  */
 #if PG_VERSION_NUM >= 190000
 #define COMB_SEGMENT_INIT_PARAMS	void *segment, void *arg
@@ -135,7 +150,10 @@ comb_get_segment(const char *name, Size size,
 	return segment;
 }
 
-/* 15 made reserving a matter of a hook; before, it was done in _PG_init */
+/*
+ * PostgreSQL 15 has a hook for reserving shared memory.  Older servers
+ * reserve shared memory in _PG_init().
+ */
 typedef void (*comb_shmem_hook) (void);
 
 #if PG_VERSION_NUM >= 150000
@@ -148,8 +166,9 @@ typedef void (*comb_shmem_hook) (void);
 #endif
 
 /*
- * Places where a test can hold a session up.  They came in 17, are there in
- * servers built for them and cost nothing in others; 18 gave them an argument.
+ * Points where a test can hold a session up.  The points exist from 17 on, in
+ * servers built with injection points, and cost nothing in other servers.
+ * PostgreSQL 18 added an argument.
  */
 #if PG_VERSION_NUM >= 180000
 #include "utils/injection_point.h"

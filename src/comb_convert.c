@@ -1,7 +1,32 @@
 /*-------------------------------------------------------------------------
  *
  * comb_convert.c
- *	  Keys converted from one layout to another.
+ *	  comb_convert(): keys converted from one layout to another.
+ *
+ * A conversion keeps the time and the payload, the bits outside the time
+ * field.  As an example, take the conversion of a key from rtcomb_sql to
+ * uuidv7.  In SQL Server's byte order, the bytes of
+ * d01c25cc-63a7-47cc-b5ba-018e5f3bff48 are:
+ *
+ *	byte   10 11 12 13 14 15    8  9  7  6  5  4  3  2  1  0
+ *	value  01 8e 5f 3b ff 48   b5 ba cc 47 a7 63 cc 25 1c d0
+ *
+ * The first six bytes are the time.  b5 begins with the variant, binary 10,
+ * and 47 begins with the version, 4.  All other bits of the last ten bytes
+ * are free.  The payload has the free bits first, then version and variant:
+ *
+ *	110101 10111010 11001100 0111 a7 63 cc 25 1c d0   0100 10
+ *
+ * After the time, uuidv7 has 12 free bits in front of its variant, and 62
+ * behind.  The payload fills the free bits from the left:
+ *
+ *	time         ver. payload       var. payload
+ *	018e5f3bff48 0111 1101 01101110 10   101100 11000111 a7 63 cc 25 1c d0
+ *
+ * The result is 018e5f3b-ff48-7d6e-acc7-a763cc251cd0.  The last six bits of
+ * the payload, 0100 10, no longer fit.  The conversion back to rtcomb_sql
+ * starts with version and variant of a new key, the same six bits, and so
+ * returns the first key.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -17,12 +42,14 @@
 PG_FUNCTION_INFO_V1(comb_convert);
 
 /*
- * A key's bits outside the time field as one string of bits: first those that
- * are the layout's to use, in its byte order; then, where the layout lets any
- * value stand in their place, the version's and variant's.  Moved between
- * layouts in this form, keys of one instant keep their order, a version that
- * only looks like one is not lost, and one that the target demands costs
- * nothing but itself.
+ * The payload of a key, as one string of bits.
+ *
+ * The free bits come first, in the layout's byte order.  The bits of version
+ * and variant follow, unless the layout demands certain values there.
+ *
+ * In this form payloads move between layouts.  Keys of one instant keep their
+ * order.  Bits that only look like a version are not lost.  A version
+ * demanded by the target costs no more bits than its own.
  */
 typedef struct CombPayload
 {
@@ -42,27 +69,30 @@ comb_payload_append(CombPayload *payload, unsigned int value, int nbits)
 	}
 }
 
+/* Append the payload of a key */
 static void
-comb_payload_get(const CombLayout *layout, const unsigned char *id, CombPayload *payload)
+comb_payload_get(const CombLayout *layout, const unsigned char *id,
+				 CombPayload *payload)
 {
 	int			i;
 
 	for (i = layout->field_bytes; i < COMB_ID_LEN; i++)
 		comb_payload_append(payload, id[layout->order[i]],
-						 comb_free_bits(layout, layout->order[i]));
+							comb_free_bits(layout, layout->order[i]));
 	for (i = 0; i < COMB_ID_LEN && !layout->versioned; i++)
 		comb_payload_append(payload, id[i] >> comb_free_bits(layout, i),
-						 8 - comb_free_bits(layout, i));
+							8 - comb_free_bits(layout, i));
 }
 
 /*
- * Overwrite bits of "byte" with those of the payload from bit "*from" on: the
- * "nbits" bits that end "shift" bits above its lowest.  Where the payload has
- * ended the byte stays as it is.
+ * "byte" with "nbits" of its bits replaced by the next bits of the payload.
+ * The replaced bits end "shift" bits above the lowest bit of the byte.
+ * "*from" counts the payload bits used so far.  After the end of the payload
+ * the bits of the byte stay as they are.
  */
 static unsigned char
 comb_payload_take(const CombPayload *payload, int *from, unsigned char byte,
-			   int nbits, int shift)
+				  int nbits, int shift)
 {
 	for (; nbits > 0 && *from < payload->nbits; nbits--, (*from)++)
 	{
@@ -75,13 +105,16 @@ comb_payload_take(const CombPayload *payload, int *from, unsigned char byte,
 }
 
 /*
- * With "all", bits that the layout has no room for take the version's place
- * if it lets them; without, they are dropped and a new key's version stands
- * there, because the place is in front of bits that keep keys in order.
+ * Write a payload into a key that has the version and variant of a new key.
+ *
+ * With "all", bits of the payload that exceed the free bits replace version
+ * and variant, if the layout does not demand these.  Without "all", the
+ * function drops these bits: version and variant stand in front of bits that
+ * keep keys in order.
  */
 static void
 comb_payload_set(const CombLayout *layout, unsigned char *id,
-			  const CombPayload *payload, bool all)
+				 const CombPayload *payload, bool all)
 {
 	int			from = 0;
 	int			i;
@@ -91,17 +124,19 @@ comb_payload_set(const CombLayout *layout, unsigned char *id,
 		int			pos = layout->order[i];
 
 		id[pos] = comb_payload_take(payload, &from, id[pos],
-								 comb_free_bits(layout, pos), 0);
+									comb_free_bits(layout, pos), 0);
 	}
 	for (i = 0; i < COMB_ID_LEN && all && !layout->versioned; i++)
-		id[i] = comb_payload_take(payload, &from, id[i], 8 - comb_free_bits(layout, i),
-							   comb_free_bits(layout, i));
+		id[i] = comb_payload_take(payload, &from, id[i],
+								  8 - comb_free_bits(layout, i),
+								  comb_free_bits(layout, i));
 }
 
 /*
- * Do a key's bytes outside the time field move as they are?  So they must
- * where all of them fit and one of the layouts has a version and the other
- * has none: no other way keeps both every bit and the order.
+ * Must the bytes outside the time field be copied unchanged?
+ *
+ * Yes, if all bytes fit, neither layout demands its version bits, and only
+ * one layout reserves any.  Nothing else keeps both every bit and the order.
  */
 static bool
 comb_payload_is_bytes(const CombLayout *source, const CombLayout *target)
@@ -117,10 +152,10 @@ comb_payload_is_bytes(const CombLayout *source, const CombLayout *target)
 	return room != 0;
 }
 
-/* Give "id" the bytes outside the time field of a key of another layout */
+/* Copy the bytes outside the time field, each to its place in the target */
 static void
 comb_payload_copy(const CombLayout *layout, unsigned char *id,
-				const CombLayout *source, const unsigned char *source_id)
+				  const CombLayout *source, const unsigned char *source_id)
 {
 	int			i;
 
@@ -131,16 +166,23 @@ comb_payload_copy(const CombLayout *layout, unsigned char *id,
 /*
  * comb_convert(id uuid, source comb_layout, target comb_layout) returns uuid
  *
- * The same instant and the same other bits in another layout.  Keys of one
- * source, as its libraries make them, keep their order, each in the order of
- * its own database; but from uuidv6 to efcore not within 100 ns, since two of
- * 62 bits take the version's place, which is not the last.  Where units of the
- * target do not lie inside units of the source, the rest of the instant goes
- * in front of the other bits, and as many of these fall off the end.
- * Converting back gives the same key where both have one unit and the target
- * no fewer bits to use, a version that it does not demand included.  NULL
- * where comb_timestamp(id, source) is; 22008 where the target cannot hold the
- * time.
+ * The key of layout "target" with the same instant and the same payload.
+ * NULL for NULL, and if comb_timestamp(id, source) is NULL.  22008 for a time
+ * that the target cannot hold, and 22023 for an unknown layout.
+ *
+ * Keys made by the source's libraries keep their order: the results sort in
+ * the target's database as the keys sort in the source's database.  There is
+ * one exception.  From uuidv6 to efcore, keys of the same 100 ns can change
+ * places: two of their 62 payload bits replace version bits, and efcore's
+ * version is not at the end.
+ *
+ * If units of the target do not lie inside units of the source, the rest of
+ * the instant goes in front of the payload.  As many bits of the payload fall
+ * off the end.
+ *
+ * Converting back gives the same key if both layouts have the same unit and
+ * the target has no fewer bits for the payload than the source.  Bits of
+ * version and variant count, too, unless the layout demands them.
  */
 Datum
 comb_convert(PG_FUNCTION_ARGS)
@@ -153,7 +195,7 @@ comb_convert(PG_FUNCTION_ARGS)
 	bool		same_unit = (from->unit == to->unit);
 	uint64		below_us;
 	pg_uuid_t  *result;
-	CombPayload	payload = {{0}, 0};
+	CombPayload payload = {{0}, 0};
 	TimestampTz at;
 	TimestampTz start;
 
@@ -161,15 +203,15 @@ comb_convert(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	comb_check_time(target, at);
 
-	/* in fields, and only where these are 100 ns there is any */
+	/* in units of the field: always 0 unless the unit is 100 ns */
 	below_us = comb_get_field(source, id->data) - from->encode(at);
 	if (!same_unit && from->unit->unit_us <= to->unit->unit_us)
 	{
 		(void) to->decode(to->encode(at), &start);
 		comb_payload_append(&payload,
-						 comb_ticks_from_100ns((at - start) * COMB_100NS_PER_US +
-											   below_us),
-						 to->unit->tick_bits);
+							comb_ticks_from_100ns((at - start) * COMB_100NS_PER_US +
+												  below_us),
+							to->unit->tick_bits);
 	}
 
 	result = (pg_uuid_t *) palloc0(UUID_LEN);

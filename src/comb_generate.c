@@ -1,25 +1,27 @@
 /*-------------------------------------------------------------------------
  *
  * comb_generate.c
- *	  Clock, ticks and randomness: keys that one process makes.
+ *	  comb_generate() and comb_at(): keys that one process makes.
  *
- * Time and counter of a key are one number, the tick (comb_layout.h).  A key
- * takes the clock's tick, or the one after the last key's where the clock has
- * not passed that:
+ * The time of a key and its counter are one number, the tick (comb_clock.h).
+ * A key takes the clock's tick.  If the clock has not passed the last key,
+ * the key takes the tick after the last key's:
  *
- *		last = max(now, last + 1)
+ *	last = max(now, last + 1)
  *
- * so keys of a process never repeat a tick, never sort before an earlier one
- * and never lag behind the clock.  Layouts whose own unit is 100 ns count in
- * that unit, by the same rule.  The alternative that most generators use,
- * a counter that starts at a random number in each millisecond, was measured:
- * with 16 sessions inserting at once it leaves the primary key's index at 64 %
- * leaf density, because the sessions' keys of a millisecond interleave at
- * random; starting at the clock's own position leaves 90 %, as with a bigint
- * sequence.  And a random start can overflow, a tick cannot.
+ * Keys of a process therefore never repeat a tick, never sort before an
+ * earlier key, and never lag behind the clock.  Layouts with a unit of 100 ns
+ * count in 100 ns, by the same rule.
  *
- * All state here belongs to the process.  The order promise is therefore one
- * per process: a parallel query's workers keep it each for itself.
+ * Most generators have a counter that starts at a random number in each
+ * millisecond.  With 16 sessions inserting at once, such a counter leaves the
+ * primary key's index at 64 % leaf density: the sessions' keys of one
+ * millisecond interleave at random.  A start at the clock's position in the
+ * millisecond leaves 90 %, like a bigint sequence.  A counter with a random
+ * start can also overflow, and a tick cannot.
+ *
+ * All state in this file belongs to the process, and so does the promise of
+ * order.  Each worker of a parallel query keeps an order of its own.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -41,27 +43,30 @@ PG_FUNCTION_INFO_V1(comb_at);
 PG_FUNCTION_INFO_V1(comb_at_layout);
 
 /*
- * What this process last gave out, in the two units that keys count in, and
- * what it saw of the clock, in ticks.
+ * The last number in a key of this process, for each unit that keys count in,
+ * and the last tick read from the clock.
  */
 static uint64 comb_last_tick;
 static uint64 comb_last_100ns;
 static uint64 comb_clock_seen;
 static int64 comb_steps_back;	/* how often the clock was seen to go back */
-static int64 comb_resets;		/* how often keys followed it back */
+static int64 comb_resets;		/* how often keys followed the clock back */
 
 /*
- * The first half of keys of a layout with process_head, which tells its keys
- * from those of other processes.  Also drawn anew when this process's counter
- * is set back, because nothing else in such a key is random.
+ * The first half of keys of a layout with process_head, different in every
+ * process.  A process draws a new half when it sets its counter back, because
+ * nothing else in the keys is random.
  */
 static struct
 {
-	int			owner;			/* MyProcPid of the process that drew it */
+	int			owner;			/* MyProcPid when the bytes were drawn */
 	uint64		bytes;
 }			comb_head;
 
-/* The same, with a note of steps back: an eye on the clock, not a filter */
+/*
+ * The clock in ticks.  The function counts how often the clock went back, but
+ * does not correct the clock.
+ */
 static inline uint64
 comb_watch_clock(void)
 {
@@ -73,10 +78,13 @@ comb_watch_clock(void)
 }
 
 /*
- * The clock has not passed the last key: count on from there, unless that
- * would take the keys further ahead of the clock than pg_comb.max_drift.
- * Then true times matter more than order, and the clock is followed again;
- * that no key comes twice then rests on its random bits.
+ * The next number of a counter that the clock has not passed.
+ *
+ * The counter goes on, unless its keys would then be ahead of the clock by
+ * more than pg_comb.max_drift.  In that case true times matter more than
+ * order, and the counter follows the clock back.  From then on only random
+ * bits keep a key from coming twice.  The function warns once in each
+ * process.
  */
 static pg_noinline uint64
 comb_advance_behind(uint64 *last, uint64 now, uint64 per_ms)
@@ -100,8 +108,9 @@ comb_advance_behind(uint64 *last, uint64 now, uint64 per_ms)
 }
 
 /*
- * The next number of a counter that starts anew from the clock whenever the
- * clock has passed it.  "per_ms" is the counter's unit.
+ * The next number of a counter: the clock, or the last number plus one if the
+ * clock has not passed the counter.  "now" is the clock in the counter's
+ * unit, and "per_ms" is the number of units in a millisecond.
  */
 static inline uint64
 comb_advance(uint64 *last, uint64 now, uint64 per_ms)
@@ -114,9 +123,10 @@ comb_advance(uint64 *last, uint64 now, uint64 per_ms)
 /*
  * comb_generate() returns uuid
  *
- * A new UUIDv7 (RFC 9562, 5.7 and 6.2 method 3), larger than every one that
- * this process made before unless the clock was set back by more than
- * pg_comb.max_drift.
+ * A new UUIDv7 (RFC 9562, 5.7 and 6.2 method 3).  The key is larger than all
+ * keys that this function made in this process before.  The exception is a
+ * clock set back by more than pg_comb.max_drift.  22008 for a clock before
+ * 1970 or after 4199.
  */
 Datum
 comb_generate(PG_FUNCTION_ARGS)
@@ -131,7 +141,7 @@ comb_generate(PG_FUNCTION_ARGS)
 	PG_RETURN_UUID_P(id);
 }
 
-/* Raise 0A000 for a layout that is only read */
+/* Raise 0A000 for a layout whose keys can only be read */
 static void
 comb_check_generates(const CombLayout *layout)
 {
@@ -143,11 +153,13 @@ comb_check_generates(const CombLayout *layout)
 }
 
 /*
- * The time unit that keys of a layout were last made in: first tick and the
- * one after the last, the key's bits that are the same for all keys of the
- * unit, and which bits are random.  In this form, two words each, a key costs
- * a copy; computing the field for every key made keys of other layouts twice
- * as dear as UUIDv7.
+ * A time unit, and what its keys of a layout have in common.
+ *
+ * "start" is the first tick of the unit, and "end" is the first tick after
+ * the unit.  "same" has the bits that all keys of the unit share, and
+ * "random" marks the random bits.  Both are the 16 bytes of a key as two
+ * numbers, so making a key is little more than a copy.  Computing the field
+ * for every key would make other layouts twice as expensive as UUIDv7.
  */
 typedef struct CombTemplate
 {
@@ -161,8 +173,9 @@ typedef struct CombTemplate
 static CombTemplate comb_template;
 
 /*
- * The bits of a key that are random: those of the last eight bytes of its
- * order.  Time field, ticks and version take the others.
+ * Mark the random bits of a layout's keys: the free bits of the last eight
+ * bytes in the layout's order.  The time field, the ticks and the version
+ * take all other bits.
  */
 static void
 comb_random_mask(const CombLayout *layout, uint64 *mask)
@@ -175,7 +188,11 @@ comb_random_mask(const CombLayout *layout, uint64 *mask)
 	memcpy(mask, bytes, COMB_ID_LEN);
 }
 
-/* Get ready for keys of the layout in the unit of the given instant */
+/*
+ * Fill a template for keys of the layout in the time unit of an instant.
+ * 0A000 for a layout whose keys can only be read, and 22008 for an instant
+ * that the layout cannot hold.
+ */
 static void
 comb_template_set(CombTemplate *unit, const CombLayout *layout, TimestampTz at)
 {
@@ -197,8 +214,8 @@ comb_template_set(CombTemplate *unit, const CombLayout *layout, TimestampTz at)
 	unit->start = comb_tick_from_time(start);
 
 	/*
-	 * where a unit is cut short, NHibernate's last one of a day, it ends
-	 * there
+	 * The next unit can begin early: NHibernate's last unit of a day is cut
+	 * short.
 	 */
 	end = start + layout->codec->unit->unit_us;
 	(void) layout->codec->decode(layout->codec->encode(end - 1), &next);
@@ -206,7 +223,7 @@ comb_template_set(CombTemplate *unit, const CombLayout *layout, TimestampTz at)
 	unit->layout = layout;
 }
 
-/* A key of the unit, without its ticks */
+/* A new key from the template, without ticks */
 static inline pg_uuid_t *
 comb_template_key(const CombTemplate *unit)
 {
@@ -214,14 +231,14 @@ comb_template_key(const CombTemplate *unit)
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
 	uint64		words[2];
 
-	/* one of the halves has eight random bytes, or they share them */
+	/* eight random bytes do: no byte serves both halves */
 	words[0] = unit->same[0] | (random & unit->random[0]);
 	words[1] = unit->same[1] | (random & unit->random[1]);
 	memcpy(id->data, words, UUID_LEN);
 	return id;
 }
 
-/* Give a key this process's own first half */
+/* Write the half that is the same in all keys of this process */
 static void
 comb_set_head(unsigned char *id)
 {
@@ -233,14 +250,14 @@ comb_set_head(unsigned char *id)
 	memcpy(id, &comb_head.bytes, sizeof(comb_head.bytes));
 }
 
-/* A new key of a layout whose unit, 100 ns, is itself what keys count */
+/* A new key of a layout with a unit of 100 ns */
 static pg_uuid_t *
 comb_generate_100ns(const CombLayout *layout, uint64 now)
 {
 	uint64		since_1970;
 	pg_uuid_t  *id;
 
-	/* first what can fail, so that only keys are counted */
+	/* raise errors before the counter moves, so that only keys count */
 	if (unlikely(comb_template.layout != layout))
 		comb_template_set(&comb_template, layout, comb_time_from_tick(now));
 	since_1970 = comb_advance(&comb_last_100ns, comb_100ns_from_tick(now),
@@ -256,12 +273,17 @@ comb_generate_100ns(const CombLayout *layout, uint64 now)
 /*
  * comb_generate(layout comb_layout) returns uuid
  *
- * A new key in any layout that can be generated, larger than every key of
- * this unit that this process made before, in the order of the database that
- * the layout is for; the exception is the same as for comb_generate().  The
- * time is the clock's own: keys of one time unit are kept in order by the
- * ticks behind the time field, not by letting the time run ahead.  0A000 for
- * a layout that is only read; 22008 when the clock is past the layout's end.
+ * A new key of any layout that can be generated.  In the order of the
+ * layout's database, the key is larger than all keys of the layout that this
+ * function made in this process before.  The exception is a clock set back by
+ * more than pg_comb.max_drift.
+ *
+ * The time of the key is the clock's.  Ticks behind the time field keep keys
+ * of one time unit in order, so the time field need not run ahead.
+ *
+ * NULL for NULL.  0A000 for a layout whose keys can only be read, and 22023
+ * for an unknown layout.  22008 for a clock past the layout's end, before
+ * 1970 or after 4199.
  */
 Datum
 comb_generate_layout(PG_FUNCTION_ARGS)
@@ -287,10 +309,11 @@ comb_generate_layout(PG_FUNCTION_ARGS)
 /*
  * comb_at(at timestamptz) returns uuid
  *
- * A new UUIDv7 for a given instant.  Its microseconds take the tick's place,
- * so keys sort by them; the 8 bits of a tick that are below a microsecond are
- * random, 64 random bits in all, because imports often bring millions of rows
- * of one instant.  22008 for a time that a UUIDv7 cannot hold.
+ * A new UUIDv7 for a given instant.  The microseconds of the instant take the
+ * place of the tick, so keys sort by microsecond.  The 8 bits of a tick below
+ * a microsecond are random.  A key thus has 64 random bits, because imports
+ * often bring millions of rows of one instant.  NULL for NULL.  22008 for a
+ * time that a UUIDv7 cannot hold.
  */
 Datum
 comb_at(PG_FUNCTION_ARGS)
@@ -313,16 +336,17 @@ comb_at(PG_FUNCTION_ARGS)
 /*
  * comb_at(at timestamptz, layout comb_layout) returns uuid
  *
- * The same in any layout that can be generated, fresh randomness in place of
- * a process's own bytes: in layouts of 100 ns nothing else would tell two
- * keys of one instant apart.  0A000 and 22008 as comb_generate(layout).
+ * A new key for a given instant, of any layout that can be generated.  If the
+ * layout has process_head, the first half of the key is random, and not the
+ * process's own.  In layouts of 100 ns nothing else makes two keys of one
+ * instant differ.  NULL for NULL.  Errors are those of comb_generate(layout).
  */
 Datum
 comb_at_layout(PG_FUNCTION_ARGS)
 {
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
 	const CombLayout *layout = comb_layout_arg(fcinfo, 1);
-	CombTemplate	unit;
+	CombTemplate unit;
 	uint32		sub;
 	pg_uuid_t  *id;
 	int64		start;

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * comb_inspect.c
- *	  Layouts for people: the table of them, and which ones a value could be of.
+ *	  comb_layouts() and comb_inspect(): all layouts, and the layouts that
+ *	  could have made a value.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -32,10 +33,10 @@ static const char *const comb_sorts_in_text[] = {
 };
 
 /*
- * How likely a random uuid is to have a time of the window in this layout.
- * Version and variant count where they are as new keys have them, demanded or
- * not.  Of the window only what the layout can hold counts, and a window of
- * one instant still is one field.
+ * The probability that a random uuid, read in this layout, has a time in the
+ * window.  The version and variant of new keys count if the value has them,
+ * even if the layout does not demand them.  Only the part of the window that
+ * the layout can hold counts.  A window of one instant still has one field.
  */
 static double
 comb_chance(const CombLayout *layout, const pg_uuid_t *id,
@@ -71,7 +72,10 @@ typedef struct CombCandidates
 	CombCandidate found[COMB_LAYOUTS];
 } CombCandidates;
 
-/* The layouts in whose window the value lies, the least likely first */
+/*
+ * List the layouts in which the value's time lies in the window.  The least
+ * likely layout comes first.
+ */
 static void
 comb_find_candidates(CombCandidates *list, const pg_uuid_t *id,
 					 TimestampTz since, TimestampTz until)
@@ -93,6 +97,7 @@ comb_find_candidates(CombCandidates *list, const pg_uuid_t *id,
 	}
 }
 
+/* Tell a set-returning function the columns of its rows */
 static void
 comb_srf_init(FunctionCallInfo fcinfo, FuncCallContext *context)
 {
@@ -107,11 +112,12 @@ comb_srf_init(FunctionCallInfo fcinfo, FuncCallContext *context)
  * comb_inspect(id uuid, since timestamptz, until timestamptz)
  *		returns setof (layout comb_layout, created timestamptz)
  *
- * The layouts that could have made this value between two instants, both
- * included, with the time that each would give.  It is a set because one
- * value cannot tell: layouts share fields, and in most of them random bits
- * pass for a time now and then.  Most specific first: in the order of how
- * unlikely a random uuid is to look like this.
+ * The layouts that could have made this value from "since" to "until", both
+ * included, and the time in each layout.  The result is a set, because a
+ * value alone does not tell its layout.  Layouts share fields, and in most
+ * layouts random bits sometimes look like a time.  The less likely a random
+ * uuid looks like a key of the layout, the earlier the layout comes.  No rows
+ * for NULL.  No input raises an error.
  */
 Datum
 comb_inspect(PG_FUNCTION_ARGS)
@@ -153,8 +159,9 @@ comb_inspect(PG_FUNCTION_ARGS)
 /*
  * comb_layouts() returns setof record
  *
- * The layout table for people.  "earliest" and "latest" are the first and the
- * last instant that the time field can say.
+ * One row for each layout, for people to read.  "earliest" and "latest" are
+ * the first and the last instant that the time field can hold.  "sorts_in" is
+ * NULL if no database sorts the keys by time.
  */
 Datum
 comb_layouts(PG_FUNCTION_ARGS)

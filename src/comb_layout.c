@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * comb_layout.c
- *	  The layout table, its labels, and the errors about layouts.
+ *	  The table of layouts, the look-up of labels, and errors about layouts.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -21,7 +21,7 @@
 
 #include "comb.h"
 
-/* Byte orders: how the database that a layout is made for compares */
+/* Orders in which databases compare the bytes, most significant first */
 #define COMB_ORDER_PLAIN \
 	{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 #define COMB_ORDER_DOTNET \
@@ -34,9 +34,11 @@
 #define COMB_RFC_VALUE(v)	{[6] = (v) << 4, [8] = 0x80}
 
 /*
- * The layouts, in the order of comb_layouts().  The first is the default.
- * NEWSEQUENTIALID()'s values do sort in SQL Server, but by the machine before
- * the time, so that no range of values is a range of time.
+ * The layouts, in the order of comb_layouts().  The first layout is the
+ * default.
+ *
+ * SQL Server does sort the values of NEWSEQUENTIALID(), but by the machine
+ * before the time.  No range of values is therefore a range of time.
  */
 const CombLayout comb_layout_table[COMB_LAYOUTS] = {
 	[COMB_UUIDV7] = {
@@ -236,7 +238,10 @@ const CombLayout comb_layout_table[COMB_LAYOUTS] = {
 	}
 };
 
-/* Is this the layout's label?  A text holds no zero byte, and ends in none */
+/*
+ * Is the text the layout's label?  A text contains no zero byte, and no zero
+ * byte ends a text.
+ */
 static inline bool
 comb_label_is(const CombLayout *layout, const text *label)
 {
@@ -246,7 +251,7 @@ comb_label_is(const CombLayout *layout, const text *label)
 		layout->label[length] == '\0';
 }
 
-/* The layout of a label, or NULL */
+/* The layout that has the label, or NULL */
 const CombLayout *
 comb_layout_find(const text *label)
 {
@@ -260,7 +265,7 @@ comb_layout_find(const text *label)
 	return NULL;
 }
 
-/* Is an argument of the call a constant of the query? */
+/* Is this argument of the call a constant in the query? */
 static bool
 comb_arg_is_const(const FmgrInfo *flinfo, int argno)
 {
@@ -271,20 +276,49 @@ comb_arg_is_const(const FmgrInfo *flinfo, int argno)
 		IsA(list_nth(((const FuncExpr *) call)->args, argno), Const);
 }
 
-/* What a call site knows of one of its labels */
-typedef struct CombKnownLabel
+/* The labels of all layouts, for a hint */
+static char *
+comb_layout_labels(void)
 {
-	const CombLayout *layout;
-	bool		constant;		/* the label cannot change */
-} CombKnownLabel;
+	StringInfoData labels;
+	int			i;
+
+	initStringInfo(&labels);
+	for (i = 0; i < COMB_LAYOUTS; i++)
+		appendStringInfo(&labels, "%s%s", i > 0 ? ", " : "",
+						 comb_layout_table[i].label);
+	return labels.data;
+}
 
 /*
- * Look the label of an argument up and remember it with the call site, by
- * argument.  A label that is no constant, such as a column, is looked at for
- * every row and compared with the one before, since most rows repeat it.
+ * Raise 22023 for a label that no layout has.  The label can be any text, so
+ * the message shows no more of the label than a name may have.
  */
-static pg_noinline const CombLayout *
-comb_layout_arg_lookup(FunctionCallInfo fcinfo, int argno)
+static void
+comb_layout_error(const text *label)
+{
+	int			length = pg_mbcliplen(VARDATA_ANY(label),
+									  VARSIZE_ANY_EXHDR(label),
+									  NAMEDATALEN - 1);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("layout \"%s\" is not known",
+					pnstrdup(VARDATA_ANY(label), length)),
+			 errhint("The layouts are %s.", comb_layout_labels())));
+}
+
+/*
+ * Look up the label in an argument, and remember the layout with the call
+ * site.  NULL for an unknown label if "missing_ok", else 22023.
+ *
+ * A call can have several labels, so the call site remembers a layout for
+ * each argument.  A label that is not constant, such as a column, can differ
+ * in every row.  The function first compares the label with the label of the
+ * row before, because most rows repeat the label.
+ */
+const CombLayout *
+comb_layout_arg_lookup(FunctionCallInfo fcinfo, int argno, bool missing_ok)
 {
 	CombKnownLabel *known = (CombKnownLabel *) fcinfo->flinfo->fn_extra;
 	text	   *label = PG_GETARG_TEXT_PP(argno);
@@ -306,63 +340,15 @@ comb_layout_arg_lookup(FunctionCallInfo fcinfo, int argno)
 		known[argno].constant = (layout != NULL &&
 								 comb_arg_is_const(fcinfo->flinfo, argno));
 	}
-	return layout;
-}
-
-/* The layout that a function was called with, NULL where it is not known */
-const CombLayout *
-comb_layout_arg_or_null(FunctionCallInfo fcinfo, int argno)
-{
-	CombKnownLabel *known = (CombKnownLabel *) fcinfo->flinfo->fn_extra;
-
-	if (likely(known != NULL && known[argno].constant))
-		return known[argno].layout;
-	return comb_layout_arg_lookup(fcinfo, argno);
-}
-
-/* The labels of all layouts, for a hint */
-static char *
-comb_layout_labels(void)
-{
-	StringInfoData labels;
-	int			i;
-
-	initStringInfo(&labels);
-	for (i = 0; i < COMB_LAYOUTS; i++)
-		appendStringInfo(&labels, "%s%s", i > 0 ? ", " : "",
-						 comb_layout_table[i].label);
-	return labels.data;
-}
-
-/* Not more of an unknown label than a name may have: it can be any text */
-static void
-comb_layout_error(const text *label)
-{
-	int			length = pg_mbcliplen(VARDATA_ANY(label),
-									  VARSIZE_ANY_EXHDR(label),
-									  NAMEDATALEN - 1);
-
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("layout \"%s\" is not known",
-					pnstrdup(VARDATA_ANY(label), length)),
-			 errhint("The layouts are %s.", comb_layout_labels())));
-}
-
-/* The layout that a function was called with, 22023 where it is not known */
-const CombLayout *
-comb_layout_arg(FunctionCallInfo fcinfo, int argno)
-{
-	const CombLayout *layout = comb_layout_arg_or_null(fcinfo, argno);
-
-	if (unlikely(layout == NULL))
-		comb_layout_error(PG_GETARG_TEXT_PP(argno));
+	if (layout == NULL && !missing_ok)
+		comb_layout_error(label);
 	return layout;
 }
 
 /*
- * An instant for a message, in UTC whatever the session's settings, so that
- * messages of servers and tests can be compared.
+ * The text of an instant, for messages.  The text is in UTC whatever the
+ * session's settings are, so messages of different servers and tests can be
+ * compared.
  */
 char *
 comb_time_text(TimestampTz at)
@@ -374,12 +360,12 @@ comb_time_text(TimestampTz at)
 	if (TIMESTAMP_NOT_FINITE(at) ||
 		timestamp2tm(at, NULL, &tm, &fsec, NULL, NULL) != 0)
 		return pstrdup(at < 0 ? "-infinity" : "infinity");
-	tm.tm_isdst = 0;			/* the zone is known: UTC */
+	tm.tm_isdst = 0;			/* -1 would leave the zone out */
 	EncodeDateTime(&tm, fsec, true, 0, NULL, USE_ISO_DATES, buf);
 	return pstrdup(buf);
 }
 
-/* Raise 22008 for a time that the layout cannot hold, infinities included */
+/* Raise 22008 for a time that the layout cannot hold, such as an infinity */
 void
 comb_check_time(const CombLayout *layout, TimestampTz at)
 {
@@ -395,7 +381,7 @@ comb_check_time(const CombLayout *layout, TimestampTz at)
 						   comb_time_text(codec->latest))));
 }
 
-/* Raise 0A000 where no range of values is a range of time */
+/* Raise 0A000 if no range of the layout's values is a range of time */
 void
 comb_check_sorts(const CombLayout *layout)
 {
@@ -407,4 +393,3 @@ comb_check_sorts(const CombLayout *layout)
 				 errhint("Compare comb_timestamp(id, '%s') instead.",
 						 layout->label)));
 }
-

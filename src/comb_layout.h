@@ -1,16 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * comb_layout.h
- *	  Bit arithmetic of COMB layouts: no fmgr, no ereport, no allocation.
+ *	  Layouts as data, and the bit arithmetic on a key's bytes.
  *
- * A layout says where in the 16 bytes of a uuid the time stands and in which
- * unit.  It is data: one row of the table in comb_layout.c.  A codec converts
- * between the number in the time field and an instant; there are far fewer
- * codecs than layouts.
+ * The functions in this file use neither fmgr nor ereport(), and allocate no
+ * memory.
  *
- * TimestampTz has a wider range than any layout.  All comparisons with a
- * layout's limits are therefore made in TimestampTz, before any arithmetic that
- * could overflow.
+ * A layout says where in the 16 bytes of a uuid the time stands, and in which
+ * unit.  Each layout is one row of the table in comb_layout.c.  A codec
+ * converts between the number in the time field and an instant.  Many layouts
+ * share a codec.
+ *
+ * TimestampTz has a wider range than any layout.  Callers therefore compare
+ * an instant with a layout's limits before any arithmetic, because the
+ * arithmetic could overflow.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -32,20 +35,21 @@
 /* A unit of time fields */
 typedef struct CombUnit
 {
-	const char *name;			/* for people */
-	int32		unit_us;		/* a field spans so many us, or one more */
-	int32		fields_per_us;	/* one us spans at most so many fields */
-	int32		tick_bits;		/* bits for the ticks in one unit; 0 where the
-								 * unit itself is counted */
+	const char *name;			/* as comb_layouts() shows it */
+	int32		unit_us;		/* a field lasts this many us, or one more */
+	int32		fields_per_us;	/* at most this many fields share one us */
+	int32		tick_bits;		/* bits for the ticks of one unit; 0 if keys
+								 * count in the unit itself */
 } CombUnit;
 
 /*
  * What a time field means.
  *
  * "decode" gives the first instant, in whole microseconds, that "encode"
- * turns into that field, so encode(decode(field)) = field; false where no
- * encoder could have written the field.  "encode" truncates and may only be
- * called with instants from "earliest" to "latest".
+ * turns into the field.  So encode(decode(field)) = field.  "decode" returns
+ * false for a field that no encoder could have written.  "encode" truncates
+ * the instant to the unit, and takes only instants from "earliest" to
+ * "latest".
  */
 typedef struct CombCodec
 {
@@ -54,33 +58,38 @@ typedef struct CombCodec
 	uint64		(*encode) (int64 at);
 	int64		earliest;
 	int64		latest;
-	bool		gaps;			/* not every number could be a field */
+	bool		gaps;			/* some numbers are not valid fields */
 } CombCodec;
 
 /* comb_codec.c */
 extern const CombCodec comb_unix_ms;	/* Unix milliseconds */
-extern const CombCodec comb_ms0001;	/* milliseconds since the year 1 */
+extern const CombCodec comb_ms0001; /* milliseconds since the year 1 */
 extern const CombCodec comb_datetime;	/* SQL Server's datetime */
-extern const CombCodec comb_nhibernate; /* the same by NHibernate */
+extern const CombCodec comb_nhibernate; /* NHibernate's variant of datetime */
 extern const CombCodec comb_dotnet; /* .NET ticks */
 extern const CombCodec comb_gregorian;	/* 100 ns since 1582 */
 
-/* The database whose comparison of keys a layout is made for */
+/* The database that sorts a layout's keys by time */
 typedef enum CombSortsIn
 {
-	COMB_SORTS_NOWHERE,			/* no database sorts it by time */
+	COMB_SORTS_NOWHERE,			/* no database does */
 	COMB_SORTS_PLAIN,			/* byte by byte as in the text: PostgreSQL */
 	COMB_SORTS_DOTNET,			/* byte by byte as in .NET's Guid.ToByteArray */
 	COMB_SORTS_MSSQL			/* SQL Server's uniqueidentifier */
 } CombSortsIn;
 
 /*
- * A layout.  "order" names the bytes as the database that the layout is made
- * for compares them, most significant first; the time field is its first
- * field_bytes bytes.  The bits of fixed_mask, always the high ones of their
- * byte, are not the layout's to use: new keys have fixed_value there.  With
- * "versioned" that is also a condition: other values do not belong to the
- * layout.  Without it the original software lets any value stand there.
+ * A layout.
+ *
+ * "order" lists the positions of the bytes, most significant first, as the
+ * database that the layout is made for compares the bytes.  The time field is
+ * the first field_bytes bytes of this order.
+ *
+ * "fixed_mask" marks the bits of version and variant, which are always the
+ * high bits of their byte.  All other bits are free.  New keys have
+ * "fixed_value" in the marked bits.  If "versioned" is set, a value with
+ * other bits in their place is not a key of the layout.  Otherwise the
+ * original software accepts any bits there, and so does pg_comb.
  */
 typedef struct CombLayout
 {
@@ -89,7 +98,7 @@ typedef struct CombLayout
 	const CombCodec *codec;
 	CombSortsIn sorts_in;
 	bool		generates;
-	bool		process_head;	/* bytes 0-7 are drawn once per process */
+	bool		process_head;	/* bytes 0-7 are random, once per process */
 	bool		versioned;
 	uint8		field_bytes;
 	uint8		order[COMB_ID_LEN];
@@ -129,8 +138,8 @@ extern const CombLayout comb_layout_table[COMB_LAYOUTS];
 #define comb_layout_default		(&comb_layout_table[COMB_UUIDV7])
 
 /*
- * How many bits of byte "pos" are the layout's to use.  Most bytes have no
- * fixed bits, and asking for that first saves them the look-up.
+ * The number of free bits in byte "pos".  Most bytes have no fixed bits, and
+ * the test for zero saves them the look-up.
  */
 static inline int
 comb_free_bits(const CombLayout *layout, int pos)
@@ -141,8 +150,8 @@ comb_free_bits(const CombLayout *layout, int pos)
 }
 
 /*
- * Does the value have the version and variant that new keys have?  Without
- * an early end, so that compilers turn it into one comparison of 16 bytes.
+ * Does the value have the version and variant of new keys?  The loop does not
+ * stop early, so that compilers make a single comparison of 16 bytes.
  */
 static inline bool
 comb_has_fixed_bits(const CombLayout *layout, const unsigned char *id)
@@ -155,6 +164,7 @@ comb_has_fixed_bits(const CombLayout *layout, const unsigned char *id)
 	return differ == 0;
 }
 
+/* Write the version and variant of new keys */
 static inline void
 comb_set_fixed_bits(const CombLayout *layout, unsigned char *id)
 {
@@ -172,7 +182,7 @@ comb_get_field(const CombLayout *layout, const unsigned char *id)
 	uint64		field = 0;
 	int			i;
 
-	/* whole bytes where there is no version: a quarter less to execute */
+	/* without a version, whole bytes save a quarter of the work */
 	if (!layout->versioned)
 	{
 		for (i = 0; i < layout->field_bytes; i++)
@@ -190,6 +200,7 @@ comb_get_field(const CombLayout *layout, const unsigned char *id)
 	return field;
 }
 
+/* Write the number into the time field; all other bits stay */
 static inline void
 comb_set_field(const CombLayout *layout, unsigned char *id, uint64 field)
 {
@@ -206,9 +217,9 @@ comb_set_field(const CombLayout *layout, unsigned char *id, uint64 field)
 }
 
 /*
- * Put "nbits" bits of "sub" right after the time field, in the layout's byte
- * order and around its fixed bits: the part of a key that keeps the keys of
- * one time unit in order.
+ * Write "nbits" bits of "sub" right after the time field, in the layout's
+ * byte order and around its fixed bits.  The bits of "sub" keep keys of one
+ * time unit in order.
  */
 static inline void
 comb_set_sub(const CombLayout *layout, unsigned char *id, uint32 sub, int nbits)
@@ -219,7 +230,7 @@ comb_set_sub(const CombLayout *layout, unsigned char *id, uint32 sub, int nbits)
 	{
 		int			pos = layout->order[i];
 		int			room = comb_free_bits(layout, pos);
-		int			rest = Max(room - nbits, 0);	/* stays as it was */
+		int			rest = Max(room - nbits, 0);	/* bits to leave alone */
 		unsigned char mask = ~layout->fixed_mask[pos] & (0xff << rest);
 		uint32		bits = rest > 0 ? sub << rest : sub >> (nbits - room);
 
@@ -228,7 +239,7 @@ comb_set_sub(const CombLayout *layout, unsigned char *id, uint32 sub, int nbits)
 	}
 }
 
-/* Time of a value, false where the value cannot be one of the layout */
+/* The time of a value.  False if the value is not a key of the layout. */
 static inline bool
 comb_decode(const CombLayout *layout, const unsigned char *id, int64 *at)
 {
@@ -238,8 +249,9 @@ comb_decode(const CombLayout *layout, const unsigned char *id, int64 *at)
 }
 
 /*
- * Write an instant, which must be inside the codec's limits, and the version
- * bits where the layout has them.  All other bits stay.
+ * Write an instant, and the version bits if the layout is versioned.  All
+ * other bits stay.  The caller must check that the codec can hold the
+ * instant.
  */
 static inline void
 comb_encode(const CombLayout *layout, unsigned char *id, int64 at)
@@ -250,9 +262,9 @@ comb_encode(const CombLayout *layout, unsigned char *id, int64 at)
 }
 
 /*
- * Smallest value whose time is at or after "at".  Beyond the last instant of
- * the layout there is none, and the value is all ones, which sorts after all
- * versioned values.
+ * The smallest value whose time is at or after "at".  After the layout's last
+ * instant there is no such value.  The result is then all ones, which sorts
+ * after all keys of a versioned layout.
  */
 static inline void
 comb_lower_bound(const CombLayout *layout, unsigned char *id, int64 at)
@@ -265,7 +277,7 @@ comb_lower_bound(const CombLayout *layout, unsigned char *id, int64 at)
 		at = codec->earliest;
 	else if (at <= codec->latest)
 	{
-		/* an instant inside a unit belongs to the next one */
+		/* round an instant inside a unit up to the next unit */
 		(void) codec->decode(codec->encode(at), &start);
 		if (start < at)
 			at = start + codec->unit->unit_us + 1;
@@ -277,8 +289,8 @@ comb_lower_bound(const CombLayout *layout, unsigned char *id, int64 at)
 }
 
 /*
- * Largest value whose time is at or before "at".  Before the first instant
- * of the layout there is none, and the value is all zeros.
+ * The largest value whose time is at or before "at".  Before the layout's
+ * first instant there is no such value, and the result is all zeros.
  */
 static inline void
 comb_upper_bound(const CombLayout *layout, unsigned char *id, int64 at)
@@ -299,14 +311,15 @@ comb_upper_bound(const CombLayout *layout, unsigned char *id, int64 at)
 }
 
 /*
- * The default layout, UUIDv7, done by whole words: by way of its row of the
- * table a key takes 5 ns more ("make bench", row layouts).
+ * Write a UUIDv7, the default layout, as two 64-bit numbers.  By way of the
+ * layout's row in the table a key would take 5 ns more ("make bench", row
+ * layouts).
  *
- *	48 bits ms | 4 bits 0111 | 12 bits | 2 bits 10 | 6 bits | 56 bits random
+ *	48 bits ms | 0111 | 12 bits sub | 10 | 6 bits sub | 56 bits random
  *
- * The two gaps, 12 and 6 bits, are "sub", the tick's position in the
- * millisecond.  It comes apart from the milliseconds because these may have
- * all their 48 bits here, and a tick only holds 46 of them.
+ * "sub" is the tick's position in the millisecond, 18 bits on both sides of
+ * the variant.  The caller passes "sub" and the milliseconds separately.  A
+ * UUIDv7 has 48 bits of milliseconds, but a tick holds only 46.
  */
 static inline void
 comb_v7_write(unsigned char *id, uint64 ms, uint64 sub, uint64 random)
@@ -323,7 +336,7 @@ comb_v7_write(unsigned char *id, uint64 ms, uint64 sub, uint64 random)
 	memcpy(id + sizeof(hi), &lo, sizeof(lo));
 }
 
-/* Milliseconds of a UUIDv7, or false */
+/* The time of a UUIDv7.  False if the value is not a UUIDv7. */
 static inline bool
 comb_v7_read(const unsigned char *id, int64 *at)
 {

@@ -3,29 +3,32 @@
  * comb_lease.c
  *	  Order that survives: limits of times, written ahead of the keys.
  *
- * Ordered keys and Snowflakes take their times from a counter in shared memory,
- * by compare-and-swap (comb_ordered.c, comb_snowflake.c).  Shared memory does
- * not survive a crash, and the clock cannot be trusted after one.  Therefore no
- * key is handed out whose time is not below a limit that is in the WAL already,
- * and a server starts beyond the limit that it finds.
+ * Ordered keys and Snowflakes take their times from a counter in shared
+ * memory, by compare-and-swap (comb_ordered.c, comb_snowflake.c).  Shared
+ * memory does not survive a crash, and the clock cannot be trusted after one.
+ * The module therefore hands out a key only if a limit above the key's time
+ * is in the WAL already.  A server starts beyond the limit that it finds.
  *
  * The limit stands on the page of a sequence, in microseconds since 1970
- * (comb_page.c).  It is written once per pg_comb.lease, and flushed.  A commit
- * that contains a key is later in the WAL than the limit that covers the key;
- * the flush is for keys that a client sees before any commit.
+ * (comb_page.c).  Once per pg_comb.lease a session writes and flushes a new
+ * limit.  A commit that contains a key is later in the WAL than the limit
+ * that covers the key.  The flush is for keys that a client sees before any
+ * commit.
  *
- * A session that finds a limit must know whether to start beyond it.  It must
- * if an earlier incarnation of the server wrote the limit: keys up to the limit
- * may exist.  It must not if a session of this incarnation did, or each new
- * session would push the counter one lease ahead of the clock.  So shared
- * memory has a random number, its incarnation, and the page says in which
- * incarnation the limit was written.
+ * A session that finds a limit must know whether to start beyond the limit.
+ * The session must do so if an earlier incarnation of the server wrote the
+ * limit, because keys up to the limit may exist.  The session must not do so
+ * if this incarnation wrote the limit.  Otherwise each new session would push
+ * the counter one lease ahead of the clock.  Shared memory therefore has a
+ * random number, its incarnation, and the page says in which incarnation the
+ * limit was written.
  *
  * What a process may rely on:
  * - Counters only grow, except by comb_ordered_reset(), which gives shared
  *	 memory a new incarnation first.
- * - The page is read and written under the buffer's exclusive lock and a
- *	 RowExclusiveLock on the sequence.  comb_ordered_reset() locks these out.
+ * - Sessions read and write the page under the buffer's exclusive lock and a
+ *	 RowExclusiveLock on the sequence.  comb_ordered_reset() locks both
+ *	 readers and writers out.
  * - Within an incarnation the limit on a page only grows.
  *
  * Copyright (c) 2026, pg_comb developers
@@ -41,7 +44,7 @@
 
 CombLease	comb_leases[COMB_SERIES];
 
-/* Microseconds since 1970, for messages */
+/* Return microseconds since 1970 as text, for messages */
 static char *
 comb_us_text(int64 us)
 {
@@ -77,7 +80,7 @@ comb_jump_error(uint64 last, uint64 now)
 			 errhint("Correct the server's clock, or have comb_ordered_reset() called if the clock is right.")));
 }
 
-/* The last time, in us since 1970, that a key may have under the given clock */
+/* Return the last time, in us since 1970, that a key may have at "now" */
 int64
 comb_lease_latest_us(int64 now)
 {
@@ -87,10 +90,11 @@ comb_lease_latest_us(int64 now)
 /*
  * Start beyond a limit that another incarnation of the server left behind.
  *
- * A limit further ahead of the clock than keys may be is an error.  The counter
- * then stays as it is: it also serves other databases, whose limits may be all
- * right.  A clock too far beyond the limit is refused here too, because the
- * counter may come from a database without keys, which takes any clock.
+ * A limit further ahead of the clock than keys may be is an error.  The
+ * counter then stays as it is: it also serves other databases, whose limits
+ * may be all right.  A clock too far beyond the limit is refused here too,
+ * because the counter may come from a database without keys, which takes any
+ * clock.
  */
 static void
 comb_lease_adopt(CombSeries series, int64 limit)
@@ -111,8 +115,8 @@ comb_lease_adopt(CombSeries series, int64 limit)
 }
 
 /*
- * Remember a lease.  "generation" was read while the sequence was locked, so a
- * later change of the sequence makes the lease unknown again.
+ * Remember a lease.  "generation" was read while the sequence was locked, so
+ * a later change of the sequence makes the lease unknown again.
  */
 static void
 comb_lease_remember(CombSeries series, uint64 incarnation, uint64 generation,
@@ -125,7 +129,7 @@ comb_lease_remember(CombSeries series, uint64 incarnation, uint64 generation,
 
 /*
  * Learn the lease of a series from its page.  A limit of another incarnation
- * covers nothing; the counter is then beyond it.
+ * covers nothing.  The function then moves the counter beyond this limit.
  */
 void
 comb_lease_learn(CombSeries series)
@@ -150,9 +154,9 @@ comb_lease_learn(CombSeries series)
 
 /*
  * Extend the lease of a series beyond "count", a time just taken from the
- * counter and not handed out yet.  False if the time must be given up: the
- * incarnation it was taken in has ended, or the time is not beyond what an
- * earlier incarnation handed out.
+ * counter and not handed out yet.  False if the caller must give the time up.
+ * The incarnation in which the time was taken has then ended, or an earlier
+ * incarnation may have handed the time out.
  */
 bool
 comb_lease_extend(CombSeries series, uint64 count)

@@ -21,8 +21,8 @@
 
 /*
  * A clock that is this many seconds beyond the last key is taken for broken:
- * ten years.  Counters do not go back, so one start with such a clock would use
- * up decades of times.
+ * ten years.  Counters do not go back, so one start with such a clock would
+ * use up decades of times.
  */
 #define COMB_JUMP_S			UINT64CONST(315576000)
 
@@ -66,8 +66,8 @@ comb_lease_known(CombSeries series)
 
 /*
  * May a key of this time be handed out?  The incarnation is read again after
- * the counter was moved.  A reset in between may have set the counter back, and
- * the time may then be one that was handed out before.
+ * the counter was moved.  A reset in between may have set the counter back,
+ * and the time may then be one that was handed out before.
  */
 static inline bool
 comb_lease_covers(CombSeries series, uint64 count)
@@ -96,9 +96,9 @@ comb_check_jump(uint64 last, uint64 now)
 }
 
 /*
- * Take a time from a series' counter, and return it once it is covered by the
- * lease.  "step" moves the counter and returns the new time.  A time that must
- * be given up is lost, and another one is taken.
+ * Take a time from a series' counter, and return the time once the lease
+ * covers it.  "step" moves the counter and returns the new time.  A time that
+ * must be given up is lost, and the function takes another one.
  */
 static pg_attribute_always_inline uint64
 comb_lease_take(CombSeries series, uint64 (*step) (void *), void *arg)

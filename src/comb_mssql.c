@@ -1,20 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * comb_mssql.c
- *	  uuid in SQL Server's order of uniqueidentifier.
+ *	  uuid in the order of SQL Server's uniqueidentifier.
  *
  * Keys made for SQL Server have their time in the last six bytes, where that
- * server looks first.  In PostgreSQL's own order they are random: every insert
- * hits another page, and the index grows by splitting pages in the middle.
- * comb_mssql_ops is a btree operator class that compares as SQL Server does,
- * so such keys stay what they are and still append.
+ * server looks first.  In PostgreSQL's own order these keys are random: every
+ * insert hits another page, and the index grows by splitting pages in the
+ * middle.  The btree operator class comb_mssql_ops compares as SQL Server
+ * does.  Keys stay as they are, and new keys go to the end of the index.
  *
- * Equality is plain "=", since both orders look at all 16 bytes.  So an index
- * of this class also serves "=" and IN, unique indexes, foreign keys to them
- * and merge joins.
+ * Equality is plain "=", because both orders look at all 16 bytes.  An index
+ * of this class therefore also serves "=" and IN, merge joins, unique
+ * constraints, and foreign keys that refer to unique indexes.
  *
- * Sorting follows uuid's own support functions (adt/uuid.c), with the
- * comparison done on whole words instead of by memcmp().
+ * Sorting follows uuid's own support functions (adt/uuid.c), but compares
+ * 64-bit numbers instead of calling memcmp().
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -47,15 +47,18 @@ PG_FUNCTION_INFO_V1(comb_mssql_sortsupport);
 PG_FUNCTION_INFO_V1(comb_mssql_skipsupport);
 
 /*
- * SQL Server's order of uniqueidentifier.  It compares bytes 10-15, then 8-9,
- * then 7-6, 5-4 and 3-0, each of the last three from its end: all 16 bytes
- * count, not only the last six.  (System.Data.SqlTypes.SqlGuid names the same
- * order in the numbering of Guid.ToByteArray().)
+ * SQL Server's order of uniqueidentifier.
  *
- * "hi" and "lo" are the bytes in that order read as two numbers.  In words
- * this is a rotation of the second half and a byte swap of the first, which
- * on a little-endian machine costs nothing; 16 table look-ups would cost more
- * than the comparison itself.
+ * SQL Server compares bytes 10-15, then 8-9, then 7-6, 5-4 and 3-0.  Each of
+ * the last three groups is compared from its end.  All 16 bytes count, not
+ * only the last six.  (System.Data.SqlTypes.SqlGuid has the same order, with
+ * the bytes numbered as in Guid.ToByteArray().)
+ *
+ * "hi" and "lo" are the bytes in this order, read as two numbers.  "hi" is
+ * the second half of the uuid, rotated by two bytes.  "lo" is the first half
+ * with its bytes swapped, which costs nothing on a little-endian machine.
+ * Looking up 16 positions in a table would cost more than the comparison
+ * itself.
  */
 static inline uint64
 comb_mssql_hi(const unsigned char *id)
@@ -76,7 +79,7 @@ comb_mssql_lo(const unsigned char *id)
 	return pg_bswap64(pg_ntoh64(word));
 }
 
-/* Which of two values SQL Server sorts first: -1, 0 or 1 */
+/* -1, 0 or 1 if SQL Server sorts "a" before, with or after "b" */
 static inline int
 comb_mssql_compare(const unsigned char *a, const unsigned char *b)
 {
@@ -91,7 +94,7 @@ comb_mssql_compare(const unsigned char *a, const unsigned char *b)
 	return (x > y) - (x < y);
 }
 
-/* The bytes rearranged so that memcmp() sorts them as SQL Server does */
+/* The bytes in SQL Server's order, for comparison by memcmp() */
 static inline void
 comb_mssql_permute(unsigned char *key, const unsigned char *id)
 {
@@ -103,9 +106,12 @@ comb_mssql_permute(unsigned char *key, const unsigned char *id)
 }
 
 /*
- * .NET keeps the first three groups of a Guid as integers, so that
- * Guid.ToByteArray() has each of them from its end: bytes 3-0, 5-4, 7-6, 8-15
- * of the text.  Doing it twice gives the original.
+ * Swap a uuid's bytes between its text and .NET's Guid.ToByteArray().
+ *
+ * .NET keeps the first three groups of a Guid as integers.
+ * Guid.ToByteArray() therefore has the bytes of each group from the end:
+ * bytes 3-0, 5-4, 7-6 and 8-15 of the text.  Swapping twice gives the
+ * original.
  */
 static inline void
 comb_guid_swap_bytes(unsigned char *swapped, const unsigned char *id)
@@ -118,11 +124,11 @@ comb_guid_swap_bytes(unsigned char *swapped, const unsigned char *id)
 	memcpy(swapped + 8, id + 8, 8);
 }
 
-/* What a sort with abbreviated keys has learned about them */
+/* What a sort has learned about its abbreviated keys */
 typedef struct CombMssqlSort
 {
 	int64		input_count;	/* values abbreviated so far */
-	bool		estimating;		/* still counting distinct ones? */
+	bool		estimating;		/* still counting distinct values? */
 	hyperLogLogState distinct;
 } CombMssqlSort;
 
@@ -136,7 +142,8 @@ comb_mssql_compare_args(FunctionCallInfo fcinfo)
 /*
  * Operators #<# #<=# #>=# #>#: (uuid, uuid) returns boolean
  *
- * Order of System.Data.SqlTypes.SqlGuid, which is the server's.  NULL for NULL; no input raises an error.
+ * The order is that of SQL Server, and of System.Data.SqlTypes.SqlGuid.  NULL
+ * for NULL.  No input raises an error.
  */
 Datum
 comb_mssql_lt(PG_FUNCTION_ARGS)
@@ -165,8 +172,9 @@ comb_mssql_gt(PG_FUNCTION_ARGS)
 /*
  * comb_mssql_cmp(uuid, uuid) returns integer
  *
- * -1, 0 or 1 as the first sorts before, with or after the second; support
- * function 1 of comb_mssql_ops.
+ * -1, 0 or 1 if the first value sorts before, with or after the second.
+ * Support function 1 of comb_mssql_ops.  NULL for NULL.  No input raises an
+ * error.
  */
 Datum
 comb_mssql_cmp(PG_FUNCTION_ARGS)
@@ -177,10 +185,11 @@ comb_mssql_cmp(PG_FUNCTION_ARGS)
 /*
  * comb_mssql_key(id uuid) returns uuid
  *
- * The same bytes in the order of their weight, so that plain comparison of
- * results is SQL Server's comparison of arguments: for BRIN, for other tools'
- * indexes, for statistics on the expression.  Not a key to store: it has
- * neither version nor time where readers look for them.
+ * The same bytes, most significant first in SQL Server's order.  Plain
+ * comparison of two results is SQL Server's comparison of the two arguments.
+ * The function serves BRIN, other tools' indexes, and statistics on the
+ * expression.  The result is no key to store: readers do not find version and
+ * time in their places.  NULL for NULL.  No input raises an error.
  */
 Datum
 comb_mssql_key(PG_FUNCTION_ARGS)
@@ -194,9 +203,10 @@ comb_mssql_key(PG_FUNCTION_ARGS)
 /*
  * comb_guid_swap(id uuid) returns uuid
  *
- * A uuid whose bytes are those of .NET's Guid.ToByteArray(), which is also
- * how SQL Server casts to binary(16), turned into the one whose text .NET and
- * SQL Server show; and back, being its own inverse.
+ * A uuid with the bytes of .NET's Guid.ToByteArray() becomes the uuid whose
+ * text .NET and SQL Server show.  SQL Server's cast to binary(16) gives the
+ * same bytes as Guid.ToByteArray().  The function is its own inverse.  NULL
+ * for NULL.  No input raises an error.
  */
 Datum
 comb_guid_swap(PG_FUNCTION_ARGS)
@@ -215,8 +225,8 @@ comb_mssql_fast_cmp(Datum x, Datum y, SortSupport ssup)
 
 /*
  * The first bytes in SQL Server's order, as many as a Datum holds, as an
- * unsigned number: with the time at the end these are the time and what
- * follows it.
+ * unsigned number.  In keys made for SQL Server, these bytes are the time and
+ * what follows the time.
  */
 static Datum
 comb_mssql_abbrev_convert(Datum original, SortSupport ssup)
@@ -247,10 +257,10 @@ comb_mssql_abbrev_convert(Datum original, SortSupport ssup)
 /*
  * Should the sort give up abbreviated keys?
  *
- * The rule and its numbers are uuid's: not before 10,000 values; never once
- * 100,000 distinct ones were seen, because then even billions of rows break
- * even; else when there are fewer than one in 2,000 distinct ones, and the
- * half makes it give up at once on just one.
+ * The rule and its numbers are uuid's.  Decide nothing before 10,000 values.
+ * Never give up once 100,000 distinct values were seen, because then even
+ * billions of rows break even.  Otherwise give up if fewer than one value in
+ * 2,000 is distinct.  The 0.5 makes a single distinct value give up at once.
  */
 static bool
 comb_mssql_abbrev_abort(int memtupcount, SortSupport ssup)
@@ -278,8 +288,8 @@ comb_mssql_abbrev_abort(int memtupcount, SortSupport ssup)
 /*
  * comb_mssql_sortsupport(internal) returns void
  *
- * Support function 2 of comb_mssql_ops: sorting without calls through fmgr,
- * and with abbreviated keys.
+ * Support function 2 of comb_mssql_ops.  Sorts compare without calls through
+ * fmgr, and use abbreviated keys.
  */
 Datum
 comb_mssql_sortsupport(PG_FUNCTION_ARGS)
@@ -311,7 +321,7 @@ comb_mssql_sortsupport(PG_FUNCTION_ARGS)
 
 #ifdef COMB_HAVE_SKIP_SUPPORT
 
-/* The value that has these two numbers */
+/* Write the value whose comb_mssql_hi() and comb_mssql_lo() are given */
 static inline void
 comb_mssql_write(unsigned char *id, uint64 hi, uint64 lo)
 {
@@ -321,7 +331,10 @@ comb_mssql_write(unsigned char *id, uint64 hi, uint64 lo)
 	memcpy(id + sizeof(lo), &hi, sizeof(hi));
 }
 
-/* The value next below, unless there is none; must not leak */
+/*
+ * The next smaller value; sets *underflow if there is none.  The function
+ * must not leak memory.
+ */
 static Datum
 comb_mssql_decrement(Relation rel, Datum existing, bool *underflow)
 {
@@ -341,7 +354,10 @@ comb_mssql_decrement(Relation rel, Datum existing, bool *underflow)
 	return UUIDPGetDatum(before);
 }
 
-/* The value next above, unless there is none; must not leak */
+/*
+ * The next larger value; sets *overflow if there is none.  The function must
+ * not leak memory.
+ */
 static Datum
 comb_mssql_increment(Relation rel, Datum existing, bool *overflow)
 {
@@ -366,9 +382,10 @@ comb_mssql_increment(Relation rel, Datum existing, bool *overflow)
 /*
  * comb_mssql_skipsupport(internal) returns void
  *
- * Support function 6 of comb_mssql_ops, where servers know of one.  The
- * function itself exists everywhere, so that a cluster upgraded in place from
- * 17 still finds it, and can add it to the family then.
+ * Support function 6 of comb_mssql_ops, on servers that have skip scans.  The
+ * function exists on every server.  A cluster upgraded in place from 17
+ * therefore still finds the function, and can then add it to the operator
+ * family.
  */
 Datum
 comb_mssql_skipsupport(PG_FUNCTION_ARGS)

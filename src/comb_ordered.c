@@ -9,9 +9,9 @@
  *		last = max(now, last + 1)
  *
  * from a counter in shared memory by compare-and-swap.  There is no lock: a
- * session that loses the race tries again with the counter that another session
- * has moved forward.  A key is therefore larger than every key whose making
- * ended before its own began.  comb_lease.c makes the order survive.
+ * session that loses the race tries again with the counter that another
+ * session has moved forward.  A key is therefore larger than every key whose
+ * making ended before its own began.  comb_lease.c makes the order survive.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -31,9 +31,10 @@ PG_FUNCTION_INFO_V1(comb_generate_ordered);
 PG_FUNCTION_INFO_V1(comb_ordered_reset);
 
 /*
- * How many leases a series may be ahead of the clock without being set back by
- * a reset.  A restart takes a series ahead by one lease.  The reset of another
- * database does, too, because its new incarnation makes limits foreign.
+ * How many leases a series may be ahead of the clock without being set back
+ * by a reset.  A restart takes a series ahead by one lease.  The reset of
+ * another database does, too, because its new incarnation makes limits
+ * foreign.
  */
 #define COMB_KEPT_LEASES	4
 
@@ -65,18 +66,18 @@ comb_ordered_step(void *arg)
 /*
  * comb_generate_ordered() returns uuid
  *
- * A new UUIDv7 (RFC 9562, 5.7), larger than every one that this function gave
- * to any session of this server before the call, across restart, crash,
- * failover and a clock set back.  55000 on a standby, where the clock is behind
- * by more than pg_comb.max_ordered_drift, and where it jumped ahead by ten
- * years.
+ * Returns a new UUIDv7 (RFC 9562, 5.7).  The key is larger than every key
+ * that this function gave to any session of this server before the call.
+ * This holds across restart, crash, failover and a clock set back.  Raises
+ * 55000 on a standby, if the clock is behind by more than
+ * pg_comb.max_ordered_drift, and if the clock jumped ahead by ten years.
  *
  * A millisecond has fewer counts than the 18 bits have values, so two counts
  * never become one key.
  *
- * PARALLEL RESTRICTED, although a worker could do it: a safe function would be
- * evaluated below a Gather Merge, and the keys of sorted rows would not be in
- * the order of the rows.
+ * PARALLEL RESTRICTED, although a worker could make keys.  The planner would
+ * evaluate a safe function below a Gather Merge, and the keys of sorted rows
+ * would not be in the order of the rows.
  */
 Datum
 comb_generate_ordered(PG_FUNCTION_ARGS)
@@ -177,18 +178,21 @@ comb_reset_limits(int64 at_us, uint64 interim, uint64 incarnation)
 /*
  * comb_ordered_reset(at timestamptz)
  *
- * Let the ordered keys and Snowflakes of the server continue after "at", or
- * after the clock where that is later, although larger ones were made: for the
- * time after a clock that was far ahead.  A series that is no more than
- * COMB_KEPT_LEASES ahead stays where it is.  This database's limits are set
- * back too.  Another database whose limit is too far ahead still refuses to
- * make keys, until somebody calls the function there.  22008 for a time further
- * ahead of the clock than pg_comb.max_ordered_drift, 55000 on a standby.
+ * Lets the ordered keys and Snowflakes of the server continue after "at", or
+ * after the clock if the clock is later, even if larger keys exist.  The
+ * function is for the time after a clock that was far ahead.  Raises 22008
+ * for a time further ahead of the clock than pg_comb.max_ordered_drift, and
+ * 55000 on a standby.
  *
- * The limits are locked before any of them is changed, since this can wait for
- * others, and be cancelled.  They stay locked until the new incarnation has
- * begun.  Otherwise a session could write, in between, the limit of a key from
- * before.
+ * A series that is no more than COMB_KEPT_LEASES ahead stays where it is.
+ * This database's limits are set back too.  Another database whose limit is
+ * too far ahead still refuses to make keys, until somebody calls the function
+ * there.
+ *
+ * All limits are locked before the first one changes, because the locking can
+ * wait for other sessions, and can be cancelled.  The limits stay locked
+ * until the new incarnation has begun.  Otherwise a session could write, in
+ * between, the limit of a key from before.
  */
 Datum
 comb_ordered_reset(PG_FUNCTION_ARGS)

@@ -4,19 +4,21 @@
  *	  The sequences of the extension: finding, locking and writing them.
  *
  * A sequence holds a time limit that must survive a crash (comb_lease.c), or
- * the last instance number claimed.  The module writes the sequence's only page
- * by generic WAL.  Generic WAL needs no preloaded library, neither now nor at
- * recovery, no transaction id, and works in read-only transactions.  It reaches
- * crash recovery, standbys, base backups, copies of a database, pg_upgrade and,
- * because the sequences are configuration of the extension, pg_dump.  setval()
- * is refused in read-only transactions, needs a transaction id and can lose a
- * race.
+ * the last instance number claimed.  The number reaches crash recovery,
+ * standbys, base backups, copies of a database and pg_upgrade.  The number
+ * also reaches pg_dump, because the sequences are configuration of the
+ * extension.
+ *
+ * The module writes the sequence's only page by generic WAL.  Generic WAL
+ * needs no transaction id and no preloaded library, not even for recovery,
+ * and works in read-only transactions.  setval() needs a transaction id,
+ * fails in read-only transactions, and can lose a race.
  *
  * Two columns are used: last_value has the number, log_cnt the incarnation of
- * shared memory that wrote the number.  Only nextval() uses log_cnt, and nobody
- * calls nextval() here.  Whatever moves last_value without the module's
- * knowledge also changes log_cnt, or comes with another incarnation: setval()
- * by a restore, promotion, a cloned data directory.
+ * shared memory that wrote the number.  Only nextval() uses log_cnt, and
+ * nobody calls nextval() here.  Whatever moves last_value without the
+ * module's knowledge also changes log_cnt, or comes with another incarnation:
+ * setval() by a restore, promotion, a cloned data directory.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -167,6 +169,10 @@ comb_sequence_try_open(CombSequence sequence, LOCKMODE lockmode)
 	}
 }
 
+/*
+ * Open and lock a sequence.  Raises 55000 on a standby, and if the sequence
+ * does not exist.
+ */
 static Relation
 comb_sequence_open(CombSequence sequence, LOCKMODE lockmode)
 {
@@ -190,7 +196,7 @@ comb_sequence_open(CombSequence sequence, LOCKMODE lockmode)
 
 /*
  * Lock a sequence until the caller unlocks it, or until the transaction ends.
- * 55000 on a standby, and where the sequence does not exist.
+ * Raises 55000 on a standby, and if the sequence does not exist.
  */
 Oid
 comb_sequence_lock(CombSequence sequence, LOCKMODE lockmode)
@@ -202,6 +208,7 @@ comb_sequence_lock(CombSequence sequence, LOCKMODE lockmode)
 	return oid;
 }
 
+/* Return the sequence's tuple on a page, and its length */
 static HeapTupleHeader
 comb_page_tuple(Page page, Size *length)
 {
@@ -217,9 +224,9 @@ comb_page_tuple(Page page, Size *length)
  * The number stands a second time on the page, behind the columns of the
  * sequence's tuple.  setval() and ALTER SUBSCRIPTION ... REFRESH SEQUENCES
  * write the columns only, and log the tuple in its whole length.  What was
- * promised therefore stays on the page, and a smaller last_value takes nothing
- * back.  Other places on the page do not survive: recovery builds the page anew
- * from the tuple.
+ * promised therefore stays on the page, and a smaller last_value takes
+ * nothing back.  Other places on the page do not survive: recovery builds the
+ * page anew from the tuple.
  */
 static inline Size
 comb_page_promise(HeapTupleHeader tuple)
@@ -227,7 +234,7 @@ comb_page_promise(HeapTupleHeader tuple)
 	return tuple->t_hoff + sizeof(FormData_pg_sequence_data);
 }
 
-/* The number on a page: last_value or, if larger, what was promised */
+/* Return the number on a page: last_value or, if larger, what was promised */
 static int64
 comb_page_value(Page page, uint64 *incarnation)
 {
@@ -266,9 +273,9 @@ comb_sequence_read(CombSequence sequence, int64 *value)
 }
 
 /*
- * Lock a sequence and its page for a change.  "page" tells what stands there;
- * comb_page_write() may follow, and comb_page_close() must.  55000 as
- * comb_sequence_lock().
+ * Lock a sequence and its page for a change, and tell in "page" what stands
+ * there.  comb_page_write() may follow, and comb_page_close() must follow.
+ * Raises 55000 as comb_sequence_lock() does.
  */
 void
 comb_page_open(CombPage *page, CombSequence sequence, LOCKMODE lockmode)
@@ -334,8 +341,8 @@ comb_page_write(CombPage *page, int64 value, uint64 incarnation)
 }
 
 /*
- * Flush the page's record and unlock.  The record may be another session's,
- * not flushed yet, on which the caller is about to rely.
+ * Flush the page's record and unlock.  The caller may be about to rely on a
+ * record that another session wrote and has not flushed yet.
  */
 void
 comb_page_close(CombPage *page)

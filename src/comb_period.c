@@ -30,10 +30,11 @@ PG_FUNCTION_INFO_V1(comb_contains);
 PG_FUNCTION_INFO_V1(comb_created);
 PG_FUNCTION_INFO_V1(comb_recheck_layout);
 
+/* Return the first and last microsecond of a range */
 CombPeriod
 comb_period(const RangeType *range)
 {
-	/* never moves, and tstzrange never changes: looked up once per process */
+	/* type cache entries never move, and tstzrange never changes */
 	static TypeCacheEntry *typcache = NULL;
 	CombPeriod	period = {PG_INT64_MIN, PG_INT64_MAX};
 	RangeBound	lower;
@@ -50,7 +51,7 @@ comb_period(const RangeType *range)
 		return period;
 	}
 
-	/* at the infinities, which no key reaches, an open bound stays put */
+	/* an exclusive bound at an infinity stays there: no key has this time */
 	if (!lower.infinite)
 	{
 		period.first = DatumGetTimestampTz(lower.val);
@@ -67,10 +68,13 @@ comb_period(const RangeType *range)
 }
 
 /*
- * First and last value of a period.  Where the layout has no value in it, the
- * first is all ones and the last all zeros, which are out of order for every
- * byte order.  The lower bound is read back because comb_lower_bound()'s "no
- * such value" is itself a value in layouts without version bits.
+ * Compute the first and the last value of a period.  If the layout has no
+ * value in the period, the first is all ones and the last all zeros.
+ * Whatever the order of the bytes, no value is then between the two.
+ *
+ * Beyond a layout's last time, comb_lower_bound() sets all bits.  In layouts
+ * without version bits this is a key, too.  Reading the bound back tells
+ * whether its time is in the period.
  */
 static void
 comb_period_bounds(const CombLayout *layout, const CombPeriod *period,
@@ -90,6 +94,7 @@ comb_period_bounds(const CombLayout *layout, const CombPeriod *period,
 	memset(max, 0x00, UUID_LEN);
 }
 
+/* Return the first or the last value of a range, in the layout's order */
 pg_uuid_t *
 comb_period_bound(const CombLayout *layout, const RangeType *range, bool last)
 {
@@ -105,10 +110,10 @@ comb_period_bound(const CombLayout *layout, const RangeType *range, bool last)
  * comb_range_min(period tstzrange) returns uuid
  * comb_range_max(period tstzrange) returns uuid
  *
- * The smallest and the largest UUIDv7 whose time is in the period.  Where
- * there is none, the first is ffffffff-ffff-ffff-ffff-ffffffffffff and the
- * second the nil uuid, so that no key is between them.  No input raises an
- * error.
+ * Return the smallest and the largest UUIDv7 whose time is in the period.  If
+ * no UUIDv7 has such a time, comb_range_min() returns
+ * ffffffff-ffff-ffff-ffff-ffffffffffff and comb_range_max() the nil uuid, so
+ * that no key is between the two.  No input raises an error.
  */
 Datum
 comb_range_min(PG_FUNCTION_ARGS)
@@ -129,7 +134,8 @@ comb_range_max(PG_FUNCTION_ARGS)
  * comb_range_max(period tstzrange, layout comb_layout) returns uuid
  *
  * The same for the keys of any layout, in the order of the database that the
- * layout is made for.  0A000 for a layout that no database sorts by time.
+ * layout is made for.  Raises 0A000 for a layout that no database sorts by
+ * time, and 22023 for an unknown layout.
  */
 Datum
 comb_range_min_layout(PG_FUNCTION_ARGS)
@@ -167,8 +173,8 @@ comb_v7_in_range(const pg_uuid_t *id, const RangeType *range)
  * comb_recheck(id uuid, period tstzrange) returns boolean
  * comb_contains(period tstzrange, id uuid) returns boolean
  *
- * Is the id a UUIDv7 whose time is in the period?  False, not NULL, for any
- * other uuid.  No input raises an error.
+ * Is the id a UUIDv7 whose time is in the period?  Returns false, not NULL,
+ * for any other uuid.  No input raises an error.
  */
 Datum
 comb_contained(PG_FUNCTION_ARGS)
@@ -200,8 +206,9 @@ comb_layout_in_range(const CombLayout *layout, const pg_uuid_t *id,
 /*
  * comb_created(id uuid, during tstzrange, layout comb_layout) returns boolean
  *
- * Is the time of the id, read as a key of the layout, in the period?  False
- * where the value cannot be one of the layout.  22023 for an unknown layout.
+ * Is the id a key of the layout whose time is in the period?  Returns false,
+ * not NULL, for a uuid that no encoder of the layout could have made.  Raises
+ * 22023 for an unknown layout.
  */
 Datum
 comb_created(PG_FUNCTION_ARGS)
@@ -214,13 +221,14 @@ comb_created(PG_FUNCTION_ARGS)
 /*
  * comb_recheck(id uuid, period tstzrange, layout comb_layout) returns boolean
  *
- * The same, but false for an unknown layout: an error would show the label, so
- * the function could not be leakproof, and would wait for row security.
+ * The same, but an unknown layout gives false.  An error would show the
+ * label, so the function could not be leakproof.  Under row security,
+ * PostgreSQL would then call the function only after the policies.
  */
 Datum
 comb_recheck_layout(PG_FUNCTION_ARGS)
 {
-	const CombLayout *layout = comb_layout_arg_or_null(fcinfo, 2);
+	const CombLayout *layout = comb_layout_arg_extended(fcinfo, 2, true);
 
 	PG_RETURN_BOOL(layout != NULL &&
 				   comb_layout_in_range(layout, PG_GETARG_UUID_P(0),

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * comb_period.h
- *	  "Created during": periods, and clauses that compare keys with them.
+ *	  "Created during": periods, and clauses that compare keys with periods.
  *
- * The three files of this header depend on each other in one direction:
- * comb_support.c, what the planner asks, uses comb_selfuncs.c, how many rows,
- * and both use comb_clause.c, which builds clauses.  All use comb_period.c.
+ * Four files share this header, and depend on each other in one direction.
+ * comb_support.c answers the planner's requests, and asks comb_selfuncs.c how
+ * many rows a clause finds.  Both use comb_clause.c to read and build
+ * clauses.  All three use comb_period.c.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -25,7 +26,7 @@
 
 /*
  * A period as its first and last microsecond.  Instants are whole
- * microseconds, so every tstzrange has this form; an empty one has
+ * microseconds, so every tstzrange has this form.  An empty period has
  * first > last.
  */
 typedef struct CombPeriod
@@ -34,6 +35,7 @@ typedef struct CombPeriod
 	int64		last;
 } CombPeriod;
 
+/* Is the instant in the period? */
 static inline bool
 comb_in_period(const CombPeriod *period, int64 at)
 {
@@ -45,15 +47,14 @@ extern CombPeriod comb_period(const RangeType *range);
 extern pg_uuid_t *comb_period_bound(const CombLayout *layout,
 									const RangeType *range, bool last);
 
-/* A call of one of the functions that compare keys with periods */
+/* A call of a function that compares a key with a period, taken apart */
 typedef struct CombClause
 {
 	Node	   *id;
 	Node	   *period;
 	Node	   *label;			/* of the layout, NULL for the default */
 	const CombLayout *layout;
-	Oid			funcid;			/* has the extension's other functions next to
-								 * it */
+	Oid			funcid;			/* its schema has the extension's functions */
 } CombClause;
 
 /* comb_clause.c */

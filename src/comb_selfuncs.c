@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * comb_selfuncs.c
- *	  How many rows: selectivity of clauses that compare keys with periods.
+ *	  Estimators of clauses that compare keys with periods.
  *
- * Periods are interpolated in the column's histogram by time.  Core does not
- * interpolate between uuids, it takes half a bin.
+ * The estimators interpolate a period's bounds in the column's histogram, by
+ * time.  Core does not interpolate between uuids, and assumes half a bin.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -33,26 +33,28 @@
 PG_FUNCTION_INFO_V1(comb_period_sel);
 PG_FUNCTION_INFO_V1(comb_period_joinsel);
 
-/* How many rows ANALYZE takes for each bin of a histogram */
+/* Rows that ANALYZE samples for each bin of a histogram */
 #define COMB_SAMPLE_PER_BIN	300
 
 /*
- * What ANALYZE knows of a column of keys, as times.  The histogram's values
- * stand at equal shares of the rows, "histfrac" in all; those that have a
- * time of the layout are "times", in order.
+ * What ANALYZE knows of a column of keys, as times.
+ *
+ * The histogram covers the share "histfrac" of the rows, with equally many
+ * rows in each bin.  "times" has, in order, the times of those histogram
+ * values that have a time in the layout.
  */
 typedef struct CombStats
 {
 	double		nullfrac;
 	double		histfrac;
 	bool		have_hist;
-	int			nbins;			/* of the histogram as it is */
+	int			nbins;			/* of the histogram, whatever has a time */
 	bool		sampled;		/* the table was larger than the sample */
-	double		timefrac;		/* share of the histogram that has a time */
+	double		timefrac;		/* share of the histogram with a time */
 	int			ntimes;
 	int64	   *times;
-	bool		ends_in_time;	/* the histogram's last value has one */
-	int			nmcv;			/* most common values that have a time */
+	bool		ends_in_time;	/* the histogram's last value has a time */
+	int			nmcv;			/* most common values with a time */
 	int64	   *mcv_times;
 	float4	   *mcv_freqs;
 	double		sumcommon;		/* frequency of all most common values */
@@ -67,7 +69,10 @@ comb_stats_time_cmp(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Planning a query decodes a few hundred values: the default layout's fast */
+/*
+ * Decode a key.  False if the key has no time in the layout.  Planning a
+ * query decodes a few hundred keys, so the default layout takes a faster way.
+ */
 static inline bool
 comb_stats_decode(const CombLayout *layout, Datum value, int64 *at)
 {
@@ -77,6 +82,7 @@ comb_stats_decode(const CombLayout *layout, Datum value, int64 *at)
 		comb_decode(layout, id, at);
 }
 
+/* Take the times and frequencies of the most common values */
 static void
 comb_stats_mcv(CombStats *stats, const AttStatsSlot *slot,
 			   const CombLayout *layout)
@@ -95,9 +101,11 @@ comb_stats_mcv(CombStats *stats, const AttStatsSlot *slot,
 }
 
 /*
- * For a layout whose order is not PostgreSQL's the histogram, which is in
- * PostgreSQL's, is nothing but a sample of the keys; sorted by time it serves
- * the same purpose, less exactly.
+ * Take the times of the histogram.
+ *
+ * The histogram is in PostgreSQL's order.  For a layout with another order
+ * the histogram is only a sample of the keys.  Sorted by time, the sample
+ * serves the same purpose, less exactly.
  */
 static void
 comb_stats_hist(CombStats *stats, const AttStatsSlot *slot,
@@ -123,8 +131,9 @@ comb_stats_hist(CombStats *stats, const AttStatsSlot *slot,
 }
 
 /*
- * The values of one kind of a column's statistics, if they are of the type, as
- * the column itself need not be: a cast can make one binary type of another.
+ * Get one kind of a column's statistics.  False if ANALYZE has no such
+ * statistics, or if the values are not of the type.  After a cast without a
+ * function, the column can have another type than the clause's argument.
  */
 static bool
 comb_stats_slot(AttStatsSlot *slot, HeapTuple statstuple, int kind, int flags,
@@ -138,7 +147,10 @@ comb_stats_slot(AttStatsSlot *slot, HeapTuple statstuple, int kind, int flags,
 	return false;
 }
 
-/* False where nothing is known of the column */
+/*
+ * Collect what ANALYZE knows of a column of keys.  False if ANALYZE knows
+ * nothing, or if the user may not learn what ANALYZE knows.
+ */
 static bool
 comb_stats(CombStats *stats, VariableStatData *vardata,
 		   const CombLayout *layout)
@@ -146,7 +158,7 @@ comb_stats(CombStats *stats, VariableStatData *vardata,
 	AttStatsSlot slot;
 
 	memset(stats, 0, sizeof(CombStats));
-	/* comparing keys with bounds is leakproof, as F_UUID_GE is known to be */
+	/* estimates show no more than comparisons of keys, which are leakproof */
 	if (!HeapTupleIsValid(vardata->statsTuple) ||
 		!statistic_proc_security_check(vardata, F_UUID_GE))
 		return false;
@@ -171,13 +183,14 @@ comb_stats(CombStats *stats, VariableStatData *vardata,
 	return stats->have_hist || stats->sumcommon > 0 || stats->nullfrac >= 1.0;
 }
 
+/* Return the width of a bin in microseconds */
 static inline double
 comb_hist_bin_width(const CombStats *stats, int bin)
 {
 	return (double) stats->times[bin + 1] - (double) stats->times[bin];
 }
 
-/* How many of the histogram's bins are before "at" */
+/* Return how many bins of the histogram are before "at", with a fraction */
 static double
 comb_hist_bins_before(const CombStats *stats, int64 at)
 {
@@ -204,24 +217,29 @@ comb_hist_bins_before(const CombStats *stats, int64 at)
 }
 
 /*
- * Bins and the error of the sample.  ANALYZE takes 300 rows for a bin, so a
- * width is off by 1 / sqrt(300), 6 %, in the mean, and a day in a table of some
- * months is about as long as one bin: with the bins as they are, 6 days of
- * 100 are misjudged by more than 10 %; by this none of 1700 was.
+ * Smoothing: what the sample's error does to a bin, and the remedy.
  *
- * A line is laid through the times around a bin, six bins to a side at most: a
- * straight one, and where that does not fit, a parabola, for keys that come
- * ever faster or slower.  It is the straight one from the first to the last
- * time less a bulge of bend * k * (n - k).  It fits where it misses the times
- * by no more than chance explains: the k-th of n is off by sqrt(k * (n - k) /
- * n) times as much as a single bin's width, and 3.5 times that is allowed.
- * Where keys suddenly come faster or slower fewer bins are tried, and in the
- * end the bin is taken as it is.
+ * ANALYZE samples 300 rows for each bin.  The width of a bin is therefore off
+ * by 1 / sqrt(300), or 6 %, on average.  In a table of some months a day is
+ * about as long as one bin.  Of such estimates, 6 in 100 were off by more
+ * than 10 % with bins as they are, and with smoothed bins none in 1700.
+ *
+ * Smoothing lays a line through the times in a window around the bin, of at
+ * most six bins on each side.  A straight line from the first to the last
+ * time is tried first.  The next is a parabola, for keys that come ever
+ * faster or ever slower.  In a window of n bins the k-th time of the parabola
+ * is bend * k * (n - k) below the straight line.
+ *
+ * A line fits if it misses the times by no more than chance explains.  Chance
+ * moves the k-th time by sqrt(k * (n - k) / n) times the error of a bin's
+ * width, and the line may miss the time by 3.5 times as much.  Where keys
+ * suddenly come faster or slower, neither line fits.  Smaller windows are
+ * then tried, and the last resort is the bin as it is.
  */
 #define COMB_SMOOTH_BINS	6
 #define COMB_SMOOTH_LIMIT	(3.5 / sqrt(COMB_SAMPLE_PER_BIN))
 
-/* How far the k-th time is below the straight line through the window */
+/* Return how far the k-th time is below the window's straight line */
 static inline double
 comb_window_bulge(const int64 *times, int n, int k)
 {
@@ -230,7 +248,7 @@ comb_window_bulge(const int64 *times, int n, int k)
 	return length * k / n - ((double) times[k] - (double) times[0]);
 }
 
-/* The bend that fits best, by least squares */
+/* Return the bend that fits best, by least squares */
 static double
 comb_window_bend(const int64 *times, int n)
 {
@@ -248,6 +266,7 @@ comb_window_bend(const int64 *times, int n)
 	return norm > 0.0 ? sum / norm : 0.0;
 }
 
+/* Does the line with this bend fit?  With a bend of 0 the line is straight */
 static bool
 comb_window_fits(const int64 *times, int n, double bend)
 {
@@ -265,7 +284,10 @@ comb_window_fits(const int64 *times, int n, double bend)
 	return true;
 }
 
-/* The width of a bin at a place in it, 0 to 1: the slope of the line there */
+/*
+ * Return the smoothed width of a bin.  This is the slope of the line at the
+ * position "place" in the bin, from 0 to 1.
+ */
 static double
 comb_window_bin_width(const CombStats *stats, int bin, double place)
 {
@@ -290,13 +312,13 @@ comb_window_bin_width(const CombStats *stats, int bin, double place)
 }
 
 /*
- * Share of the histogram's times that are in a period that begins in bin
- * "from" and ends in bin "to", by smoothed bins.  An empty bin is a single
- * time that is in the period as a whole.
+ * Return the share of the histogram's times in a period, by smoothed bins.
+ * The period begins in bin "from" and ends in bin "to".  A bin without width
+ * is a single time, so the whole bin is in the period.
  */
 static double
 comb_hist_smooth_share(const CombStats *stats, const CombPeriod *period,
-				  int from, int to)
+					   int from, int to)
 {
 	double		bins = 0.0;
 	int			bin;
@@ -320,9 +342,9 @@ comb_hist_smooth_share(const CombStats *stats, const CombPeriod *period,
 }
 
 /*
- * Share of the histogram's times that are in the period.  Over many bins
- * their errors cancel, and where the sample was the whole table there are
- * none.
+ * Return the share of the histogram's times in the period.  Over many bins
+ * the errors cancel out, and a sample of the whole table has no error.  Both
+ * cases need no smoothing.
  */
 static double
 comb_hist_share(const CombStats *stats, const CombPeriod *period)
@@ -337,10 +359,10 @@ comb_hist_share(const CombStats *stats, const CombPeriod *period)
 	if (!stats->sampled || end - start > 2 * COMB_SMOOTH_BINS || end <= start)
 		return (end - start) / (stats->ntimes - 1);
 	return comb_hist_smooth_share(stats, period, (int) start,
-							 Min((int) end, stats->ntimes - 2));
+								  Min((int) end, stats->ntimes - 2));
 }
 
-/* Share of the column's rows in the period */
+/* Return the share of the column's rows in the period */
 static double
 comb_period_share(const CombStats *stats, const CombPeriod *period)
 {
@@ -358,16 +380,19 @@ comb_period_share(const CombStats *stats, const CombPeriod *period)
 	if (stats->have_hist)
 		share = comb_hist_share(stats, period) * stats->timefrac;
 	else if (stats->sumcommon > 0)
-		share = common / stats->sumcommon;	/* the rest is as the common */
+		share = common / stats->sumcommon;	/* assume the rest to be alike */
 	return common + stats->histfrac * share;
 }
 
 /*
- * The share for periods that are not known, averaged over a column of periods
- * by its statistics.  The share of a period is a difference, share before its
- * end less share before its start, so the average only needs the two bounds'
- * own distributions, which is what the bounds histogram holds: its n-th value
- * is made of the n-th quantile of either.  Negative where it can't be told.
+ * Return the share of the keys that are in a period, averaged over a column
+ * of periods.  Negative if ANALYZE knows too little of the column.
+ *
+ * The share of a period is the share before the end minus the share before
+ * the start.  The average therefore needs only the distribution of the ends
+ * and the distribution of the starts.  The bounds histogram has both: its
+ * n-th value is made of the n-th quantile of the starts and the n-th quantile
+ * of the ends.
  */
 static double
 comb_column_share(const CombStats *stats, VariableStatData *vardata)
@@ -396,13 +421,13 @@ comb_column_share(const CombStats *stats, VariableStatData *vardata)
 		CombPeriod	period = comb_period(DatumGetRangeTypeP(slot.values[i]));
 		double		share = comb_period_share(stats, &period);
 
-		/* the outermost values stand for half as many rows */
+		/* the first and the last value stand for half as many rows */
 		sum += (i == 0 || i == slot.nvalues - 1) ? share / 2 : share;
 	}
 	sum /= slot.nvalues - 1;
 	free_attstatsslot(&slot);
 
-	/* empty ranges are not in this histogram; their share is in another */
+	/* the other histogram of ranges has the share of empty ranges */
 	if (get_attstatsslot(&slot, vardata->statsTuple,
 						 STATISTIC_KIND_RANGE_LENGTH_HISTOGRAM, InvalidOid,
 						 ATTSTATSSLOT_NUMBERS))
@@ -414,7 +439,7 @@ comb_column_share(const CombStats *stats, VariableStatData *vardata)
 	return sum * (1.0 - nullfrac);
 }
 
-/* What a caller of an estimator says about the place of the clause */
+/* What the planner tells an estimator about the clause's surroundings */
 typedef struct CombPlace
 {
 	PlannerInfo *root;
@@ -423,7 +448,7 @@ typedef struct CombPlace
 	SpecialJoinInfo *sjinfo;
 } CombPlace;
 
-/* Core's estimate of the clause's range of keys, as the planner will make it */
+/* Return core's estimate for the clause's range of keys */
 static double
 comb_core_sel(const CombPlace *place, const CombClause *clause)
 {
@@ -441,10 +466,12 @@ comb_core_sel(const CombPlace *place, const CombClause *clause)
 }
 
 /*
- * A period that starts after all the times that ANALYZE saw, the usual one
- * for the newest keys.  Core looks up a column's end in its index, so its
- * estimate is the better one here; but not where other uuids are at that end,
- * since core takes them for keys of a period without one.
+ * Does the period start after all times that ANALYZE saw?  Queries for the
+ * newest keys usually do.
+ *
+ * Core looks the column's largest key up in an index, so core's estimate is
+ * better here.  This does not hold if other uuids are at the column's end:
+ * for a period without an end, core takes these uuids for keys.
  */
 static bool
 comb_beyond_stats(const CombStats *stats, const CombPeriod *period)
@@ -454,8 +481,9 @@ comb_beyond_stats(const CombStats *stats, const CombPeriod *period)
 }
 
 /*
- * Share of the rows of "idvar" that are in the clause's period, which is a
- * constant or something that ANALYZE may know, a column of another table.
+ * Return the share of the rows of "idvar" in the clause's period.  The period
+ * is a constant, or an expression that ANALYZE may know, such as a column of
+ * another table.
  */
 static double
 comb_clause_sel(const CombPlace *place, CombClause *clause,
@@ -500,8 +528,8 @@ comb_clause_sel(const CombPlace *place, CombClause *clause,
 }
 
 /*
- * A known key against a column of periods: core's own estimate for the time
- * of the key.
+ * Return the share of the periods of a column that contain a known key.  This
+ * is core's own estimate for the key's time.
  */
 static double
 comb_period_column_sel(const CombPlace *place, const CombClause *clause,
@@ -527,7 +555,10 @@ comb_period_column_sel(const CombPlace *place, const CombClause *clause,
 										   Int32GetDatum(place->varRelid)));
 }
 
-/* Selectivity as a restriction, on one table given by varRelid if not zero */
+/*
+ * Return the clause's selectivity as a restriction.  A varRelid other than
+ * zero says which table the clause restricts.
+ */
 static double
 comb_restriction_sel(const CombPlace *place, CombClause *clause)
 {
@@ -550,8 +581,9 @@ comb_restriction_sel(const CombPlace *place, CombClause *clause)
 }
 
 /*
- * Selectivity as a join clause.  For a semijoin it is the share of the outer
- * rows that find a partner, taken as certain as soon as one is expected.
+ * Return the clause's selectivity as a join clause.  For a semijoin or
+ * antijoin this is the share of outer rows that find a partner.  An outer row
+ * is taken to find a partner if one or more are expected.
  */
 static double
 comb_join_sel(const CombPlace *place, CombClause *clause)
@@ -581,6 +613,7 @@ comb_join_sel(const CombPlace *place, CombClause *clause)
 	return sel;
 }
 
+/* Return a selectivity as a probability, from 0 to 1 */
 static double
 comb_probability(double sel)
 {
@@ -592,7 +625,8 @@ comb_probability(double sel)
  * comb_period_sel(internal, oid, internal, integer) returns float8
  * comb_period_joinsel(internal, oid, internal, smallint, internal) returns float8
  *
- * Estimators of the operators <@ and @>.
+ * Restriction and join estimators of the operators <@ and @>.  Operators that
+ * do not compare a uuid with a tstzrange get DEFAULT_RANGE_INEQ_SEL.
  */
 Datum
 comb_period_sel(PG_FUNCTION_ARGS)
@@ -624,13 +658,14 @@ comb_period_joinsel(PG_FUNCTION_ARGS)
 }
 
 /*
- * The same for a bare function call, whose operator's estimator nobody asks.
+ * Answer a request for the selectivity of a function call, to which no
+ * operator's estimators apply.
  *
- * comb_recheck() stands next to the range of keys it was made with, and the
- * planner multiplies the estimates of all its clauses.  The whole is what the
- * histogram says by time; the range is what core says; the recheck is what is
- * missing.  That can only make the whole smaller, and where both bounds are
- * in one bin of the histogram core's estimate is too small already.
+ * comb_recheck() stands beside a range of keys, and the planner multiplies
+ * the estimates of both.  The product should be what the histogram says by
+ * time.  Core estimates the range, so comb_recheck() gets the quotient.  A
+ * selectivity is at most 1.  If core's estimate is too small already, because
+ * both bounds are in one bin of the histogram, the product stays too small.
  */
 void
 comb_selectivity(SupportRequestSelectivity *req, bool recheck)

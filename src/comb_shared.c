@@ -3,8 +3,8 @@
  * comb_shared.c
  *	  Shared memory: attaching to it, and its incarnation.
  *
- * Shared memory has 512 bytes.  That is little enough to be allocated when the
- * first session asks, so the module need not be preloaded.
+ * Shared memory has 512 bytes.  That is little enough to be allocated when
+ * the first session asks, so the module need not be preloaded.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -19,15 +19,16 @@
 #include "comb_shared.h"
 
 /*
- * The name tells the layout of CombShared.  After an update of the module a
- * running server still has the old module's segment, and would fail in every
- * new session if one of another size had the same name.
+ * The name changes when the layout of CombShared changes.  After an update of
+ * the module, a running server still has the old module's segment.  If the
+ * new module asked for another size under the same name, every new session
+ * would fail.
  */
 #define COMB_SEGMENT_NAME	"pg_comb 2"
 
 CombShared *comb_shared = NULL;
 
-/* Called once in the segment's existence, by the first session that attaches */
+/* Called once for a segment, by the first session that attaches */
 static void
 comb_shared_init(COMB_SEGMENT_INIT_PARAMS)
 {
@@ -53,8 +54,8 @@ comb_shmem_request(void)
 
 /*
  * Reserve the memory while the module is being preloaded.  Servers without a
- * registry of shared memory keep some memory unreserved, which suffices unless
- * other modules take all of it.
+ * registry of shared memory keep some memory unreserved, which suffices
+ * unless other modules take all of it.
  */
 void
 comb_shared_preload(void)
@@ -65,9 +66,9 @@ comb_shared_preload(void)
 }
 
 /*
- * Attach this process, and choose an incarnation if there is none.  The choice
- * is not made in comb_shared_init(), which must not fail, as drawing random
- * bytes may.
+ * Attach this process, and choose an incarnation if there is none.  The
+ * choice is not made in comb_shared_init(), which must not fail, as drawing
+ * random bytes may.
  */
 void
 comb_shared_attach(void)
@@ -88,6 +89,7 @@ comb_shared_attach(void)
 	}
 }
 
+/* Return a new random incarnation */
 uint64
 comb_incarnation_new(void)
 {
@@ -127,6 +129,7 @@ comb_incarnation_end(void)
 	return incarnation;
 }
 
+/* Begin an incarnation, after one has ended */
 void
 comb_incarnation_begin(uint64 incarnation)
 {

@@ -19,8 +19,8 @@
 #include "comb_clock.h"
 
 /*
- * A series of ever larger times has a counter in shared memory, and a lease in
- * every database (comb_lease.h).
+ * A series of ever larger times has a counter in shared memory, and a lease
+ * in every database (comb_lease.h).
  *
  * Snowflakes have two series.  Asking for more ids than a parameter set holds
  * pushes the counter ahead of the clock.  With a tick of a second or a day a
@@ -55,7 +55,7 @@ typedef struct CombShared
 	CombCounter last[COMB_SERIES];
 } CombShared;
 
-/* The incarnation of no server, and one that is about to end */
+/* No incarnation: none was chosen yet, or the last one is about to end */
 #define COMB_INCARNATION_NONE	0
 #define COMB_INCARNATION_ENDING 1
 

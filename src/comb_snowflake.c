@@ -4,14 +4,15 @@
  *	  64-bit keys: making Snowflakes, reading them, bounds, and instance
  *	  numbers for programs that make their own.
  *
- * The format is that of Twitter's generator (2010) with its four constants
- * as parameters: epoch, bits of the instance number, bits of the sequence,
- * and length of a tick.  doc/snowflake.md has those of other services.
+ * The format is the one of Twitter's generator (2010).  Twitter's four
+ * constants are parameters: the epoch, the bits of the instance number, the
+ * bits of the sequence number, and the length of a tick.  doc/snowflake.md
+ * has the parameters of other services.
  *
- * Ids are taken from a word in shared memory (comb_shared.c), the same one
- * for whatever parameters, see comb_snowflake.h.  That also holds for the
- * instance number: it does not enter into a slot, so a server whose number
- * is changed repeats nothing.
+ * Ids take their slots from counters in shared memory (comb_shared.c).
+ * Different parameter sets share a counter; comb_snowflake.h says why this
+ * works.  The instance number plays no part in a slot either.  A server whose
+ * instance number changes therefore repeats no id.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -38,7 +39,7 @@ PG_FUNCTION_INFO_V1(comb_snowflake_min);
 PG_FUNCTION_INFO_V1(comb_snowflake_max);
 PG_FUNCTION_INFO_V1(comb_snowflake_claim);
 
-/* Parameters as a call gave them, and what was made of them */
+/* The parameters of a call, and the parameter set made of them */
 typedef struct CombSnowflakeCall
 {
 	TimestampTz epoch;
@@ -46,20 +47,21 @@ typedef struct CombSnowflakeCall
 	CombSnowflake set;
 } CombSnowflakeCall;
 
-/* What comb_snowflake_step() takes, and for which parameters */
+/* The slot that comb_snowflake_step() takes, and the parameter set to use */
 typedef struct CombSnowflakeTaken
 {
 	CombSnowflake *set;
 	CombSlot	slot;
 } CombSnowflakeTaken;
 
-/* A tick of a day is more than any use of Snowflakes has been seen to need */
+/* One day: no known use of Snowflakes needs longer ticks */
 #define COMB_TICK_US_MAX	COMB_US_PER_DAY
 
 #define COMB_BITS_DETAIL \
 	errdetail("Instance number and sequence have 0 to %d bits each; the time has what they leave of %d.", \
 			  COMB_PART_BITS_MAX, COMB_SNOWFLAKE_BITS)
 
+/* Raise 22023 for a number of bits that is out of range */
 static void
 comb_check_instance_bits(int32 bits)
 {
@@ -80,7 +82,10 @@ comb_check_sequence_bits(int32 bits)
 				 COMB_BITS_DETAIL));
 }
 
-/* Microseconds of a tick; months are not a length of time */
+/*
+ * Return the microseconds of a tick.  Raises 22023 for a length out of range,
+ * and for months, whose length varies.
+ */
 static int64
 comb_tick_us(const Interval *tick)
 {
@@ -97,7 +102,11 @@ comb_tick_us(const Interval *tick)
 	return us;
 }
 
-/* Check the parameters of a call and derive the rest.  22023, 22008 */
+/*
+ * Check the parameters of a call and make a parameter set of them.  Raises
+ * 22008 for an epoch that is out of range, and 22023 for other bad
+ * parameters.
+ */
 static void
 comb_snowflake_prepare(CombSnowflakeCall *call)
 {
@@ -119,9 +128,13 @@ comb_snowflake_prepare(CombSnowflakeCall *call)
 }
 
 /*
- * The parameter set of a call: epoch, instance_bits, sequence_bits and tick
- * from argument "first" on.  They are nearly always the same in all calls of
- * a statement, so they are checked once and remembered.
+ * Return the parameter set of a call.  The arguments from "first" on are
+ * epoch, instance_bits, sequence_bits and tick.  Raises errors as
+ * comb_snowflake_prepare() does.
+ *
+ * Nearly all statements use the same parameters in every call.  The function
+ * therefore remembers a parameter set, and checks only parameters that differ
+ * from the previous call.
  */
 static inline CombSnowflake *
 comb_snowflake_set(FunctionCallInfo fcinfo, int first)
@@ -144,7 +157,7 @@ comb_snowflake_set(FunctionCallInfo fcinfo, int first)
 			call = (CombSnowflakeCall *)
 				MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
 								   sizeof(CombSnowflakeCall));
-		/* not to be found again should the parameters be wrong */
+		/* the next call must not find parameters that fail the checks */
 		fcinfo->flinfo->fn_extra = NULL;
 		call->epoch = epoch;
 		call->set.instance_bits = instance_bits;
@@ -156,7 +169,10 @@ comb_snowflake_set(FunctionCallInfo fcinfo, int first)
 	return &call->set;
 }
 
-/* The instant of a time, false where timestamptz does not reach it */
+/*
+ * Compute the instant of a time in ticks.  False if the instant is beyond the
+ * range of timestamptz.
+ */
 static bool
 comb_snowflake_instant(const CombSnowflake *set, uint64 time, TimestampTz *at)
 {
@@ -167,6 +183,7 @@ comb_snowflake_instant(const CombSnowflake *set, uint64 time, TimestampTz *at)
 		IS_VALID_TIMESTAMP(*at);
 }
 
+/* Raise 22008, and tell for which times the parameters can make ids */
 static pg_noinline void
 comb_snowflake_range_error(const CombSnowflake *set)
 {
@@ -184,7 +201,11 @@ comb_snowflake_range_error(const CombSnowflake *set)
 			 errhint("Use another epoch, fewer bits for instance number and sequence, or a longer tick.")));
 }
 
-/* This server's number, which a set without instance bits does not need */
+/*
+ * Return this server's instance number, or 0 if the parameter set has no
+ * instance bits.  Raises 55000 for a server without an instance number, and
+ * 22023 for an instance number that the bits cannot hold.
+ */
 static inline uint64
 comb_snowflake_server(const CombSnowflake *set)
 {
@@ -208,10 +229,13 @@ comb_snowflake_server(const CombSnowflake *set)
 }
 
 /*
- * Take the next slot: that of the clock where it begins after the word's
- * time, otherwise the one after the word's.  So ids that do not fit into a
- * tick borrow from the next, as far as pg_comb.max_ordered_drift allows.  The
- * word's new time is the start of the slot and is also returned.
+ * Take the next slot from the counter.  Moves the counter to the start of the
+ * slot, and returns this start.
+ *
+ * The function takes the clock's slot if this slot begins after the counter's
+ * time, and otherwise the slot after the counter's.  When a tick is full, ids
+ * borrow slots of the next tick, as far ahead of the clock as
+ * pg_comb.max_ordered_drift allows.
  */
 static inline uint64
 comb_snowflake_step(void *arg)
@@ -251,12 +275,17 @@ comb_snowflake_step(void *arg)
  * comb_snowflake(epoch timestamptz, instance_bits int, sequence_bits int,
  *				  tick interval) returns bigint
  *
- * A new Snowflake of this server's instance number, larger than every one
- * with the same parameters that any session was given before the call, across
- * restart, crash, failover and a clock set back.  22023 for bad parameters,
- * 22008 for a clock before the epoch or after what the bits hold, 55000
- * without an instance number, on a standby, and where the clock is behind by
- * more than pg_comb.max_ordered_drift or has leapt ahead.
+ * Returns a new Snowflake with this server's instance number.  The new id is
+ * larger than every id with the same parameters and instance number that any
+ * session received before the call.  This holds across restart, crash,
+ * failover and a clock set back.
+ *
+ * Raises 22008 for an epoch out of range, and for a clock before the epoch or
+ * after the last time that the bits hold.  Raises 22023 for other bad
+ * parameters, and for an instance number that the bits cannot hold.  Raises
+ * 55000 on a standby, and without an instance number.  Raises 55000 also if
+ * the clock is behind by more than pg_comb.max_ordered_drift, or if the clock
+ * jumped ten years ahead.
  *
  * PARALLEL RESTRICTED for the same reason as comb_generate_ordered().
  */
@@ -277,8 +306,10 @@ comb_snowflake(PG_FUNCTION_ARGS)
  *							sequence_bits int, tick interval)
  * returns timestamptz
  *
- * Start of the tick that a Snowflake was made in.  NULL for a negative
- * number, which is none; 22008 where timestamptz does not reach the time.
+ * Returns the start of the tick in which a Snowflake was made, or NULL for a
+ * negative number, which is no Snowflake.  Raises 22008 for a time beyond the
+ * range of timestamptz.  Raises 22023 and 22008 for bad parameters, as all
+ * functions of Snowflakes do.
  */
 Datum
 comb_snowflake_timestamp(PG_FUNCTION_ARGS)
@@ -301,8 +332,8 @@ comb_snowflake_timestamp(PG_FUNCTION_ARGS)
 /*
  * comb_snowflake_instance(id bigint, ...) returns int
  *
- * The instance number of a Snowflake, with the same parameters; NULL for a
- * negative number.
+ * Returns the instance number of a Snowflake, or NULL for a negative number.
+ * The parameters and their errors are those of comb_snowflake_timestamp().
  */
 Datum
 comb_snowflake_instance(PG_FUNCTION_ARGS)
@@ -319,8 +350,8 @@ comb_snowflake_instance(PG_FUNCTION_ARGS)
 /*
  * comb_snowflake_sequence(id bigint, ...) returns int
  *
- * The sequence number of a Snowflake, with the same parameters; NULL for a
- * negative number.
+ * Returns the sequence number of a Snowflake, or NULL for a negative number.
+ * The parameters and their errors are those of comb_snowflake_timestamp().
  */
 Datum
 comb_snowflake_sequence(PG_FUNCTION_ARGS)
@@ -335,9 +366,9 @@ comb_snowflake_sequence(PG_FUNCTION_ARGS)
 }
 
 /*
- * Whole ticks from the epoch to "at", which must not be before it, rounded
- * down; at most one more than the bits hold.  "exact" tells whether "at" is
- * the start of that tick.
+ * Return the whole ticks from the epoch to "at", rounded down, but at most
+ * one more than the bits hold.  "at" must not be before the epoch.  "exact"
+ * tells whether "at" is the start of a tick.
  */
 static uint64
 comb_snowflake_ticks(const CombSnowflake *set, TimestampTz at, bool *exact)
@@ -352,10 +383,10 @@ comb_snowflake_ticks(const CombSnowflake *set, TimestampTz at, bool *exact)
  * comb_snowflake_min(at timestamptz, epoch timestamptz, instance_bits int,
  *					  sequence_bits int, tick interval) returns bigint
  *
- * The smallest Snowflake whose time is at or after "at", also for infinity
- * and for instants inside a tick: 0 before the epoch, and the largest bigint,
- * which comb_snowflake() never returns, after the last time that the bits
- * hold.
+ * Returns the smallest Snowflake whose time is at or after "at".  "at" may be
+ * inside a tick, or infinite.  Before the epoch the result is 0.  After the
+ * last time that the bits hold, the result is the largest bigint, an id that
+ * comb_snowflake() never makes.
  */
 Datum
 comb_snowflake_min(PG_FUNCTION_ARGS)
@@ -378,8 +409,9 @@ comb_snowflake_min(PG_FUNCTION_ARGS)
 /*
  * comb_snowflake_max(at timestamptz, ...) returns bigint
  *
- * The largest Snowflake whose time is at or before "at", with the same
- * parameters: -1, which is none, before the epoch.
+ * Returns the largest Snowflake whose time is at or before "at", with the
+ * same parameters.  Before the epoch the result is -1, which is no Snowflake.
+ * From the last time that the bits hold on, the result is the largest bigint.
  */
 Datum
 comb_snowflake_max(PG_FUNCTION_ARGS)
@@ -398,10 +430,12 @@ comb_snowflake_max(PG_FUNCTION_ARGS)
 }
 
 /*
- * Lock an instance number for this session, if no session has it, this one
- * included.  Advisory locks of the SQL functions have 1 or 2 in the last
- * field, so none of them can hold or release one of ours by chance;
- * pg_locks.objsubid shows it.
+ * Lock an instance number for this session.  False if a session holds the
+ * number, even if this session does.
+ *
+ * The last field of the lock's tag is 3.  PostgreSQL's own functions for
+ * advisory locks write 1 or 2 there, so they cannot hold or release these
+ * locks by chance.  pg_locks shows the field as objsubid.
  */
 static bool
 comb_claim_lock(uint32 number)
@@ -417,8 +451,9 @@ comb_claim_lock(uint32 number)
 }
 
 /*
- * The first number after "last" that is free, wrapping, or -1.  The server
- * has one itself, which its sessions do not have to lock.
+ * Lock and return the first free number after "last", beginning again at 0
+ * after the last number.  Returns -1 if no number is free.  The server's own
+ * instance number is not free, although no session locks this number.
  */
 static int64
 comb_claim_next(uint64 last, uint64 numbers)
@@ -440,15 +475,19 @@ comb_claim_next(uint64 last, uint64 numbers)
 /*
  * comb_snowflake_claim(instance_bits int) returns int
  *
- * An instance number for a program that makes its own Snowflakes: the next
- * after the last one given in this database, wrapping, that neither a live
- * session holds nor the server has.  It is the session's until that ends.
- * Next and not lowest, so that a number rests as long as possible: ids of its
- * last holder may be ahead of the next one's clock.  22023 for bad bits,
- * 55006 when none is free, 55000 on a standby.
+ * Returns an instance number for a program that makes its own Snowflakes.
+ * The number belongs to the session until the session ends.  Raises 22023 for
+ * bad bits, 55006 if no number is free, and 55000 on a standby.
  *
- * The lock on the sequence, kept to the end, makes claims one after another.
- * The page is left in between: no lock may be waited for under its buffer's.
+ * The function continues after the number that this database gave last.  The
+ * function passes over numbers that live sessions hold, and over the server's
+ * own.  The lowest free number would not do: the last holder's ids may be
+ * ahead of the next holder's clock, so a number should rest as long as
+ * possible.
+ *
+ * The lock on the sequence, held to the end, lets one session claim at a
+ * time.  The page is closed while numbers are locked, because a process must
+ * not wait for a lock while it holds the lock of a buffer.
  */
 Datum
 comb_snowflake_claim(PG_FUNCTION_ARGS)

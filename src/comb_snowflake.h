@@ -5,16 +5,19 @@
  *
  *	0 | time | instance | sequence
  *
- * A Snowflake is a bigint that is not negative.  Its time counts the ticks of
- * a parameter set since the set's epoch and has the bits that instance number
- * and sequence leave of 63.
+ * A Snowflake is a bigint that is not negative.  A parameter set says how
+ * many of the 63 bits are for the instance number and for the sequence
+ * number.  The time has the other bits, and counts ticks since the set's
+ * epoch.  A tick is here a parameter, for example one millisecond.
  *
- * A slot is what one id of an instance takes: one sequence number of one
- * tick.  The sequence number is the position in the tick, not a counter that
- * starts at 0 in each: so slots are intervals of real time, every time falls
- * into exactly one, and ids of whatever parameters can be taken from one and
- * the same word, as long as each takes a slot that begins after the word's
- * time.  That is all that order and uniqueness rest on.
+ * A slot is the part of a tick that one Snowflake takes.  The sequence number
+ * is the slot's position in the tick, not a counter that starts at 0 in every
+ * tick.  Slots are therefore intervals of real time, and every instant falls
+ * into exactly one slot.
+ *
+ * This lets different parameter sets share a counter.  Each Snowflake takes a
+ * slot that begins after the counter's time, and moves the counter to the
+ * slot's start.  Order and uniqueness rest on nothing else.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -30,21 +33,24 @@
 
 #define COMB_SNOWFLAKE_BITS		63
 
-/* So that the parts are an int, and at least one bit is left for the time */
+/* Each number fits an int, and at least one bit is left for the time */
 #define COMB_PART_BITS_MAX		31
 
-/* Ids a second from which on a parameter set is not a slow one */
+/* A parameter set with fewer slots than this in a second is slow */
 #define COMB_FAST_RATE			100000
 
 /*
- * A parameter set, in counts (comb_clock.h).  A tick has 2^sequence_bits slots
- * of "slot" counts; the last slot also has what the division leaves.  A tick
- * with fewer counts than that has a slot for each count, and the other
- * sequence numbers are not used.
+ * A parameter set, and what follows from the parameters.  Members without a
+ * unit in their name are in counts (comb_clock.h).
  *
- * tick_time and tick_start are the tick that was looked at last: the clock
- * stays in one for many ids, and a 64-bit division costs as much as all the
- * rest of the arithmetic.
+ * A tick has 2^sequence_bits slots of "slot" counts.  The last slot also has
+ * the remainder of this division.  A tick with fewer than 2^sequence_bits
+ * counts has a slot for each count, and does not use the other sequence
+ * numbers.
+ *
+ * tick_time and tick_start describe the tick that was looked up last.  Many
+ * ids in a row fall into the same tick, and a 64-bit division costs as much
+ * as the rest of an id's arithmetic.
  */
 typedef struct CombSnowflake
 {
@@ -52,29 +58,30 @@ typedef struct CombSnowflake
 	int32		sequence_bits;
 	int64		epoch_us;		/* since 1970 */
 	int64		tick_us;
-	uint64		epoch;
+	uint64		epoch;			/* since 1970 */
 	uint64		span;			/* of a tick */
-	uint64		slot;
+	uint64		slot;			/* of all slots but the last */
 	uint64		last_sequence;
-	uint64		end;			/* first time that is not made */
+	uint64		end;			/* in ticks: the first time that no id has */
 	CombSeries	series;
-	uint64		tick_time;
-	uint64		tick_start;
+	uint64		tick_time;		/* in ticks since the epoch */
+	uint64		tick_start;		/* since 1970 */
 } CombSnowflake;
 
 typedef struct CombSlot
 {
-	uint64		time;
+	uint64		time;			/* in ticks since the epoch */
 	uint64		sequence;
 } CombSlot;
 
+/* Return the number of bits below the time */
 static inline int
 comb_snowflake_shift(const CombSnowflake *set)
 {
 	return set->instance_bits + set->sequence_bits;
 }
 
-/* The largest time that the bits can hold */
+/* Return the largest time that the bits can hold, in ticks */
 static inline uint64
 comb_snowflake_time_max(const CombSnowflake *set)
 {
@@ -82,7 +89,7 @@ comb_snowflake_time_max(const CombSnowflake *set)
 			(COMB_SNOWFLAKE_BITS - comb_snowflake_shift(set))) - 1;
 }
 
-/* What follows from the parameters, which must have been checked */
+/* Derive the other members from the parameters, which must be checked */
 static inline void
 comb_snowflake_derive(CombSnowflake *set)
 {
@@ -92,7 +99,7 @@ comb_snowflake_derive(CombSnowflake *set)
 	set->span = (uint64) set->tick_us << COMB_COUNT_BITS;
 	set->slot = Max(set->span >> set->sequence_bits, 1);
 	set->last_sequence = Min(numbers, set->span) - 1;
-	/* the last one is left free: an id beyond all others, for bounds */
+	/* no id has the last time, so that a bound can be above all ids */
 	set->end = comb_snowflake_time_max(set);
 	set->series = set->slot <= COMB_COUNTS_PER_S / COMB_FAST_RATE ?
 		COMB_SERIES_SNOWFLAKE : COMB_SERIES_SLOW;
@@ -100,7 +107,10 @@ comb_snowflake_derive(CombSnowflake *set)
 	set->tick_start = set->epoch;
 }
 
-/* The slot of a time, which must not be before the epoch */
+/*
+ * Return the slot of an instant.  The instant is in counts since 1970, and
+ * must not be before the epoch.
+ */
 static inline CombSlot
 comb_slot_at(CombSnowflake *set, uint64 at)
 {
@@ -117,6 +127,7 @@ comb_slot_at(CombSnowflake *set, uint64 at)
 	return slot;
 }
 
+/* Return the next slot */
 static inline CombSlot
 comb_slot_after(const CombSnowflake *set, CombSlot slot)
 {
@@ -130,12 +141,14 @@ comb_slot_after(const CombSnowflake *set, CombSlot slot)
 	return slot;
 }
 
+/* Return the start of a slot, in counts since 1970 */
 static inline uint64
 comb_slot_start(const CombSnowflake *set, CombSlot slot)
 {
 	return set->epoch + slot.time * set->span + slot.sequence * set->slot;
 }
 
+/* Return the Snowflake of a slot and an instance number */
 static inline int64
 comb_snowflake_compose(const CombSnowflake *set, CombSlot slot, uint64 instance)
 {

@@ -44,6 +44,7 @@ typedef struct CombStatus
 	bool		nulls[COMB_STATUS_COLUMNS];
 } CombStatus;
 
+/* Set a column, which was NULL until then */
 static void
 comb_status_set(CombStatus *status, int column, Datum value)
 {
@@ -51,7 +52,7 @@ comb_status_set(CombStatus *status, int column, Datum value)
 	status->nulls[column] = false;
 }
 
-/* Set an instant, unless the column has a later one; tell which */
+/* Set an instant, unless the column has a later one.  True if set */
 static bool
 comb_status_set_later(CombStatus *status, int column, TimestampTz at)
 {
@@ -72,6 +73,7 @@ comb_status_set_ahead(CombStatus *status, int column, TimestampTz at)
 	comb_status_set(status, column, IntervalPGetDatum(ahead));
 }
 
+/* Set the columns of this process */
 static void
 comb_status_process(CombStatus *status)
 {
@@ -91,8 +93,9 @@ comb_status_process(CombStatus *status)
 }
 
 /*
- * The counter of a series and the limit in this database.  The two series of
- * Snowflakes share columns, which show the one further ahead.
+ * Set the columns of a series: the counter, and the limit in this database.
+ * The two series of Snowflakes share columns, which show the series further
+ * ahead.
  */
 static void
 comb_status_series(CombStatus *status, CombSeries series)
@@ -117,9 +120,10 @@ comb_status_series(CombStatus *status, CombSeries series)
 /*
  * comb_clock_status() returns record
  *
- * What the clock says, what this process made of it, and the server.  The time
- * of a last key and its distance from the clock are NULL before the first key,
- * and a limit is NULL before the first limit.  Works on a standby.
+ * Returns what the clock says, and how far the keys of this process and of
+ * the server are ahead of the clock.  The time of a last key and its distance
+ * from the clock are NULL before the first key.  A limit is NULL before the
+ * first limit.  The function works on a standby, too.
  */
 Datum
 comb_clock_status(PG_FUNCTION_ARGS)

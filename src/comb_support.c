@@ -3,26 +3,28 @@
  * comb_support.c
  *	  What the planner makes of clauses that compare keys with periods.
  *
- * - On an index that sorts as the layout does, a clause is a range of keys, from
- *	 comb_range_min(period) to comb_range_max(period).  The version bits are
- *	 not part of the order, so a v4 key may lie between the bounds; the range
- *	 is lossy, and the clause itself is checked again on what it finds.
+ * - On an index that sorts as the layout does, a clause becomes a range of
+ *	 keys, from comb_range_min(period) to comb_range_max(period).  The version
+ *	 bits are not part of the order, so a version 4 uuid may lie between the
+ *	 bounds.  The range is therefore lossy, and PostgreSQL checks the clause
+ *	 again on every row that the index finds.
  *
- * - Where plain comparisons do more, as for partitioned and foreign tables, the
- *	 clause is replaced by
+ * - Partition pruning and foreign data wrappers know plain comparisons, but
+ *	 no support functions.  For partitioned and foreign tables, and others
+ *	 that comb_can_prune() lists, the planner replaces the clause by
  *
  *		id >= comb_range_min(period) AND id <= comb_range_max(period)
  *		AND comb_recheck(id, period)
  *
- *	 because pruning and shipping know nothing of support functions.  The
- *	 replacement is the same in three-valued logic, so it is good under NOT:
- *	 all three are strict, and the third alone implies the other two.
- *	 comb_recheck() is the clause by another name, one whose support function
- *	 does not replace it again: expressions are simplified more than once.  A
- *	 test of the version bits alone would not do, since for a NULL period and
- *	 a v4 key it would be false where the clause is NULL.
+ *	 The replacement is the same in three-valued logic, and may stand under
+ *	 NOT: all three parts are strict, and the third part implies the others.
+ *	 A test of the version bits alone could not be the third part.  For a NULL
+ *	 period and a version 4 uuid this test is false, and the clause is NULL.
  *
- * - How many rows: see comb_selfuncs.c.
+ *	 comb_recheck() is the clause by another name.  The planner simplifies
+ *	 expressions more than once, and must not replace the clause again.
+ *
+ * - comb_selfuncs.c estimates how many rows the clause finds.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -50,8 +52,9 @@ PG_FUNCTION_INFO_V1(comb_period_support);
 PG_FUNCTION_INFO_V1(comb_recheck_support);
 
 /*
- * Does the table belong to an access method other than heap?  Columnar ones
- * leave out what plain comparisons exclude, and know of no support functions.
+ * Does the table have an access method other than heap?  Columnar access
+ * methods skip blocks that plain comparisons exclude, and know no support
+ * functions.
  */
 static bool
 comb_is_not_heap(const RangeTblEntry *rte)
@@ -67,11 +70,17 @@ comb_is_not_heap(const RangeTblEntry *rte)
 }
 
 /*
- * Is the key a column of a table where a range of keys does more than the
- * clause itself?  "inh" is only left set, when this is asked, for tables that
- * have children.  To a foreign server only core's operators can be sent.
- * Under row security a clause with a layout is not leakproof and would wait
- * for the policies, as would its index; the range does not.
+ * Is the key a column of a table on which a range of keys does more than the
+ * clause?  These tables are:
+ *
+ * - Tables with children.  By now, "inh" is set for no other table.
+ * - Foreign tables, if the layout has PostgreSQL's own order.  Foreign data
+ *	 wrappers send only core's operators.
+ * - Tables of other access methods than heap.
+ * - Tables under row security, if the clause names a layout.  The clause is
+ *	 then not leakproof, because an unknown layout is an error, so the clause
+ *	 and its index condition would wait for the policies.  The range of keys
+ *	 and comb_recheck() do not wait.
  */
 static bool
 comb_can_prune(PlannerInfo *root, const CombClause *clause)
@@ -101,9 +110,9 @@ comb_can_prune(PlannerInfo *root, const CombClause *clause)
 }
 
 /*
- * May the period be evaluated three times instead of once?  Subplans are
- * looked for first because cost_qual_eval() takes no unplanned ones.  The
- * limit is that of core's own simplification of ranges.
+ * May a query evaluate the period three times instead of once?  The limit for
+ * the cost is the one of core's own simplification of ranges.  Subplans are
+ * ruled out first, because cost_qual_eval_node() takes no unplanned subplans.
  */
 static bool
 comb_can_repeat(PlannerInfo *root, Node *id, Node *period)
@@ -115,7 +124,7 @@ comb_can_repeat(PlannerInfo *root, Node *id, Node *period)
 	if (contain_subplans(period) || contain_volatile_functions(period) ||
 		expression_returns_set(period))
 		return false;
-	/* periods of the same row: nothing to prune */
+	/* a period from the key's own row prunes nothing */
 	if (bms_overlap(pull_varnos(root, id), pull_varnos(root, period)))
 		return false;
 	cost_qual_eval_node(&cost, period, root);
@@ -123,9 +132,9 @@ comb_can_repeat(PlannerInfo *root, Node *id, Node *period)
 }
 
 /*
- * Would the bounds have to wait for row security or a security barrier?  With
- * a layout they can raise errors, so they are not leakproof; where no column
- * goes into them, that does not matter.
+ * Would the bounds have to wait for row security or a security barrier?
+ * Bounds with a layout are not leakproof, because they can raise errors.
+ * This matters only if the bounds read columns.
  */
 static bool
 comb_would_wait(PlannerInfo *root, const CombClause *clause)
@@ -135,8 +144,8 @@ comb_would_wait(PlannerInfo *root, const CombClause *clause)
 }
 
 /*
- * Does the range of keys say it all?  Every value between the bounds then is
- * one of the layout, and has a time.
+ * Does the range of keys need no recheck?  This is so if every value between
+ * the bounds is a key of the layout and has a time.
  */
 static bool
 comb_range_is_exact(const CombLayout *layout)
@@ -145,10 +154,15 @@ comb_range_is_exact(const CombLayout *layout)
 }
 
 /*
- * Replace the clause where that prunes; see the top of this file.  Not without
- * "root": then the expression is about to be stored, as an index's predicate
- * or a constraint, and must stay comparable with the clauses of queries.  Nor
- * where the user may not call the function: the replacement would allow it.
+ * Return the clause's replacement, or NULL to keep the clause.  The banner of
+ * this file says when and why.
+ *
+ * Without "root" the expression is about to be stored, as an index's
+ * predicate or a constraint.  A stored expression must stay comparable with
+ * the clauses of queries, so the clause is kept.
+ *
+ * If the user may not call the clause's function, the clause is kept and
+ * fails.  The replacement calls other functions, and would not fail.
  */
 static Node *
 comb_simplify(SupportRequestSimplify *req)
@@ -178,8 +192,8 @@ comb_simplify(SupportRequestSimplify *req)
 }
 
 /*
- * The clause as a range of keys in an index.  A period that is expensive is
- * welcome, since it is evaluated once per scan and not for every row.
+ * Return the clause as a range of keys in an index, or NIL.  The period may
+ * be expensive, because an index scan evaluates the bounds only once.
  */
 static List *
 comb_index_condition(SupportRequestIndexCondition *req)
@@ -211,7 +225,8 @@ comb_index_condition(SupportRequestIndexCondition *req)
  * comb_period_support(internal) returns internal
  * comb_recheck_support(internal) returns internal
  *
- * Planner support functions; NULL for requests they do not know.
+ * Planner support functions of the clauses and of comb_recheck().  Both
+ * return NULL for requests that they do not know.
  */
 Datum
 comb_period_support(PG_FUNCTION_ARGS)

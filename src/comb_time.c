@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * comb_time.c
- *	  The time of a key: reading it, writing it, and its bounds.
+ *	  The time of a key: functions that read the time, write it, and give
+ *	  bounds.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -29,14 +30,17 @@ PG_FUNCTION_INFO_V1(comb_time_encoder);
 PG_FUNCTION_INFO_V1(comb_time_decoder);
 PG_FUNCTION_INFO_V1(comb_time_decoder_text);
 
-/* Times at the front without version bits: what partition bounds look like */
+/* The layout of pg_partman's bounds: milliseconds first, and no version */
 static const CombLayout *const comb_partition_layout =
 	&comb_layout_table[COMB_ULID];
 
 /*
- * A copy of "base" with another time.  A field that says that time already
- * stays as it is, so that a key stamped with its own time is itself also
- * where the field is finer than the microseconds of timestamptz.
+ * A copy of "base" with the time "at".  22008 if the layout cannot hold the
+ * time.
+ *
+ * A field that says "at" already stays as it is.  A key stamped with its own
+ * time is therefore the same key, even if the field is finer than the
+ * microseconds of timestamptz.
  */
 static pg_uuid_t *
 comb_stamped(const CombLayout *layout, const pg_uuid_t *base, TimestampTz at)
@@ -55,8 +59,8 @@ comb_stamped(const CombLayout *layout, const pg_uuid_t *base, TimestampTz at)
 /*
  * comb_timestamp(id uuid) returns timestamptz
  *
- * Time of creation of a UUIDv7, in whole milliseconds (RFC 9562, 5.7).  NULL
- * for any other uuid; no input raises an error.
+ * The time of creation of a UUIDv7, in whole milliseconds (RFC 9562, 5.7).
+ * NULL for NULL and for any other uuid.  No input raises an error.
  */
 Datum
 comb_timestamp(PG_FUNCTION_ARGS)
@@ -72,9 +76,11 @@ comb_timestamp(PG_FUNCTION_ARGS)
 /*
  * comb_timestamp(id uuid, layout comb_layout) returns timestamptz
  *
- * The same for any layout: the first instant, rounded up to the microsecond,
- * that the layout's encoder turns into this field.  NULL where the version is
- * not the layout's, or no encoder could have written the field.
+ * The time of creation of a key of any layout, in whole microseconds.  The
+ * result is the first microsecond that the layout's encoder turns into the
+ * key's time field.  NULL for NULL, for a value with another version than the
+ * layout's, and for a field that no encoder could have written.  22023 for an
+ * unknown layout.
  */
 Datum
 comb_timestamp_layout(PG_FUNCTION_ARGS)
@@ -91,9 +97,10 @@ comb_timestamp_layout(PG_FUNCTION_ARGS)
 /*
  * comb_stamp(base uuid, at timestamptz) returns uuid
  *
- * "base" with the 48 bits of time, the version and the variant of a UUIDv7
- * (RFC 9562, 5.7), all other bits kept.  Microseconds below the millisecond
- * are cut off.  22008 for a time that 48 bits of milliseconds cannot hold.
+ * "base" with the time, the version and the variant of a UUIDv7 (RFC 9562,
+ * 5.7).  All other bits stay.  The function cuts the time off to whole
+ * milliseconds.  NULL for NULL.  22008 for a time that 48 bits of
+ * milliseconds cannot hold.
  */
 Datum
 comb_stamp(PG_FUNCTION_ARGS)
@@ -107,11 +114,12 @@ comb_stamp(PG_FUNCTION_ARGS)
 /*
  * comb_stamp(base uuid, at timestamptz, layout comb_layout) returns uuid
  *
- * The same for any layout, bit by bit what the original software's encoder
- * makes of this base and time: the time cut off to the layout's unit, version
- * and variant set where the layout has them.  Layouts that cannot be
- * generated can be stamped.  22008 for a time that the field cannot hold,
- * also where the original wraps around.
+ * The key that the original software's encoder makes of this base and this
+ * time, bit by bit.  The function cuts the time off to the layout's unit, and
+ * writes version and variant if the layout demands them.  The function also
+ * takes layouts that comb_generate() cannot make.  NULL for NULL.  22008 for
+ * a time that the field cannot hold, even if the original wraps around.
+ * 22023 for an unknown layout.
  */
 Datum
 comb_stamp_layout(PG_FUNCTION_ARGS)
@@ -126,10 +134,10 @@ comb_stamp_layout(PG_FUNCTION_ARGS)
 /*
  * comb_min(at timestamptz) returns uuid
  *
- * The smallest UUIDv7 whose time is at or after "at", also for infinity and
- * for instants between two milliseconds.  After the last time that a UUIDv7
- * can hold it is ffffffff-ffff-ffff-ffff-ffffffffffff, which is larger than
- * every UUIDv7.  No input raises an error.
+ * The smallest UUIDv7 whose time is at or after "at".  "at" can be infinite,
+ * or between two milliseconds.  After the last time of a UUIDv7, the result
+ * is ffffffff-ffff-ffff-ffff-ffffffffffff, which is larger than every UUIDv7.
+ * NULL for NULL.  No input raises an error.
  */
 Datum
 comb_min(PG_FUNCTION_ARGS)
@@ -143,10 +151,11 @@ comb_min(PG_FUNCTION_ARGS)
 /*
  * comb_min(at timestamptz, layout comb_layout) returns uuid
  *
- * The same for any layout, in the order of the database that the layout is
- * for.  Beyond the layout's last time it is all ones; in layouts without a
- * version that is a key too, the last one of the last unit of time.  0A000
- * for layouts whose keys do not sort by time.
+ * The smallest key of the layout whose time is at or after "at", in the order
+ * of the database that the layout is made for.  After the layout's last time,
+ * the result is all ones.  In a layout without a version, all ones is also a
+ * key: the last key of the last unit of time.  NULL for NULL.  0A000 for a
+ * layout whose keys do not sort by time, and 22023 for an unknown layout.
  */
 Datum
 comb_min_layout(PG_FUNCTION_ARGS)
@@ -163,8 +172,9 @@ comb_min_layout(PG_FUNCTION_ARGS)
 /*
  * comb_max(at timestamptz) returns uuid
  *
- * The largest UUIDv7 whose time is at or before "at"; before 1970 the nil
- * uuid, which is smaller than every UUIDv7.  No input raises an error.
+ * The largest UUIDv7 whose time is at or before "at".  Before 1970, the
+ * result is the nil uuid, which is smaller than every UUIDv7.  NULL for NULL.
+ * No input raises an error.
  */
 Datum
 comb_max(PG_FUNCTION_ARGS)
@@ -178,8 +188,10 @@ comb_max(PG_FUNCTION_ARGS)
 /*
  * comb_max(at timestamptz, layout comb_layout) returns uuid
  *
- * The same for any layout; all zeros before the layout's first time, which in
- * layouts without a version is a key too.  0A000 as comb_min.
+ * The largest key of the layout whose time is at or before "at".  Before the
+ * layout's first time, the result is all zeros.  In a layout without a
+ * version, all zeros is also a key.  NULL for NULL.  Errors are those of
+ * comb_min(at, layout).
  */
 Datum
 comb_max_layout(PG_FUNCTION_ARGS)
@@ -196,10 +208,11 @@ comb_max_layout(PG_FUNCTION_ARGS)
 /*
  * comb_time_encoder(at timestamptz) returns uuid
  *
- * A partition bound for pg_partman: 48 bits of milliseconds, then zeros, the
- * version's place included, so that keys of the first millisecond stand above
- * it whatever their version.  An instant inside a millisecond gives the next
- * one, as a lower bound must.  22008 for a time that does not fit.
+ * A partition bound for pg_partman: 48 bits of milliseconds, then zeros.  The
+ * bits of the version are zeros, too.  All keys of the bound's millisecond
+ * are therefore above the bound, whatever their version.  The function rounds
+ * an instant inside a millisecond up to the next millisecond, as a lower
+ * bound requires.  NULL for NULL.  22008 for a time that does not fit.
  */
 Datum
 comb_time_encoder(PG_FUNCTION_ARGS)
@@ -209,7 +222,7 @@ comb_time_encoder(PG_FUNCTION_ARGS)
 	TimestampTz latest = codec->latest - (COMB_US_PER_MS - 1);
 	pg_uuid_t  *id;
 
-	/* not comb_check_time(): the last millisecond has no next one */
+	/* comb_check_time() would allow instants that cannot be rounded up */
 	if (at < codec->earliest || at > latest)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
@@ -226,8 +239,9 @@ comb_time_encoder(PG_FUNCTION_ARGS)
 /*
  * comb_time_decoder(id uuid) returns timestamptz
  *
- * The first 48 bits read as milliseconds whatever the version, because a
- * partition bound has none.  No input raises an error.
+ * The first 48 bits of a uuid as milliseconds since 1970.  The version does
+ * not matter, because a partition bound has none.  NULL for NULL.  No input
+ * raises an error.
  */
 Datum
 comb_time_decoder(PG_FUNCTION_ARGS)
@@ -242,8 +256,9 @@ comb_time_decoder(PG_FUNCTION_ARGS)
 /*
  * comb_time_decoder(id text) returns timestamptz
  *
- * The same for the text of a uuid, which is how pg_partman passes it; every
- * spelling that uuid's input takes, and its error, 22P02, for anything else.
+ * The same for the text of a uuid, because pg_partman passes the text.  The
+ * function takes every spelling that uuid's input takes.  NULL for NULL.
+ * 22P02 for any other text.
  */
 Datum
 comb_time_decoder_text(PG_FUNCTION_ARGS)

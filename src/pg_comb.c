@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pg_comb.c
- *	  Module identity and settings.
+ *	  Module magic and settings.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -30,11 +30,14 @@ int			comb_instance = -1;
 void		_PG_init(void);
 
 /*
- * Settings of what all sessions share.  None can be set by a session: the
- * promises are the server's.  A session that gives one in its connection
- * options is refused if the module is preloaded.  If not, the value is dropped
- * when the module comes, and that of postgresql.conf with it, which the
- * session has overwritten: the default holds for it.
+ * Define the settings of what all sessions share.
+ *
+ * No session can change these settings, because the promises are the
+ * server's.  If the module is preloaded, PostgreSQL refuses a session that
+ * gives a value in its connection options.  If not, PostgreSQL drops the
+ * session's value when the session loads the module.  The session's value has
+ * already replaced the value of postgresql.conf, so the session then uses the
+ * default.
  */
 static void
 comb_define_shared_settings(void)
@@ -80,8 +83,10 @@ comb_define_shared_settings(void)
 }
 
 /*
- * Only settings: no key may be made, nor randomness drawn, in a process that
- * will fork, and this runs in the postmaster when the module is preloaded.
+ * Define the settings, and reserve shared memory if the module is preloaded.
+ *
+ * A preloaded module runs this function in the postmaster.  A process that
+ * will fork must neither make keys nor draw random bytes.
  */
 void
 _PG_init(void)

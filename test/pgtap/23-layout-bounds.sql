@@ -15,7 +15,7 @@ CREATE EXTENSION IF NOT EXISTS pg_comb;
 \set n 150
 \endif
 
-SELECT plan(11);
+SELECT plan(12);
 
 \ir include/in_order.sql
 
@@ -110,6 +110,17 @@ SELECT is_empty(
      WHERE at < earliest AND comb_max(at, layout) <> '00000000-0000-0000-0000-000000000000'
         OR at > latest AND comb_min(at, layout) <> 'ffffffff-ffff-ffff-ffff-ffffffffffff' LIMIT 3 $$,
   'beyond the ends they are all zeros and all ones' || :'why');
+-- Fields of 100 ns: ten of them are in a microsecond, and comb_max has the last.
+-- The 64 bits of the time come first in the layout's order.
+SELECT is_empty(
+  $$ SELECT layout, at
+     FROM (SELECT layout, at, comb_max(at, layout) AS last, comb_min(at + interval '1 us', layout) AS next, sorts_in
+           FROM instants WHERE layout IN ('morris', 'efcore', 'newid', 'newid_sequential')
+             AND at BETWEEN '2020-01-01' AND '2030-01-01') bounds
+     WHERE ('x' || left(replace((CASE sorts_in WHEN 'SQL Server' THEN comb_mssql_key(last) ELSE last END)::text, '-', ''), 16))::bit(64)::bigint + 1
+        <> ('x' || left(replace((CASE sorts_in WHEN 'SQL Server' THEN comb_mssql_key(next) ELSE next END)::text, '-', ''), 16))::bit(64)::bigint
+     LIMIT 3 $$,
+  'no field of 100 ns is between comb_max and the next comb_min' || :'why');
 
 SELECT * FROM finish();
 ROLLBACK;
