@@ -295,7 +295,8 @@ cleanup() {
 	end_running
 	stop_servers
 	cd / || exit 1
-	[ "$keep" = yes ] || rm -rf --one-file-system "$work"
+	# A server that is going down may still write.
+	[ "$keep" = yes ] || rm -rf --one-file-system "$work" 2>/dev/null || { sleep 1; rm -rf --one-file-system "$work"; }
 	exit "$status"
 }
 
