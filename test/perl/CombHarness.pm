@@ -82,6 +82,7 @@ sub runtests
 	local $SIG{TERM} = sub {
 		1 while wait() > 0;
 		print "Stopped before the end.\n";
+		delete $ENV{COMB_WORK};
 		count('failed', 'everything runs to its end');
 		close_report();
 	};
