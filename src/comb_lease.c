@@ -139,6 +139,8 @@ comb_lease_learn(CombSeries series)
 	uint64		generation;
 	uint64		limit = 0;
 
+	/* comb_lease_take() comes here again for each time that it gives up */
+	CHECK_FOR_INTERRUPTS();
 	comb_leases[series].incarnation = COMB_INCARNATION_NONE;
 	comb_shared_attach();
 	comb_page_open(&page, comb_lease_sequence(series), RowExclusiveLock);
