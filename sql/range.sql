@@ -203,6 +203,7 @@ SET enable_seqscan = off;
 
 -- tables of other access methods than heap get the bounds as conditions, with or
 -- without an index, because the access method may use such conditions
+RESET enable_seqscan;
 CREATE ACCESS METHOD comb_heap TYPE TABLE HANDLER heap_tableam_handler;
 CREATE TABLE columnar (id uuid, n int) USING comb_heap;
 INSERT INTO columnar SELECT * FROM orders;
@@ -211,6 +212,7 @@ SELECT * FROM columnar WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 SELECT count(*) AS "24" FROM columnar WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 DROP TABLE columnar;
 DROP ACCESS METHOD comb_heap;
+SET enable_seqscan = off;
 
 -- BRIN
 DROP INDEX orders_id;

@@ -135,6 +135,7 @@ comb_clock_status(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 
+	memset(&status, 0, sizeof(status));
 	memset(status.nulls, true, sizeof(status.nulls));
 	status.now = comb_time_from_tick(comb_clock_ticks());
 	comb_status_set(&status, COMB_CLOCK, TimestampTzGetDatum(status.now));
