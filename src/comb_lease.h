@@ -110,6 +110,7 @@ comb_lease_take(CombSeries series, uint64 (*step) (void *), void *arg)
 		if (unlikely(!comb_lease_known(series)))
 			comb_lease_learn(series);
 		count = step(arg);
+		COMB_INJECTION_POINT("comb-lease-taken");
 		if (likely(comb_lease_covers(series, count)) ||
 			(comb_lease_extend(series, count) &&
 			 comb_lease_covers(series, count)))

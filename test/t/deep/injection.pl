@@ -1,7 +1,7 @@
 # Sessions are held between two steps, on a server built with injection points.
 #
 # A session is held after it takes its time from the shared counter, before it checks
-# the lease.  Or a session is held after it writes a lease, before it flushes the WAL.
+# the lease, or before it extends the lease.  Or a session is held after it writes a lease, before it flushes the WAL.
 # comb_ordered_reset() is held before it sets the counters.
 use strict;
 use warnings;
@@ -114,6 +114,25 @@ foreach my $function ('comb_generate_ordered()', 'comb_snowflake()')
 			                    ${line}_lease - clock < interval '1 minute' FROM comb_clock_status()"),
 		't|t',
 		"$function: neither key nor lease is from before the reset");
+}
+
+#
+# A session takes a time an hour ahead, under a lease that covers the time, and another
+# session resets
+#
+foreach my $function ('comb_generate_ordered()', 'comb_snowflake()')
+{
+	my $time = $function =~ /snow/ ? 'comb_snowflake_timestamp' : 'comb_timestamp';
+
+	$node->safe_psql('postgres', "SELECT comb_ordered_reset(now() + interval '1 hour')");
+	my @held = hold('comb-lease-taken', $function, '');
+	$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
+	release('comb-lease-taken');
+	my $near = key_of(@held);
+	is( $node->safe_psql(
+			'postgres', "SELECT $time('$near') - clock < interval '1 minute' FROM comb_clock_status()"),
+		't',
+		"$function: the session gives up a time from before the reset");
 }
 
 # Start a psql that is held with its first key
