@@ -130,6 +130,29 @@ RESET parallel_setup_cost;
 RESET min_parallel_table_scan_size;
 RESET max_parallel_workers_per_gather;
 
+--
+-- What the documents tell to do after pg_upgrade to 20
+--
+BEGIN;
+CREATE VIEW newest AS SELECT max(id) AS id FROM orders;
+ALTER EXTENSION pg_comb DROP AGGREGATE public.min(uuid);
+ALTER EXTENSION pg_comb DROP AGGREGATE public.max(uuid);
+SAVEPOINT with_view;
+DROP AGGREGATE public.min(uuid), public.max(uuid);
+ROLLBACK TO with_view;
+DROP VIEW newest;
+DROP AGGREGATE public.min(uuid), public.max(uuid);
+SELECT max(id) FROM orders;
+ROLLBACK;
+BEGIN;
+-- and before the restore of a view of such a server
+ALTER EXTENSION pg_comb DROP AGGREGATE public.max(uuid);
+DROP AGGREGATE public.max(uuid);
+CREATE AGGREGATE public.max(uuid) (SFUNC = comb_larger, STYPE = uuid,
+    COMBINEFUNC = comb_larger, SORTOP = OPERATOR(pg_catalog.>), PARALLEL = SAFE);
+SELECT scans($$ SELECT max(id) FROM orders $$);
+ROLLBACK;
+
 DROP TABLE value, orders, invoice, event, visit, heap;
 DROP DOMAIN order_id;
 DROP FUNCTION scans;

@@ -30,7 +30,7 @@ WHERE p.oid IN (SELECT objid FROM pg_depend
                   AND refclassid = 'pg_extension'::regclass
                   AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb'))
   AND c.pronamespace = 'pg_catalog'::regnamespace
-GROUP BY p.oid ORDER BY p.proname;
+GROUP BY p.oid ORDER BY p.oid::regprocedure::text;
 
 -- the functions that a query can call, and their labels; the format is unaligned,
 -- so that a new function changes a single line
