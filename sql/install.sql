@@ -86,6 +86,16 @@ CREATE EXTENSION pg_comb SCHEMA traps;
 SELECT traps.comb_min('2026-11-20+00') IS NULL AS t;
 SELECT count(*) AS extensions FROM pg_extension WHERE extname = 'pg_comb';
 DROP FUNCTION traps.comb_min;
+-- users have made this aggregate themselves; the extension then wants another schema
+CREATE FUNCTION traps.larger(pg_catalog.uuid, pg_catalog.uuid) RETURNS pg_catalog.uuid
+  LANGUAGE sql AS $$ SELECT greatest($1, $2) $$;
+CREATE AGGREGATE traps.max(pg_catalog.uuid) (SFUNC = traps.larger, STYPE = pg_catalog.uuid);
+CREATE EXTENSION pg_comb SCHEMA traps;
+\echo :LAST_ERROR_SQLSTATE
+CREATE EXTENSION pg_comb SCHEMA keys;
+DROP EXTENSION pg_comb;
+DROP AGGREGATE traps.max(pg_catalog.uuid);
+DROP FUNCTION traps.larger;
 
 -- the traps' schema as the extension's own
 CREATE EXTENSION pg_comb SCHEMA traps;

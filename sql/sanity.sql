@@ -21,10 +21,16 @@ WHERE pronamespace = (SELECT extnamespace FROM pg_extension WHERE extname = 'pg_
   AND proname LIKE 'comb\_%' AND proparallel = 'u'
 ORDER BY 1;
 
--- functions with the name of a function in pg_catalog: none
-SELECT p.proname AS shadows
+-- functions with the name of a function in pg_catalog: min and max, with an argument
+-- that no function of this name has there
+SELECT p.oid::regprocedure AS overloads, bool_or(c.proargtypes = p.proargtypes) AS shadows
 FROM pg_proc p JOIN pg_proc c ON c.proname = p.proname
-WHERE p.probin LIKE '%pg_comb' AND c.pronamespace = 'pg_catalog'::regnamespace;
+WHERE p.oid IN (SELECT objid FROM pg_depend
+                WHERE classid = 'pg_proc'::regclass AND deptype = 'e'
+                  AND refclassid = 'pg_extension'::regclass
+                  AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb'))
+  AND c.pronamespace = 'pg_catalog'::regnamespace
+GROUP BY p.oid ORDER BY p.oid::regprocedure::text;
 
 -- the functions that a query can call, and their labels; the format is unaligned,
 -- so that a new function changes a single line

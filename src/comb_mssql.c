@@ -41,6 +41,8 @@ PG_FUNCTION_INFO_V1(comb_mssql_le);
 PG_FUNCTION_INFO_V1(comb_mssql_ge);
 PG_FUNCTION_INFO_V1(comb_mssql_gt);
 PG_FUNCTION_INFO_V1(comb_mssql_cmp);
+PG_FUNCTION_INFO_V1(comb_mssql_smaller);
+PG_FUNCTION_INFO_V1(comb_mssql_larger);
 PG_FUNCTION_INFO_V1(comb_mssql_key);
 PG_FUNCTION_INFO_V1(comb_guid_swap);
 PG_FUNCTION_INFO_V1(comb_mssql_sortsupport);
@@ -180,6 +182,30 @@ Datum
 comb_mssql_cmp(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT32(comb_mssql_compare_args(fcinfo));
+}
+
+/*
+ * comb_mssql_smaller(uuid, uuid) returns uuid
+ * comb_mssql_larger(uuid, uuid) returns uuid
+ *
+ * The transition functions of comb_mssql_min() and comb_mssql_max(): the
+ * smaller and the larger of two uuids, in SQL Server's order.  NULL for NULL.
+ * No input raises an error.
+ */
+Datum
+comb_mssql_smaller(PG_FUNCTION_ARGS)
+{
+	if (comb_mssql_compare_args(fcinfo) < 0)
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	PG_RETURN_DATUM(PG_GETARG_DATUM(1));
+}
+
+Datum
+comb_mssql_larger(PG_FUNCTION_ARGS)
+{
+	if (comb_mssql_compare_args(fcinfo) > 0)
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	PG_RETURN_DATUM(PG_GETARG_DATUM(1));
 }
 
 /*

@@ -168,6 +168,9 @@ my $extension = q{
 			proisstrict, proparallel, proleakproof, prosecdef, procost, prorows, prosupport, probin, prosrc,
 			proconfig, coalesce(proacl, acldefault('f', proowner)), obj_description(oid, 'pg_proc')
 		FROM pg_proc WHERE pronamespace = 'keys'::regnamespace ORDER BY oid::regprocedure::text;
+	SELECT aggfnoid::regprocedure, aggtransfn, aggcombinefn, aggsortop::regoperator, aggtranstype::regtype
+		FROM pg_aggregate JOIN pg_proc p ON p.oid = aggfnoid
+		WHERE pronamespace = 'keys'::regnamespace ORDER BY aggfnoid::regprocedure::text;
 	SELECT oid::regoperator, oprcode, oprcom::regoper, oprnegate::regoper, oprrest, oprjoin,
 			obj_description(oid, 'pg_operator')
 		FROM pg_operator WHERE oprnamespace = 'keys'::regnamespace ORDER BY oid::regoperator::text;
@@ -200,6 +203,14 @@ sub is_as_new
 	{
 		query(q{ALTER OPERATOR FAMILY keys.comb_mssql_ops USING btree
 			ADD FUNCTION 6 (uuid, uuid) keys.comb_mssql_skipsupport(internal)});
+	}
+	# What doc/installation.md tells to do where the server has the aggregates itself
+	if ($before < 20 && $major >= 20)
+	{
+		query(q{
+			ALTER EXTENSION pg_comb DROP AGGREGATE keys.min(uuid);
+			ALTER EXTENSION pg_comb DROP AGGREGATE keys.max(uuid);
+			DROP AGGREGATE keys.min(uuid), keys.max(uuid)});
 	}
 	$node->safe_psql('postgres', 'CREATE DATABASE fresh');
 	$node->safe_psql('fresh',    'CREATE SCHEMA keys; CREATE EXTENSION pg_comb SCHEMA keys');

@@ -24,7 +24,7 @@ FROM promised, LATERAL (SELECT ARRAY(SELECT format_type(a::regtype, NULL)
                                      FROM unnest(args) WITH ORDINALITY u (a, n)
                                      ORDER BY n)::name[]) format_arguments (args);
 
-SELECT plan(10 + 4 * count(*)::int) FROM functions;
+SELECT plan(11 + 4 * count(*)::int) FROM functions;
 
 SELECT has_extension('pg_comb');
 SELECT is((extversion, extrelocatable)::text, '(1.0,f)', 'version, not relocatable')
@@ -53,9 +53,23 @@ SELECT is_empty(
      GROUP BY proname, proargtypes HAVING count(*) > 1 $$,
   'no function is there twice');
 SELECT is_empty(
+  $$ SELECT a.oid::regprocedure FROM pg_proc a
+       JOIN pg_proc b ON b.proname = a.proname AND b.proargtypes = a.proargtypes
+       JOIN pg_depend d ON d.objid = a.oid AND d.classid = 'pg_proc'::regclass
+     WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+       AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb')
+       AND b.pronamespace = 'pg_catalog'::regnamespace $$,
+  'no function is there that the server has too');
+-- only min and max have a name of the server, and only where it has none for uuid
+SELECT set_eq(
   $$ SELECT a.proname FROM pg_proc a JOIN pg_proc b ON b.proname = a.proname
-     WHERE a.probin LIKE '%pg_comb%' AND b.pronamespace = 'pg_catalog'::regnamespace $$,
-  'no name of the server is shadowed');
+       JOIN pg_depend d ON d.objid = a.oid AND d.classid = 'pg_proc'::regclass
+     WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+       AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb')
+       AND b.pronamespace = 'pg_catalog'::regnamespace $$,
+  $$ SELECT name FROM (VALUES ('min'::name), ('max')) v (name)
+     WHERE current_setting('server_version_num')::int < 200000 $$,
+  'min and max have names of the server, before 20');
 -- with a cast, a string of the wrong kind would pass without an error
 SELECT is_empty(
   $$ SELECT classid::regclass, objid FROM pg_depend

@@ -127,9 +127,11 @@ sub entries
 
 my $script = slurp("sql/pg_comb--$series.sql");
 my %function = map { $_ => 1 } $script =~ /^CREATE FUNCTION (\w+)\(/mg;
-# An operator stands for its function.  The support functions of an operator class
-# are left out, because only the server can call them.
-delete $function{$_} for $script =~ /^\tFUNCTION = (\w+)/mg;
+$function{$_} = 1 for $script =~ /^\t*CREATE AGGREGATE (\w+)\(/mg;
+# An operator stands for its function, and an aggregate for its transition function.
+# The support functions of an operator class are left out, because only the server can
+# call them.
+delete $function{$_} for $script =~ /^\t*S?FUNC(?:TION)? = (\w+)/mg;
 delete $function{$_} for $script =~ /^CREATE FUNCTION (\w+)\(internal\b/mg;
 for my $operator ($script =~ /^CREATE OPERATOR (?!CLASS\b|FAMILY\b)(\S+) \(/mg)
 {
