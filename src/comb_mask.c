@@ -154,10 +154,9 @@ comb_mask_key_arg(FunctionCallInfo fcinfo, int argno)
 	if (unlikely(length != COMB_MASK_KEY_LEN))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid length of a mask's key"),
-				 errdetail("The key has %d bytes instead of %d.",
-						   length, COMB_MASK_KEY_LEN),
-				 errhint("uuid_send(gen_random_uuid()) has 122 random bits; pgcrypto's gen_random_bytes(16) has 128.")));
+				 errmsg("invalid length of a mask's key: %d", length),
+				 errdetail("The key of a mask has %d bytes.", COMB_MASK_KEY_LEN),
+				 errhint("Write the key's 32 hexadecimal digits as '\\x...'.")));
 	return VARDATA_ANY(key);
 }
 
