@@ -109,7 +109,7 @@ sub texts
 	query("CREATE TABLE texts AS
 		SELECT id, comb_text(id) AS bare, comb_text(id, 'user') AS long, encode(uuid_send(id), 'hex') AS hex,
 			comb_mask(id, $mask_key) AS masked
-		FROM (SELECT comb_generate() AS id FROM generate_series(1, $million * 2)) s");
+		FROM (SELECT comb_generate() AS id FROM generate_series(1, $million * 5)) s");
 	query("CREATE TABLE few_texts AS SELECT * FROM texts LIMIT $million / 20");
 	query('VACUUM (FREEZE, ANALYZE)');
 	query(q{
@@ -295,7 +295,7 @@ row('mask', "Masking a key's time, and taking the mask off, net of the scan (ns)
 	sub {
 		my $expression = $_[0] =~ s/\bkey\b/$mask_key/gr;
 		my $column = $_[0] =~ /masked/ ? 'masked' : 'id';
-		return net_ns(2 * $million, map { "SELECT count($_) FROM texts" } $expression, $column);
+		return net_ns(5 * $million, map { "SELECT count($_) FROM texts" } $expression, $column);
 	},
 	setup => \&texts);
 
