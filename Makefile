@@ -10,8 +10,9 @@ MODULE_big = pg_comb
 PGFILEDESC = "pg_comb - time-ordered uuid keys"
 OBJS       = src/pg_comb.o src/comb_clock.o \
              src/comb_codec.o src/comb_layout.o src/comb_time.o src/comb_convert.o \
-             src/comb_inspect.o src/comb_generate.o src/comb_page.o src/comb_shared.o \
-             src/comb_lease.o src/comb_ordered.o src/comb_snowflake.o src/comb_status.o \
+             src/comb_inspect.o src/comb_text.o src/comb_mask.o src/comb_generate.o \
+             src/comb_page.o src/comb_shared.o src/comb_lease.o src/comb_ordered.o \
+             src/comb_snowflake.o src/comb_status.o \
              src/comb_period.o src/comb_clause.o src/comb_selfuncs.o src/comb_support.o \
              src/comb_mssql.o src/comb_aggregate.o
 HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_page.h \
@@ -22,11 +23,12 @@ HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src
 DATA       = sql/pg_comb--1.0.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/created_at.md doc/efcore.md doc/guarantees.md doc/installation.md doc/layouts.md \
-             doc/mssql.md doc/nhibernate.md doc/ordered.md doc/pg_comb.md doc/range.md \
+             doc/mask.md doc/mssql.md doc/nhibernate.md doc/ordered.md doc/pg_comb.md doc/range.md \
              doc/rfc9562.md doc/rtcomb.md doc/sequentialguid.md doc/snowflake.md \
-             doc/testing.md doc/usage.md doc/key.svg doc/which.svg
+             doc/testing.md doc/text.md doc/usage.md doc/key.svg doc/which.svg
 
-REGRESS        = sanity time layouts generate ordered snowflake range hostile install mssql mssql_sort aggregate
+REGRESS        = sanity time layouts generate ordered snowflake range hostile install \
+                 mssql mssql_sort aggregate text
 REGRESS_OPTS   = --load-extension=$(EXTENSION)
 # What newer servers have in addition.  A version's tests are chosen here, and
 # no test has more than one expected output.

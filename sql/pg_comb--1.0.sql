@@ -135,6 +135,56 @@ COMMENT ON FUNCTION comb_convert(uuid, comb_layout, comb_layout) IS
 	'the key in another layout, with the same instant and the same other bits';
 
 --
+-- comb_text.c: keys as text
+--
+
+CREATE FUNCTION comb_text(id uuid) RETURNS text
+	AS 'MODULE_PATHNAME', 'comb_text'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_text(uuid) IS
+	'the uuid as 26 characters that sort as the uuid, in collation "C"';
+
+CREATE FUNCTION comb_text(id uuid, prefix text) RETURNS text
+	AS 'MODULE_PATHNAME', 'comb_text_prefix'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_text(uuid, text) IS
+	'the uuid as a TypeID: prefix, underscore and 26 characters';
+
+CREATE FUNCTION comb_parse(text) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_parse'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_parse(text) IS
+	'the uuid of 26 characters, such as comb_text() writes, or of a ULID';
+
+CREATE FUNCTION comb_parse(text, prefix text) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_parse_prefix'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_parse(text, text) IS
+	'the uuid of a TypeID with the given prefix';
+
+--
+-- comb_mask.c: keys that hide their time
+--
+
+CREATE FUNCTION comb_mask(id uuid, key bytea) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_mask'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_mask(uuid, bytea) IS
+	'the UUIDv7 with its time masked, as a UUIDv4; NULL for any other uuid';
+
+CREATE FUNCTION comb_unmask(id uuid, key bytea) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_unmask'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_unmask(uuid, bytea) IS
+	'the UUIDv7 of a UUIDv4 that comb_mask() made with the same key; NULL for any other version';
+
+--
 -- comb_generate.c: keys of one process
 --
 

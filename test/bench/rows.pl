@@ -88,6 +88,55 @@ sub random_values
 	return;
 }
 
+# Text is made and read in a table of all forms.  PL/pgSQL takes 200 times as long, so
+# its functions get fewer rows.
+my %text = (
+	"comb_text(id)"                 => [ 'id',   'texts' ],
+	"comb_text(id, 'user')"         => [ 'id',   'texts' ],
+	"comb_parse(bare)"              => [ 'bare', 'texts' ],
+	"comb_parse(long, 'user')"      => [ 'long', 'texts' ],
+	"encode(uuid_send(id), 'hex')"  => [ 'id',   'texts' ],
+	"decode(hex, 'hex')"            => [ 'hex',  'texts' ],
+	"plpgsql_text(id, 'user')"      => [ 'id',   'few_texts' ],
+	"plpgsql_parse(long)"           => [ 'long', 'few_texts' ]);
+my @text = ("comb_text(id)", "comb_text(id, 'user')", "encode(uuid_send(id), 'hex')", "plpgsql_text(id, 'user')",
+	"comb_parse(bare)", "comb_parse(long, 'user')", "decode(hex, 'hex')", "plpgsql_parse(long)");
+my $mask_key = q{'\x000102030405060708090a0b0c0d0e0f'};
+
+sub texts
+{
+	return if has_table('texts');
+	query("CREATE TABLE texts AS
+		SELECT id, comb_text(id) AS bare, comb_text(id, 'user') AS long, encode(uuid_send(id), 'hex') AS hex,
+			comb_mask(id, $mask_key) AS masked
+		FROM (SELECT comb_generate() AS id FROM generate_series(1, $million * 5)) s");
+	query("CREATE TABLE few_texts AS SELECT * FROM texts LIMIT $million / 20");
+	query('VACUUM (FREEZE, ANALYZE)');
+	query(q{
+		CREATE FUNCTION plpgsql_text(id uuid, prefix text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$
+		DECLARE
+			bits bit(130) := B'00' || ('x' || encode(uuid_send(id), 'hex'))::bit(128);
+			result text := prefix || '_';
+		BEGIN
+			FOR i IN 0..25 LOOP
+				result := result || substr('0123456789abcdefghjkmnpqrstvwxyz', substring(bits FROM 5 * i + 1 FOR 5)::int + 1, 1);
+			END LOOP;
+			RETURN result;
+		END $$;
+		CREATE FUNCTION plpgsql_parse(typeid text) RETURNS uuid IMMUTABLE LANGUAGE plpgsql AS $$
+		DECLARE
+			digits text := right(typeid, 26);
+			bits varbit := B'';
+		BEGIN
+			FOR i IN 1..26 LOOP
+				bits := bits || (strpos('0123456789abcdefghjkmnpqrstvwxyz', substr(digits, i, 1)) - 1)::bit(5);
+			END LOOP;
+			RETURN (lpad(to_hex(substring(bits FROM 3 FOR 64)::bit(64)::bigint), 16, '0')
+				|| lpad(to_hex(substring(bits FROM 67)::bit(64)::bigint), 16, '0'))::uuid;
+		END $$});
+	return;
+}
+
 #
 # A table of a thousand days
 #
@@ -230,6 +279,25 @@ row('layouts_read', 'Reading the time of ' . 10 * $million . ' keys in other lay
 	},
 	sub { sprintf('%.3f', timed("SELECT count($_[0]) FROM keys") / 1000) },
 	setup => \&keys_to_read);
+
+# Beside core's hexadecimal digits, which no application shows, and PL/pgSQL
+row('text', 'A key as text, and back, net of the scan (ns)',
+	sub { @text },
+	sub {
+		my ($column, $table) = @{ $text{ $_[0] } };
+		return net_ns(query("SELECT count(*) FROM $table"), map { "SELECT count($_) FROM $table" } $_[0], $column);
+	},
+	setup => \&texts);
+
+# UUIDv47's own figure for both ways is 33 ns, in C without a server (Apple M series).
+row('mask', "Masking a key's time, and taking the mask off, net of the scan (ns)",
+	sub { ('comb_mask(id, key)', 'comb_unmask(masked, key)', 'comb_unmask(comb_mask(id, key), key)') },
+	sub {
+		my $expression = $_[0] =~ s/\bkey\b/$mask_key/gr;
+		my $column = $_[0] =~ /masked/ ? 'masked' : 'id';
+		return net_ns(5 * $million, map { "SELECT count($_) FROM texts" } $expression, $column);
+	},
+	setup => \&texts);
 
 # About 10000 rows of 100 characters, of another day each time
 row('range', 'count(*) of one day of 1000, out of ' . 10 * $million . ' rows (ms)',

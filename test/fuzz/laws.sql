@@ -141,7 +141,17 @@ INSERT INTO fuzz_law VALUES
  '(comb_snowflake_timestamp(num, ''1970-01-01 00:00:00+00'', ibits, sbits) <= at)
 	= (num <= comb_snowflake_max(at, ''1970-01-01 00:00:00+00'', ibits, sbits))'),
 ('the byte swap is its own inverse', 2,
- 'comb_guid_swap(comb_guid_swap(id)) = id');
+ 'comb_guid_swap(comb_guid_swap(id)) = id'),
+('a key''s text reads back', 6,
+ 'comb_parse(comb_text(id)) = id AND comb_parse(upper(comb_text(id))) = id
+  AND comb_parse(comb_text(id, ''key''), ''key'') = id'),
+('texts sort as the keys do', 2,
+ '(comb_text(id) COLLATE "C" < comb_text(other) COLLATE "C") = (id < other)'),
+('a mask comes off, and changes time and version only', 2,
+ '(comb_mask(id, uuid_send(other)) IS NULL) = (id::text !~ ''^.{14}7.{4}[89ab]'') AND
+  (comb_mask(id, uuid_send(other)) IS NULL OR
+   comb_unmask(comb_mask(id, uuid_send(other)), uuid_send(other)) = id AND
+   overlay(comb_mask(id, uuid_send(other))::text PLACING left(id::text, 15) FROM 1)::uuid = id)');
 
 CREATE FUNCTION fuzz_inputs(seed float8, rows int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

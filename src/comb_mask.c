@@ -1,0 +1,198 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_mask.c
+ *	  Keys that hide their time: comb_mask() and comb_unmask().
+ *
+ * The format is UUIDv47 (stateless-me/uuidv47).  A mask of 48 bits covers the
+ * time of a UUIDv7, by XOR, and the version becomes 4.  The mask is the end of
+ * SipHash-2-4 over the other 74 bits, which stay as they are.  Whoever has the
+ * key of the hash can therefore compute the same mask again, and take it off.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/comb_mask.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "comb.h"
+
+PG_FUNCTION_INFO_V1(comb_mask);
+PG_FUNCTION_INFO_V1(comb_unmask);
+
+#define COMB_MASK_KEY_LEN	16
+
+/* SipHash reads its key and its message as little-endian words */
+static inline uint64
+comb_sip_word(const char *bytes)
+{
+	uint64		word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return pg_bswap64(pg_ntoh64(word));
+}
+
+/* The state of SipHash, by the names of its definition (Aumasson, Bernstein) */
+typedef struct CombSip
+{
+	uint64		v0;
+	uint64		v1;
+	uint64		v2;
+	uint64		v3;
+} CombSip;
+
+static inline uint64
+comb_rotate_left(uint64 word, int bits)
+{
+	return word << bits | word >> (64 - bits);
+}
+
+/* One SipRound: two half rounds, and each mixes both pairs of words */
+static inline void
+comb_sip_round(CombSip *s)
+{
+	s->v0 += s->v1;
+	s->v2 += s->v3;
+	s->v1 = comb_rotate_left(s->v1, 13) ^ s->v0;
+	s->v3 = comb_rotate_left(s->v3, 16) ^ s->v2;
+	s->v0 = comb_rotate_left(s->v0, 32);
+
+	s->v2 += s->v1;
+	s->v0 += s->v3;
+	s->v1 = comb_rotate_left(s->v1, 17) ^ s->v2;
+	s->v3 = comb_rotate_left(s->v3, 21) ^ s->v0;
+	s->v2 = comb_rotate_left(s->v2, 32);
+}
+
+/* Take in a word of the message, by two rounds */
+static inline void
+comb_sip_take(CombSip *s, uint64 word)
+{
+	s->v3 ^= word;
+	comb_sip_round(s);
+	comb_sip_round(s);
+	s->v0 ^= word;
+}
+
+/* SipHash-2-4 of ten bytes, given as the two words that SipHash makes of them */
+static inline uint64
+comb_siphash(const char *key, uint64 first, uint64 last)
+{
+	uint64		k0 = comb_sip_word(key);
+	uint64		k1 = comb_sip_word(key + sizeof(k0));
+	CombSip		s;
+
+	/* "somepseudorandomlygeneratedbytes" */
+	s.v0 = k0 ^ UINT64CONST(0x736f6d6570736575);
+	s.v1 = k1 ^ UINT64CONST(0x646f72616e646f6d);
+	s.v2 = k0 ^ UINT64CONST(0x6c7967656e657261);
+	s.v3 = k1 ^ UINT64CONST(0x7465646279746573);
+
+	comb_sip_take(&s, first);
+	comb_sip_take(&s, last);
+
+	s.v2 ^= 0xff;
+	comb_sip_round(&s);
+	comb_sip_round(&s);
+	comb_sip_round(&s);
+	comb_sip_round(&s);
+	return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}
+
+/*
+ * The mask of a uuid, in the low 48 bits.  "hi" and "lo" are its halves.
+ *
+ * The message is all that comes after the time, with zeros for version and
+ * variant: 2 bytes of "hi" and 8 of "lo".  SipHash's last word has the last
+ * two bytes, and the length of the message in its highest byte.
+ */
+static inline uint64
+comb_mask_bits(const char *key, uint64 hi, uint64 lo)
+{
+	uint64		rand_a = hi & UINT64CONST(0xfff);
+	uint64		rand_b = lo & UINT64CONST(0x3fffffffffffffff);
+
+	return comb_siphash(key,
+						pg_bswap64(rand_a << 48 | rand_b >> 16),
+						(uint64) 10 << 56 | pg_bswap16((uint16) rand_b));
+}
+
+/*
+ * Copy "id" to "masked", turn the time's mask on or off there, and change the
+ * version from "from" to "to".  False if "id" has another version, or another
+ * variant than that of RFC 9562.
+ */
+static inline bool
+comb_mask_change(unsigned char *masked, const unsigned char *id,
+				 const char *key, uint64 from, uint64 to)
+{
+	uint64		hi;
+	uint64		lo;
+
+	memcpy(&hi, id, sizeof(hi));
+	memcpy(&lo, id + sizeof(hi), sizeof(lo));
+	hi = pg_ntoh64(hi);
+	if ((hi >> 12 & 0xf) != from || (id[8] & 0xc0) != 0x80)
+		return false;
+
+	hi ^= comb_mask_bits(key, hi, pg_ntoh64(lo)) << 16 | (from ^ to) << 12;
+	hi = pg_hton64(hi);
+	memcpy(masked, &hi, sizeof(hi));
+	memcpy(masked + sizeof(hi), &lo, sizeof(lo));
+	return true;
+}
+
+/* The bytes of the key.  22023 if there are not 16 of them. */
+static inline const char *
+comb_mask_key_arg(FunctionCallInfo fcinfo, int argno)
+{
+	const bytea *key = PG_GETARG_BYTEA_PP(argno);
+	int			length = VARSIZE_ANY_EXHDR(key);
+
+	if (unlikely(length != COMB_MASK_KEY_LEN))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid length of a mask's key: %d", length),
+				 errdetail("The key of a mask has %d bytes.", COMB_MASK_KEY_LEN),
+				 errhint("Write the key's 32 hexadecimal digits as '\\x...'.")));
+	return VARDATA_ANY(key);
+}
+
+/*
+ * comb_mask(id uuid, key bytea) returns uuid
+ *
+ * A UUIDv7 with its time masked, as a UUIDv4 (UUIDv47).  All bits stay but
+ * those of time and version.  NULL for NULL, and for a uuid that is no UUIDv7.
+ * 22023 if the key has not 16 bytes.
+ */
+Datum
+comb_mask(PG_FUNCTION_ARGS)
+{
+	const char *key = comb_mask_key_arg(fcinfo, 1);
+	pg_uuid_t  *masked = (pg_uuid_t *) palloc(UUID_LEN);
+
+	if (!comb_mask_change(masked->data, PG_GETARG_UUID_P(0)->data, key, 7, 4))
+		PG_RETURN_NULL();
+	PG_RETURN_UUID_P(masked);
+}
+
+/*
+ * comb_unmask(id uuid, key bytea) returns uuid
+ *
+ * The UUIDv7 that comb_mask() made this UUIDv4 of, with the same key.  Another
+ * key, or a UUIDv4 that is not masked, gives a UUIDv7 of any time: nothing in
+ * the value tells.  NULL for NULL, and for a uuid that is no UUIDv4.  22023 if
+ * the key has not 16 bytes.
+ */
+Datum
+comb_unmask(PG_FUNCTION_ARGS)
+{
+	const char *key = comb_mask_key_arg(fcinfo, 1);
+	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
+
+	if (!comb_mask_change(id->data, PG_GETARG_UUID_P(0)->data, key, 4, 7))
+		PG_RETURN_NULL();
+	PG_RETURN_UUID_P(id);
+}
