@@ -88,7 +88,7 @@ sub random_values
 	return;
 }
 
-# Text is made and read in a table of all forms.  PL/pgSQL takes 200 times as long, so
+# Text is made and read in a table of all forms.  PL/pgSQL takes a hundred times as long, so
 # its functions get fewer rows.
 my %text = (
 	"comb_text(id)"                 => [ 'id',   'texts' ],
