@@ -180,7 +180,7 @@ comb_start(int prefix_length)
 	return prefix_length == 0 ? 0 : prefix_length + 1;
 }
 
-/* A text of the prefix and its underscore, with room for the digits */
+/* A text of the prefix and its underscore, with space for the digits */
 static text *
 comb_prefixed(const text *prefix)
 {
