@@ -283,6 +283,33 @@ COMMENT ON FUNCTION comb_ordered_reset(timestamptz) IS
 	'let ordered keys and Snowflakes continue after the given time, even if keys with later times exist';
 
 --
+-- comb_settled.c: up to which key a reader has seen everything
+--
+
+CREATE FUNCTION comb_settled() RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_settled'
+	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION comb_settled() IS
+	'bound of ordered keys: all rows with smaller keys are visible, or never will be';
+
+CREATE FUNCTION comb_unsettled(
+	OUT pid int,
+	OUT database name,
+	OUT state text,
+	OUT transaction xid,
+	OUT series text,
+	OUT first_key uuid,
+	OUT since timestamptz,
+	OUT age interval)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'comb_unsettled'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+
+COMMENT ON FUNCTION comb_unsettled() IS
+	'the open transactions that hold comb_settled() and comb_snowflake_settled() back';
+
+--
 -- comb_snowflake.c: 64-bit keys
 --
 
@@ -298,6 +325,19 @@ CREATE FUNCTION comb_snowflake(
 COMMENT ON FUNCTION comb_snowflake(
 	timestamptz, int, int, interval) IS
 	'new Snowflake of this server, larger than all earlier Snowflakes with the same parameters, across crash, failover and a clock set back';
+
+CREATE FUNCTION comb_snowflake_settled(
+	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
+	instance_bits int DEFAULT 10,
+	sequence_bits int DEFAULT 12,
+	tick interval DEFAULT '1 ms')
+	RETURNS bigint
+	AS 'MODULE_PATHNAME', 'comb_snowflake_settled'
+	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION comb_snowflake_settled(
+	timestamptz, int, int, interval) IS
+	'bound of Snowflakes: all rows with smaller ids of this server are visible, or never will be';
 
 CREATE FUNCTION comb_snowflake_timestamp(
 	id bigint,

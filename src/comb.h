@@ -14,6 +14,7 @@
 #ifndef COMB_H
 #define COMB_H
 
+#include "access/tupdesc.h"
 #include "datatype/timestamp.h"
 #include "fmgr.h"
 #include "utils/uuid.h"
@@ -66,6 +67,9 @@ comb_layout_arg(FunctionCallInfo fcinfo, int argno)
 {
 	return comb_layout_arg_extended(fcinfo, argno, false);
 }
+
+/* comb_inspect.c */
+extern TupleDesc comb_result_desc(FunctionCallInfo fcinfo);
 
 /* comb_generate.c: what this process made so far */
 typedef struct CombGenerateStatus

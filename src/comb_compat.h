@@ -56,6 +56,48 @@
 	pg_proc_aclcheck(objectid, roleid, mode)
 #endif
 
+/*
+ * PostgreSQL 17 gives backends one number each, from 0.  Older servers have
+ * two numbers.  The backend's id counts from 1, and new backends get the
+ * smallest one that is free.  The number of the PGPROC would be the other one,
+ * and starts with the largest.
+ */
+#if PG_VERSION_NUM < 170000
+#include "storage/backendid.h"
+#define MyProcNumber		(MyBackendId - 1)
+#endif
+
+/* PostgreSQL 16 has a search for a number in an array that uses SIMD */
+#if PG_VERSION_NUM >= 160000
+#include "port/pg_lfind.h"
+#else
+static inline bool
+pg_lfind32(uint32 key, const uint32 *base, uint32 nelem)
+{
+	uint32		i;
+
+	for (i = 0; i < nelem; i++)
+	{
+		if (base[i] == key)
+			return true;
+	}
+	return false;
+}
+#endif
+
+/*
+ * PostgreSQL 14 renamed the oldest xid that a snapshot may need, and the
+ * predefined roles.  It moved the xid of a process into PGPROC.
+ */
+#if PG_VERSION_NUM < 140000
+#define GetOldestNonRemovableTransactionId(rel) \
+	GetOldestXmin(rel, PROCARRAY_FLAGS_DEFAULT)
+#define ROLE_PG_READ_ALL_STATS		DEFAULT_ROLE_READ_ALL_STATS
+#define COMB_PROC_XID(proc)	(ProcGlobal->allPgXact[(proc)->pgprocno].xid)
+#else
+#define COMB_PROC_XID(proc)	((proc)->xid)
+#endif
+
 /* PostgreSQL 18 shows name and version in pg_get_loaded_modules() */
 #ifdef PG_MODULE_MAGIC_EXT
 #define COMB_MODULE_MAGIC \

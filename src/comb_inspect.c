@@ -97,15 +97,15 @@ comb_find_candidates(CombCandidates *list, const pg_uuid_t *id,
 	}
 }
 
-/* Tell a set-returning function the columns of its rows */
-static void
-comb_srf_init(FunctionCallInfo fcinfo, FuncCallContext *context)
+/* Return the columns of a function's rows, for heap_form_tuple() */
+TupleDesc
+comb_result_desc(FunctionCallInfo fcinfo)
 {
 	TupleDesc	desc;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	context->tuple_desc = BlessTupleDesc(desc);
+	return BlessTupleDesc(desc);
 }
 
 /*
@@ -134,7 +134,7 @@ comb_inspect(PG_FUNCTION_ARGS)
 
 		context = SRF_FIRSTCALL_INIT();
 		old = MemoryContextSwitchTo(context->multi_call_memory_ctx);
-		comb_srf_init(fcinfo, context);
+		context->tuple_desc = comb_result_desc(fcinfo);
 		list = (CombCandidates *) palloc0(sizeof(CombCandidates));
 		comb_find_candidates(list, PG_GETARG_UUID_P(0),
 							 PG_GETARG_TIMESTAMPTZ(1),
@@ -178,7 +178,7 @@ comb_layouts(PG_FUNCTION_ARGS)
 
 		context = SRF_FIRSTCALL_INIT();
 		old = MemoryContextSwitchTo(context->multi_call_memory_ctx);
-		comb_srf_init(fcinfo, context);
+		context->tuple_desc = comb_result_desc(fcinfo);
 		MemoryContextSwitchTo(old);
 	}
 

@@ -16,6 +16,7 @@
 #define COMB_LEASE_H
 
 #include "comb.h"
+#include "comb_announce.h"
 #include "comb_page.h"
 #include "comb_shared.h"
 
@@ -109,6 +110,7 @@ comb_lease_take(CombSeries series, uint64 (*step) (void *), void *arg)
 
 		if (unlikely(!comb_lease_known(series)))
 			comb_lease_learn(series);
+		comb_announce_once(series, comb_leases[series].incarnation);
 		count = step(arg);
 		COMB_INJECTION_POINT("comb-lease-taken");
 		if (likely(comb_lease_covers(series, count)) ||

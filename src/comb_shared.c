@@ -3,7 +3,7 @@
  * comb_shared.c
  *	  Shared memory: attaching to it, and its incarnation.
  *
- * Shared memory has 512 bytes.  That is little enough to be allocated when
+ * Shared memory has less than a kilobyte.  That is little enough to be allocated when
  * the first session asks, so the module need not be preloaded.
  *
  * Copyright (c) 2026, pg_comb developers
@@ -24,7 +24,7 @@
  * new module asked for another size under the same name, every new session
  * would fail.
  */
-#define COMB_SEGMENT_NAME	"pg_comb 2"
+#define COMB_SEGMENT_NAME	"pg_comb 3"
 
 CombShared *comb_shared = NULL;
 
@@ -38,6 +38,9 @@ comb_shared_init(COMB_SEGMENT_INIT_PARAMS)
 	pg_atomic_init_u64(&shared->incarnation.value, COMB_INCARNATION_NONE);
 	for (series = 0; series < COMB_SERIES; series++)
 		pg_atomic_init_u64(&shared->last[series].value, 0);
+	pg_atomic_init_u64(&shared->unseated.s.running, 0);
+	pg_atomic_init_u64(&shared->unseated.s.until, 0);
+	pg_atomic_init_u32(&shared->seats, 0);
 }
 
 #ifdef COMB_SHMEM_RESERVED

@@ -44,15 +44,32 @@ typedef union CombCounter
 } CombCounter;
 
 /*
+ * Transactions that announce nothing, because the memory for announcements
+ * could not be had (comb_announce.c).
+ */
+typedef union CombUnseated
+{
+	struct
+	{
+		pg_atomic_uint64 running;	/* how many */
+		pg_atomic_uint64 until; /* those that ended have smaller full xids */
+	}			s;
+	char		pad[PG_CACHE_LINE_SIZE];
+} CombUnseated;
+
+/*
  * The incarnation is a random number, chosen anew whenever the counters start
  * from nothing: by the server's start, or by comb_ordered_reset().  A counter
  * has the time of the series' last key, in counts since 1970 (comb_clock.h),
- * and only grows within an incarnation.
+ * and only grows within an incarnation.  "seats" is the handle of a dynamic
+ * segment (comb_announce.c), or 0.
  */
 typedef struct CombShared
 {
 	CombCounter incarnation;
 	CombCounter last[COMB_SERIES];
+	CombUnseated unseated;
+	pg_atomic_uint32 seats;
 } CombShared;
 
 /* No incarnation: none was chosen yet, or the last one is about to end */

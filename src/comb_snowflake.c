@@ -29,6 +29,7 @@
 #include "storage/lock.h"
 #include "utils/timestamp.h"
 
+#include "comb_settled.h"
 #include "comb_snowflake.h"
 
 PG_FUNCTION_INFO_V1(comb_snowflake);
@@ -37,6 +38,7 @@ PG_FUNCTION_INFO_V1(comb_snowflake_instance);
 PG_FUNCTION_INFO_V1(comb_snowflake_sequence);
 PG_FUNCTION_INFO_V1(comb_snowflake_min);
 PG_FUNCTION_INFO_V1(comb_snowflake_max);
+PG_FUNCTION_INFO_V1(comb_snowflake_settled);
 PG_FUNCTION_INFO_V1(comb_snowflake_claim);
 
 /* The parameters of a call, and the parameter set made of them */
@@ -299,6 +301,38 @@ comb_snowflake(PG_FUNCTION_ARGS)
 	instance = comb_snowflake_server(taken.set);
 	(void) comb_lease_take(taken.set->series, comb_snowflake_step, &taken);
 	PG_RETURN_INT64(comb_snowflake_compose(taken.set, taken.slot, instance));
+}
+
+/*
+ * comb_snowflake_settled(epoch timestamptz, instance_bits int,
+ *						  sequence_bits int, tick interval) returns bigint
+ *
+ * Returns a bound for the Snowflakes that this database makes with this
+ * server's instance number and these parameters.  The bound has the same
+ * meaning as comb_settled(), which has the same errors.  Returns 0 if the
+ * bound cannot be found just now, or is before the epoch.  Bad parameters and
+ * a missing instance number raise the errors of comb_snowflake().
+ */
+Datum
+comb_snowflake_settled(PG_FUNCTION_ARGS)
+{
+	CombSnowflake *set = comb_snowflake_set(fcinfo, 0);
+	uint64		instance = comb_snowflake_server(set);
+	uint64		bound = comb_settled_bound(fcinfo, set->series);
+	CombSlot	slot;
+
+	if (bound <= set->epoch)
+		PG_RETURN_INT64(0);
+	slot = comb_slot_at(set, bound);
+	if (comb_slot_start(set, slot) < bound)
+		slot = comb_slot_after(set, slot);
+	/* other parameters can have taken the counter beyond the last id */
+	if (slot.time >= set->end)
+	{
+		slot.time = set->end;
+		slot.sequence = 0;
+	}
+	PG_RETURN_INT64(comb_snowflake_compose(set, slot, instance));
 }
 
 /*

@@ -128,12 +128,9 @@ comb_status_series(CombStatus *status, CombSeries series)
 Datum
 comb_clock_status(PG_FUNCTION_ARGS)
 {
-	TupleDesc	desc;
+	TupleDesc	desc = comb_result_desc(fcinfo);
 	CombStatus	status;
 	int			series;
-
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 
 	memset(&status, 0, sizeof(status));
 	memset(status.nulls, true, sizeof(status.nulls));
@@ -143,7 +140,6 @@ comb_clock_status(PG_FUNCTION_ARGS)
 	comb_shared_attach();
 	for (series = 0; series < COMB_SERIES; series++)
 		comb_status_series(&status, (CombSeries) series);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc),
-													  status.values,
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, status.values,
 													  status.nulls)));
 }

@@ -1,0 +1,437 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_announce.c
+ *	  Transactions announce which times they take, for comb_settled().
+ *
+ * Keys are ordered by generation, and rows become visible by commit.  A
+ * reader that wants to pass over no row must therefore know the smallest key
+ * that a transaction unseen by the reader's snapshot may have used.
+ * Transactions leave that information here; comb_settled.c reads it.
+ *
+ * Every backend has a seat for each series, with a cache line of its own:
+ *
+ * - Before its transaction takes the first time from a counter, the backend
+ *	 writes into the seat a lower bound of the times that the transaction is
+ *	 going to take.  The announcement needs no barrier: the compare-and-swap
+ *	 that takes the time is one.  A reader that reads the counter first, and
+ *	 the seats after a read barrier, sees the announcement of every
+ *	 transaction that took a time up to the counter's.
+ * - PostgreSQL calls the module after a commit has become visible to new
+ *	 snapshots.  A reader's snapshot may be older.  The backend therefore puts
+ *	 the full xid and the announcement on a ring of its seat before it takes
+ *	 the announcement back.  The reader asks its snapshot about these xids.
+ *	 Transactions of one seat follow each other.  If one is in progress to a
+ *	 snapshot, then all later ones are, too.
+ * - A transaction that is prepared leaves its seat for a place in a list.
+ *	 COMMIT PREPARED tells nothing to the module, so places are not cleared.
+ *	 A new transaction takes a place that no snapshot can need any more.
+ *
+ * Seats outlive backends, and their rings stay valid.
+ *
+ * The memory for the seats is a dynamic segment: with thousands of
+ * connections it is too large for what the main segment keeps unreserved.
+ * The segment is the server's own, not one of the registry of 17.  A segment
+ * that the registry failed to make leaves an entry that makes each later
+ * attempt fail.
+ *
+ * A writer must not fail because of readers that may not even exist.  If the
+ * segment cannot be had, the writer counts itself as unseated.  Readers then
+ * know nothing until all unseated transactions are visible to everybody.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/comb_announce.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/transam.h"
+#include "access/twophase.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/dsm.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "comb_announce.h"
+
+CombSeats  *comb_seats = NULL;
+
+/*
+ * The incarnation in which this transaction has announced a series, or
+ * COMB_INCARNATION_NONE.
+ */
+uint64		comb_announced[COMB_SERIES];
+
+/*
+ * What the end of the transaction must take back: announcements, or being
+ * counted as unseated.  comb_announced does not tell: a transaction has to
+ * announce again after a reset, and its seat has the announcement from before.
+ */
+static bool comb_seated[COMB_SERIES];
+static bool comb_unseated = false;
+
+/*
+ * As many transactions may be prepared again while the places of the first
+ * ones are still needed.
+ */
+#define COMB_PREPARED_MAX	(2 * max_prepared_xacts)
+
+static Size
+comb_seats_size(void)
+{
+	Size		size = offsetof(CombSeats, seats);
+
+	size = add_size(size, mul_size(COMB_SERIES * sizeof(CombSeat),
+								   MaxBackends));
+	return add_size(size, mul_size(sizeof(CombPrepared), COMB_PREPARED_MAX));
+}
+
+/*
+ * Complete an xid that is in use or was in use recently.  "next" is the full
+ * xid that comes next, read after the xid became known.
+ */
+uint64
+comb_full_xid(TransactionId xid, uint64 next)
+{
+	return next - (uint32) ((uint32) next - xid);
+}
+
+static uint64
+comb_next_full_xid(void)
+{
+	return U64FromFullTransactionId(ReadNextFullTransactionId());
+}
+
+/* Transactions prepared before the server started are in no list */
+static void
+comb_seats_init(CombSeats *seats)
+{
+	uint32		i;
+
+	memset(seats, 0, comb_seats_size());
+	pg_atomic_init_u64(&seats->head.h.unlisted, comb_next_full_xid());
+	pg_atomic_init_u32(&seats->head.h.used, 0);
+	seats->head.h.nseats = MaxBackends;
+	seats->head.h.nprepared = COMB_PREPARED_MAX;
+	for (i = 0; i < COMB_SERIES * seats->head.h.nseats; i++)
+	{
+		pg_atomic_init_u64(&seats->seats[i].s.first, 0);
+		pg_atomic_init_u64(&seats->seats[i].s.ended, 0);
+		pg_atomic_init_u32(&seats->seats[i].s.database, InvalidOid);
+	}
+	for (i = 0; i < seats->head.h.nprepared; i++)
+		pg_atomic_init_u64(&comb_prepared(seats, i)->fxid, 0);
+}
+
+/*
+ * Map the seats, and create them if no session has.  Raises an error if the
+ * memory cannot be had.  Not on a standby, where the next xid is not known.
+ */
+void
+comb_seats_attach(void)
+{
+	pg_atomic_uint32 *known = &comb_shared->seats;
+	dsm_handle	handle = pg_atomic_read_u32(known);
+	dsm_segment *segment = NULL;
+
+	if (likely(comb_seats != NULL))
+		return;
+	Assert(!RecoveryInProgress());
+	if (handle == DSM_HANDLE_INVALID)
+	{
+		segment = dsm_create(comb_seats_size(), 0);
+		comb_seats_init((CombSeats *) dsm_segment_address(segment));
+		dsm_pin_segment(segment);
+		if (!pg_atomic_compare_exchange_u32(known, &handle,
+											dsm_segment_handle(segment)))
+		{
+			/* another session was faster, and "handle" is now its segment's */
+			dsm_unpin_segment(dsm_segment_handle(segment));
+			dsm_detach(segment);
+			segment = NULL;
+		}
+	}
+	if (segment == NULL)
+		segment = dsm_attach(handle);
+	if (segment == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("could not map dynamic shared memory segment")));
+	dsm_pin_mapping(segment);
+	comb_seats = (CombSeats *) dsm_segment_address(segment);
+}
+
+/* Report once in a session why its transactions cannot announce keys */
+static void
+comb_warn_unseated(MemoryContext context)
+{
+	static bool warned = false;
+	ErrorData  *error;
+
+	MemoryContextSwitchTo(context);
+	error = CopyErrorData();
+	FlushErrorState();
+	if (!warned)
+		ereport(WARNING,
+				(errcode(error->sqlerrcode),
+				 errmsg("no shared memory to announce keys for comb_settled()"),
+				 errdetail_internal("%s", error->message),
+				 errhint("Nothing is lost, but comb_settled() stands still while transactions like this one are open.")));
+	warned = true;
+	FreeErrorData(error);
+}
+
+/*
+ * Map the seats.  False if they cannot be had.
+ *
+ * Only a subtransaction releases what dsm_create() and dsm_attach() hold when
+ * they fail.  The leader of a parallel query cannot start one.
+ */
+static bool
+comb_seats_try(void)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+
+	if (likely(comb_seats != NULL))
+		return true;
+	if (IsInParallelMode())
+		return false;
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		comb_seats_attach();
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		if (geterrcode() == ERRCODE_QUERY_CANCELED)
+			PG_RE_THROW();
+		comb_warn_unseated(context);
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	return comb_seats != NULL;
+}
+
+/* Raise an atomic number to at least "floor" */
+static void
+comb_raise_u64(pg_atomic_uint64 *at, uint64 floor)
+{
+	uint64		value = pg_atomic_read_u64(at);
+
+	while (value < floor && !pg_atomic_compare_exchange_u64(at, &value, floor))
+		;
+}
+
+/*
+ * Return a place in the list for a transaction that is about to be prepared,
+ * and the full xid that the place has.  NULL if all places are needed.
+ *
+ * The best place is the oldest one that no snapshot can need.  The next best
+ * is the oldest one whose transaction has ended.
+ */
+static CombPrepared *
+comb_prepared_choose(uint64 *fxid)
+{
+	CombPrepared *chosen = NULL;
+	TransactionId oldest = GetOldestNonRemovableTransactionId(NULL);
+	uint64		horizon = comb_full_xid(oldest, comb_next_full_xid());
+	uint32		i;
+
+	*fxid = PG_UINT64_MAX;
+	for (i = 0; i < comb_seats->head.h.nprepared; i++)
+	{
+		CombPrepared *place = comb_prepared(comb_seats, i);
+		uint64		at = pg_atomic_read_u64(&place->fxid);
+
+		if (at == COMB_PREPARED_BUSY || at >= *fxid)
+			continue;
+		if (at < horizon || !TransactionIdIsInProgress((TransactionId) at))
+		{
+			chosen = place;
+			*fxid = at;
+		}
+	}
+	if (chosen != NULL && *fxid >= horizon)
+		comb_raise_u64(&comb_seats->head.h.unlisted, *fxid + 1);
+	return chosen;
+}
+
+/*
+ * Enter the transaction, which is about to be prepared, into the list.  The
+ * seat keeps the announcement until the transaction has been prepared.
+ */
+static void
+comb_prepared_enter(void)
+{
+	uint64		fxid = U64FromFullTransactionId(GetTopFullTransactionId());
+	CombPrepared *place;
+	uint64		old;
+	int			series;
+
+	do
+	{
+		place = comb_prepared_choose(&old);
+		if (place == NULL)
+		{
+			comb_raise_u64(&comb_seats->head.h.unlisted, fxid + 1);
+			return;
+		}
+	} while (!pg_atomic_compare_exchange_u64(&place->fxid, &old,
+											 COMB_PREPARED_BUSY));
+	place->database = MyDatabaseId;
+	place->role = GetSessionUserId();
+	for (series = 0; series < COMB_SERIES; series++)
+		place->first[series] = !comb_seated[series] ? 0 :
+			pg_atomic_read_u64(&comb_seat(series, MyProcNumber)->s.first);
+	pg_write_barrier();
+	pg_atomic_write_u64(&place->fxid, fxid);
+}
+
+/* Remember a transaction that has committed, with its announcement */
+static void
+comb_ring_put(CombSeat *seat, uint64 fxid)
+{
+	uint64		ended = pg_atomic_read_u64(&seat->s.ended);
+	CombEnded  *entry = &seat->s.ring[ended % COMB_RING];
+
+	entry->fxid = fxid;
+	entry->first = pg_atomic_read_u64(&seat->s.first);
+	pg_write_barrier();
+	COMB_INJECTION_POINT("comb-ring-entry");
+	pg_atomic_write_u64(&seat->s.ended, ended + 1);
+	pg_write_barrier();
+}
+
+/*
+ * Take everything back that the transaction announced.  "fxid" is its full
+ * xid if it has committed, and 0 if nobody will ever see its rows or the list
+ * of prepared transactions has them.
+ */
+static void
+comb_take_back(uint64 fxid)
+{
+	int			series;
+
+	for (series = 0; series < COMB_SERIES; series++)
+	{
+		comb_announced[series] = COMB_INCARNATION_NONE;
+		if (comb_seated[series])
+		{
+			CombSeat   *seat = comb_seat(series, MyProcNumber);
+
+			COMB_INJECTION_POINT("comb-end-seat");
+			if (fxid != 0)
+				comb_ring_put(seat, fxid);
+			COMB_INJECTION_POINT("comb-end-clear");
+			pg_atomic_write_u64(&seat->s.first, 0);
+			comb_seated[series] = false;
+		}
+	}
+	if (comb_unseated)
+	{
+		comb_raise_u64(&comb_shared->unseated.s.until, comb_next_full_xid());
+		pg_atomic_fetch_sub_u64(&comb_shared->unseated.s.running, 1);
+		comb_unseated = false;
+	}
+}
+
+/*
+ * End of a top-level transaction.  Nothing here may fail or allocate, except
+ * before a transaction is prepared, when the transaction may still fail.
+ */
+static void
+comb_at_end(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_PRE_PREPARE:
+			if (comb_seated[COMB_SERIES_ORDERED] ||
+				comb_seated[COMB_SERIES_SNOWFLAKE] ||
+				comb_seated[COMB_SERIES_SLOW])
+				comb_prepared_enter();
+			break;
+		case XACT_EVENT_COMMIT:
+			comb_take_back(U64FromFullTransactionId(GetTopFullTransactionIdIfAny()));
+			break;
+		case XACT_EVENT_PREPARE:
+		case XACT_EVENT_ABORT:
+			comb_take_back(0);
+			break;
+		default:
+			break;
+	}
+}
+
+/* Readers look only at seats that were ever taken */
+static void
+comb_seats_use(uint32 number)
+{
+	pg_atomic_uint32 *used = &comb_seats->head.h.used;
+	uint32		value = pg_atomic_read_u32(used);
+
+	while (value <= number &&
+		   !pg_atomic_compare_exchange_u32(used, &value, number + 1))
+		;
+}
+
+/* Count the transaction among those that announce nothing */
+static void
+comb_count_unseated(void)
+{
+	if (!comb_unseated)
+		pg_atomic_fetch_add_u64(&comb_shared->unseated.s.running, 1);
+	comb_unseated = true;
+}
+
+/*
+ * Announce that this transaction is going to take times from the counter of a
+ * series, none of them below what the counter has now + 1.  After a reset the
+ * counter may be smaller than at the first announcement, and the smaller
+ * bound counts.
+ */
+void
+comb_announce(CombSeries series, uint64 incarnation)
+{
+	static bool registered = false;
+	CombSeat   *seat;
+	uint64		first;
+	uint64		before;
+
+	if (IsParallelWorker())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("ordered keys and Snowflakes cannot be made in a parallel worker"),
+				 errhint("Mark functions that make them PARALLEL RESTRICTED.")));
+	if (!registered)
+		RegisterXactCallback(comb_at_end, NULL);
+	registered = true;
+	if (!comb_seats_try() || (uint32) MyProcNumber >= comb_seats->head.h.nseats)
+		comb_count_unseated();
+	else
+	{
+		seat = comb_seat(series, MyProcNumber);
+		comb_seats_use(MyProcNumber);
+		pg_atomic_write_u32(&seat->s.database, MyDatabaseId);
+		seat->s.pid = MyProcPid;
+		seat->s.role = GetSessionUserId();
+		pg_write_barrier();
+		first = pg_atomic_read_u64(comb_counter(series)) + 1;
+		COMB_INJECTION_POINT("comb-announce");
+		before = pg_atomic_read_u64(&seat->s.first);
+		comb_seated[series] = true;
+		if (before == 0 || first < before)
+			pg_atomic_write_u64(&seat->s.first, first);
+	}
+	comb_announced[series] = incarnation;
+}

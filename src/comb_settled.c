@@ -1,0 +1,831 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_settled.c
+ *	  Up to which key a reader has seen everything.
+ *
+ * A time is settled, as a snapshot sees it, if every transaction that took
+ * the time for a key is visible to the snapshot, or never will be visible to
+ * any.  comb_settled() is a bound: all times below are settled for good.
+ *
+ * A reader looks, in this order, at
+ * 1. the counter of the series: greater times are not settled,
+ * 2. every seat (comb_announce.c): first the announcement of the running
+ *	  transaction, then the ring of transactions that have committed, from the
+ *	  latest back to the first one that the snapshot sees,
+ * 3. the list of prepared transactions, and
+ * 4. transactions that could announce nothing.
+ * Writers go the same way in the opposite order.  Whatever a reader misses in
+ * one place, because it has just moved on, the reader finds in the next.
+ *
+ * Xids are full ones, since a seat can lie idle for two billion transactions.
+ *
+ * If the answer cannot be found, the function says that nothing is settled.
+ * The reader gets no rows, and its next query gets them.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/comb_settled.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/transam.h"
+#include "access/twophase.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/pg_authid.h"
+#include "commands/dbcommands.h"
+#include "funcapi.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "tcop/pquery.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "comb_lease.h"
+#include "comb_settled.h"
+
+PG_FUNCTION_INFO_V1(comb_settled);
+PG_FUNCTION_INFO_V1(comb_unsettled);
+
+#define COMB_NO_BOUND		PG_UINT64_MAX
+
+/* A snapshot, with its xids completed */
+typedef struct CombView
+{
+	Snapshot	snapshot;
+	uint64		next;			/* full xid that came next, read later */
+	uint64		xmin;
+	uint64		xmax;
+} CombView;
+
+/*
+ * The last answer of this session, with the snapshot that the answer was for.
+ * The answer holds for every snapshot that sees as much.
+ */
+typedef struct CombKnown
+{
+	uint64		incarnation;
+	uint64		bound;
+	uint64		xmax;
+	uint32		xcnt;
+	uint32		allocated;
+	TransactionId *xip;
+} CombKnown;
+
+static CombKnown comb_known[COMB_SERIES];
+
+/* The answer that a query gets, however often the query asks */
+typedef struct CombAnswer
+{
+	struct CombAnswer *next;
+	MemoryContext context;
+	MemoryContextCallback callback;
+	CombSeries	series;
+	Snapshot	snapshot;
+	TransactionId xmin;
+	TransactionId xmax;
+	uint32		xcnt;
+	Portal		portal;
+	TimestampTz created;
+	uint64		bound;
+} CombAnswer;
+
+static CombAnswer *comb_answers = NULL;
+
+/* The xids of a snapshot are older than the next one, read afterwards */
+static void
+comb_view_init(CombView *view, Snapshot snapshot)
+{
+	view->snapshot = snapshot;
+	view->next = U64FromFullTransactionId(ReadNextFullTransactionId());
+	view->xmin = comb_full_xid(snapshot->xmin, view->next);
+	view->xmax = comb_full_xid(snapshot->xmax, view->next);
+}
+
+/*
+ * Is a top-level transaction in progress to the snapshot?  As
+ * XidInMVCCSnapshot(), for full xids.  All top-level xids stand in xip, even
+ * if the array of subtransactions has overflowed.
+ */
+static bool
+comb_in_progress(const CombView *view, uint64 fxid)
+{
+	if (fxid < view->xmin)
+		return false;
+	if (fxid >= view->xmax)
+		return true;
+	return pg_lfind32((TransactionId) fxid, view->snapshot->xip,
+					  view->snapshot->xcnt);
+}
+
+/*
+ * Return the smallest announcement on a seat's ring that the snapshot does
+ * not see.  COMB_UNKNOWN if the ring does not reach back far enough.
+ *
+ * Entries may be overwritten while they are read.  The counter has then moved
+ * on, and the ring is read once more.
+ */
+static uint64
+comb_ring_bound(CombSeat *seat, const CombView *view)
+{
+	uint64		bound;
+	uint64		ended;
+
+	do
+	{
+		uint64		oldest;
+		uint64		i;
+
+		bound = COMB_NO_BOUND;
+		ended = pg_atomic_read_u64(&seat->s.ended);
+		oldest = ended > COMB_RING - 1 ? ended - (COMB_RING - 1) : 0;
+		pg_read_barrier();
+		for (i = ended; i > oldest; i--)
+		{
+			CombEnded  *entry = &seat->s.ring[(i - 1) % COMB_RING];
+
+			if (!comb_in_progress(view, entry->fxid))
+				break;
+			bound = Min(bound, entry->first);
+		}
+		if (i == oldest && oldest > 0)
+			bound = COMB_UNKNOWN;
+		pg_read_barrier();
+	} while (pg_atomic_read_u64(&seat->s.ended) != ended);
+	return bound;
+}
+
+/* Return the smallest time that a seat's transactions may have taken */
+static uint64
+comb_seat_bound(CombSeat *seat, const CombView *view)
+{
+	uint64		first = pg_atomic_read_u64(&seat->s.first);
+	uint64		bound;
+
+	pg_read_barrier();
+	if (first == 0 ||
+		pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
+		first = COMB_NO_BOUND;
+	COMB_INJECTION_POINT("comb-seat-first");
+	pg_read_barrier();
+	bound = comb_ring_bound(seat, view);
+	return Min(bound, first);
+}
+
+/*
+ * Copy a place of the list of prepared transactions.  False if there is none
+ * in the place.
+ */
+static bool
+comb_prepared_copy(uint32 number, CombPrepared *copy)
+{
+	CombPrepared *place = comb_prepared(comb_seats, number);
+	uint64		fxid;
+
+	do
+	{
+		fxid = pg_atomic_read_u64(&place->fxid);
+		if (fxid <= COMB_PREPARED_BUSY)
+			return false;
+		pg_read_barrier();
+		*copy = *place;
+		pg_read_barrier();
+	} while (pg_atomic_read_u64(&place->fxid) != fxid);
+	pg_atomic_init_u64(&copy->fxid, fxid);
+	return true;
+}
+
+/* Is the prepared transaction in the list? */
+static bool
+comb_prepared_listed(uint64 fxid)
+{
+	uint32		i;
+
+	for (i = 0; i < comb_seats->head.h.nprepared; i++)
+	{
+		if (pg_atomic_read_u64(&comb_prepared(comb_seats, i)->fxid) == fxid)
+			return true;
+	}
+	return false;
+}
+
+/* Return the database of a prepared transaction, or InvalidOid if it ended */
+static Oid
+comb_prepared_database(TransactionId xid)
+{
+	Oid			database = InvalidOid;
+	int			i;
+
+	LWLockAcquire(ProcArrayLock, LW_SHARED);
+	for (i = 0; i < max_prepared_xacts; i++)
+	{
+		PGPROC	   *proc = &PreparedXactProcs[i];
+
+		if (COMB_PROC_XID(proc) == xid)
+			database = proc->databaseId;
+	}
+	LWLockRelease(ProcArrayLock);
+	return database;
+}
+
+/*
+ * May the transaction, which is in progress to the snapshot, have been
+ * prepared without standing in the list?  A transaction of an earlier life of
+ * the server may, above all.  "database" is InvalidOid if the transaction has
+ * ended meanwhile.
+ */
+static bool
+comb_is_unlisted(const CombView *view, TransactionId xid, Oid *database)
+{
+	uint64		fxid = comb_full_xid(xid, view->next);
+
+	if (fxid >= pg_atomic_read_u64(&comb_seats->head.h.unlisted) ||
+		BackendXidGetPid(xid) != 0 ||
+		comb_prepared_listed(fxid))
+		return false;
+	*database = comb_prepared_database(xid);
+	return true;
+}
+
+/* May any such transaction have keys of this database? */
+static bool
+comb_any_unlisted(const CombView *view)
+{
+	uint32		i;
+
+	if (max_prepared_xacts == 0 ||
+		view->xmin >= pg_atomic_read_u64(&comb_seats->head.h.unlisted))
+		return false;
+	for (i = 0; i < view->snapshot->xcnt; i++)
+	{
+		Oid			database;
+
+		if (comb_is_unlisted(view, view->snapshot->xip[i], &database) &&
+			(database == InvalidOid || database == MyDatabaseId))
+			return true;
+	}
+	return false;
+}
+
+/* Return the smallest time that prepared transactions may have taken */
+static uint64
+comb_prepared_bound(CombSeries series, const CombView *view)
+{
+	uint64		bound = COMB_NO_BOUND;
+	uint32		i;
+
+	for (i = 0; i < comb_seats->head.h.nprepared; i++)
+	{
+		CombPrepared prepared;
+
+		if (comb_prepared_copy(i, &prepared) &&
+			prepared.first[series] != 0 &&
+			prepared.database == MyDatabaseId &&
+			comb_in_progress(view, pg_atomic_read_u64(&prepared.fxid)))
+			bound = Min(bound, prepared.first[series]);
+	}
+	/* a place that was overwritten meanwhile has raised "unlisted" before */
+	pg_read_barrier();
+	return comb_any_unlisted(view) ? COMB_UNKNOWN : bound;
+}
+
+/* Does the snapshot see all transactions that could announce nothing? */
+static bool
+comb_sees_unseated(const CombView *view)
+{
+	if (pg_atomic_read_u64(&comb_shared->unseated.s.running) != 0)
+		return false;
+	pg_read_barrier();
+	return view->xmin >= pg_atomic_read_u64(&comb_shared->unseated.s.until);
+}
+
+/*
+ * Return the smallest time that is not settled, as of now, in the incarnation
+ * of this process' lease.
+ *
+ * Min() evaluates its arguments twice, so nothing that changes may stand in
+ * it.
+ */
+static uint64
+comb_settled_scan(CombSeries series, const CombView *view)
+{
+	uint64		bound = pg_atomic_read_u64(comb_counter(series)) + 1;
+	uint64		prepared;
+	uint32		used;
+	uint32		i;
+
+	pg_read_barrier();
+	COMB_INJECTION_POINT("comb-counter-read");
+	used = pg_atomic_read_u32(&comb_seats->head.h.used);
+	pg_read_barrier();
+	for (i = 0; i < used; i++)
+	{
+		uint64		seat = comb_seat_bound(comb_seat(series, i), view);
+
+		bound = Min(bound, seat);
+	}
+	pg_read_barrier();
+	COMB_INJECTION_POINT("comb-seats-read");
+	prepared = comb_prepared_bound(series, view);
+	pg_read_barrier();
+	if (!comb_sees_unseated(view))
+		return COMB_UNKNOWN;
+	return Min(bound, prepared);
+}
+
+/*
+ * Return the smallest time that is not settled, or COMB_UNKNOWN.
+ *
+ * The lease must be known, because the counter is behind the keys of earlier
+ * incarnations until then.  If the incarnation changes, the counter may have
+ * gone back.
+ */
+static uint64
+comb_settled_compute(CombSeries series, const CombView *view)
+{
+	uint64		incarnation;
+	uint64		bound;
+
+	do
+	{
+		while (!comb_lease_known(series))
+			comb_lease_learn(series);
+		incarnation = comb_leases[series].incarnation;
+		comb_seats_attach();
+		bound = comb_settled_scan(series, view);
+	} while (!comb_lease_known(series) ||
+			 comb_leases[series].incarnation != incarnation);
+	return bound;
+}
+
+/* Keep an answer for snapshots that see as much */
+static void
+comb_remember(CombSeries series, const CombView *view, uint64 bound)
+{
+	CombKnown  *known = &comb_known[series];
+	Snapshot	snapshot = view->snapshot;
+
+	if (snapshot->xcnt > known->allocated)
+	{
+		TransactionId *xip = (TransactionId *)
+			MemoryContextAlloc(TopMemoryContext,
+							   snapshot->xcnt * sizeof(TransactionId));
+
+		if (known->xip != NULL)
+			pfree(known->xip);
+		known->xip = xip;
+		known->allocated = snapshot->xcnt;
+	}
+	known->incarnation = comb_leases[series].incarnation;
+	known->bound = bound;
+	known->xmax = view->xmax;
+	known->xcnt = snapshot->xcnt;
+	if (snapshot->xcnt > 0)
+		memcpy(known->xip, snapshot->xip,
+			   snapshot->xcnt * sizeof(TransactionId));
+}
+
+/*
+ * Does the snapshot see every transaction that the one of the last answer
+ * saw?  What is in progress to it must then have been in progress before, or
+ * must have begun later.
+ */
+static bool
+comb_sees_known(const CombKnown *known, const CombView *view)
+{
+	uint32		i;
+
+	if (view->xmax < known->xmax)
+		return false;
+	for (i = 0; i < view->snapshot->xcnt; i++)
+	{
+		TransactionId xid = view->snapshot->xip[i];
+
+		if (comb_full_xid(xid, view->next) < known->xmax &&
+			!pg_lfind32(xid, known->xip, known->xcnt))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Return the smallest time that is not settled, or COMB_UNKNOWN, from what
+ * shared memory says now and from what this session knows.
+ *
+ * A reader that always asks late in its query finds rings that no longer
+ * reach back to its snapshot, and would stand still under load.  After an
+ * unknown answer the session therefore finds one for the latest snapshot, for
+ * the next query.
+ */
+static uint64
+comb_settled_now(CombSeries series, Snapshot snapshot)
+{
+	CombKnown  *known = &comb_known[series];
+	CombView	view;
+	uint64		bound;
+	bool		same;
+
+	/* a standby took the snapshot, before it was promoted */
+	if (snapshot->takenDuringRecovery)
+		return COMB_UNKNOWN;
+	comb_view_init(&view, snapshot);
+	bound = comb_settled_compute(series, &view);
+	same = (known->incarnation == comb_leases[series].incarnation);
+	if (bound == COMB_UNKNOWN && !IsInParallelMode())
+	{
+		CombView	latest;
+		uint64		later;
+
+		comb_view_init(&latest, GetLatestSnapshot());
+		if (same && comb_sees_known(known, &view))
+			bound = known->bound;
+		later = comb_settled_compute(series, &latest);
+		if (later > bound)
+			comb_remember(series, &latest, later);
+	}
+	else if (same && bound < known->bound && comb_sees_known(known, &view))
+		bound = known->bound;
+	else if (bound != COMB_UNKNOWN && (!same || bound >= known->bound))
+		comb_remember(series, &view, bound);
+	return bound;
+}
+
+/* The memory of a query goes, and with it an answer */
+static void
+comb_answer_forget(void *arg)
+{
+	CombAnswer **link = &comb_answers;
+
+	while (*link != NULL && *link != arg)
+		link = &(*link)->next;
+	if (*link != NULL)
+		*link = (*link)->next;
+}
+
+static TimestampTz
+comb_portal_created(void)
+{
+	return ActivePortal == NULL ? 0 : ActivePortal->creation_time;
+}
+
+static bool
+comb_answer_current(const CombAnswer *answer)
+{
+	return answer->portal == ActivePortal &&
+		answer->created == comb_portal_created();
+}
+
+static CombAnswer *
+comb_answer_find(CombSeries series, Snapshot snapshot)
+{
+	CombAnswer *answer;
+
+	for (answer = comb_answers; answer != NULL; answer = answer->next)
+	{
+		if (answer->snapshot == snapshot && answer->series == series &&
+			answer->xmin == snapshot->xmin && answer->xmax == snapshot->xmax &&
+			answer->xcnt == snapshot->xcnt && comb_answer_current(answer))
+			return answer;
+	}
+	return NULL;
+}
+
+/* Keep the answer as long as a memory context lives */
+static void
+comb_answer_keep(MemoryContext context, CombSeries series, Snapshot snapshot,
+				 uint64 bound)
+{
+	CombAnswer *answer = comb_answers;
+
+	while (answer != NULL &&
+		   (answer->context != context || comb_answer_current(answer)))
+		answer = answer->next;
+	if (answer == NULL)
+	{
+		answer = (CombAnswer *) MemoryContextAllocZero(context,
+													   sizeof(CombAnswer));
+		answer->context = context;
+		answer->callback.func = comb_answer_forget;
+		answer->callback.arg = answer;
+		MemoryContextRegisterResetCallback(context, &answer->callback);
+		answer->next = comb_answers;
+		comb_answers = answer;
+	}
+	answer->series = series;
+	answer->snapshot = snapshot;
+	answer->xmin = snapshot->xmin;
+	answer->xmax = snapshot->xmax;
+	answer->xcnt = snapshot->xcnt;
+	answer->portal = ActivePortal;
+	answer->created = comb_portal_created();
+	answer->bound = bound;
+}
+
+/*
+ * Return the snapshot of the calling statement.  Raises 55000 on a standby,
+ * and 25000 in a parallel worker.
+ */
+static Snapshot
+comb_settled_snapshot(void)
+{
+	Snapshot	snapshot;
+
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a standby does not know which keys are settled"),
+				 errhint("Ask the primary.")));
+	if (IsParallelWorker())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("a parallel worker does not know which keys are settled"),
+				 errhint("Mark functions that ask PARALLEL RESTRICTED.")));
+	snapshot = ActiveSnapshotSet() ? GetActiveSnapshot() :
+		GetTransactionSnapshot();
+	if (snapshot->snapshot_type != SNAPSHOT_MVCC)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("this snapshot does not tell which keys are settled")));
+	return snapshot;
+}
+
+/*
+ * Return the smallest time of a series that is not settled, as the calling
+ * statement sees the database, or COMB_UNKNOWN.  Raises the errors of
+ * comb_settled_snapshot() and comb_lease_learn().
+ *
+ * All calls in one query get the same answer.  A filter that is evaluated for
+ * each row, or once for each partition, would otherwise leave out a row and
+ * let a later row through.  The answer is kept with its snapshot, as long as
+ * the memory of the query lives.  The query has the snapshot registered for
+ * that long, so no other snapshot has the same address.
+ *
+ * Expressions of PL/pgSQL have memory that outlives queries.  There another
+ * snapshot may have the same address and contents.  The old answer is true
+ * for this snapshot, too, but may be old.  The portal bounds how old.  The
+ * statement would not do, because a cursor is one query that many statements
+ * fetch from.
+ */
+uint64
+comb_settled_bound(FunctionCallInfo fcinfo, CombSeries series)
+{
+	Snapshot	snapshot = comb_settled_snapshot();
+	CombAnswer *answer;
+	uint64		bound;
+
+	if (snapshot->regd_count == 0)
+		return comb_settled_now(series, snapshot);
+	answer = comb_answer_find(series, snapshot);
+	if (answer != NULL)
+		return answer->bound;
+	bound = comb_settled_now(series, snapshot);
+	comb_answer_keep(fcinfo->flinfo->fn_mcxt, series, snapshot, bound);
+	return bound;
+}
+
+/* Return the smallest ordered key of a time, or the nil uuid if unknown */
+static pg_uuid_t *
+comb_settled_key(uint64 count)
+{
+	pg_uuid_t  *id = (pg_uuid_t *) palloc0(UUID_LEN);
+	uint64		below_ms = count % COMB_COUNTS_PER_MS;
+
+	if (count != COMB_UNKNOWN)
+		comb_v7_write(id->data, count / COMB_COUNTS_PER_MS,
+					  (below_ms << COMB_TICK_BITS) / COMB_COUNTS_PER_MS, 0);
+	return id;
+}
+
+/*
+ * comb_settled() returns uuid
+ *
+ * Returns a bound for ordered keys of this database.  Every key below belongs
+ * to a transaction that the calling statement sees, or to one that nobody
+ * will ever see.  Returns the nil uuid if the bound cannot be found just now;
+ * then no key is below.  Raises 55000 on a standby, and in the cases in which
+ * comb_generate_ordered() raises it for the limit of this database.  Raises
+ * an error of dynamic shared memory if there is none left.
+ */
+Datum
+comb_settled(PG_FUNCTION_ARGS)
+{
+	uint64		bound = comb_settled_bound(fcinfo, COMB_SERIES_ORDERED);
+
+	PG_RETURN_UUID_P(comb_settled_key(bound));
+}
+
+/* The columns of comb_unsettled(), in their order */
+enum
+{
+	COMB_UNSETTLED_PID,
+	COMB_UNSETTLED_DATABASE,
+	COMB_UNSETTLED_STATE,
+	COMB_UNSETTLED_TRANSACTION,
+	COMB_UNSETTLED_SERIES,
+	COMB_UNSETTLED_FIRST,
+	COMB_UNSETTLED_SINCE,
+	COMB_UNSETTLED_AGE,
+	COMB_UNSETTLED_COLUMNS
+};
+
+static const char *const comb_series_text[] = {
+	[COMB_SERIES_ORDERED] = "ordered",
+	[COMB_SERIES_SNOWFLAKE] = "snowflake",
+	[COMB_SERIES_SLOW] = "slow snowflake"
+};
+
+/* A row of comb_unsettled().  Zeros stand for what is not known */
+typedef struct CombUnsettled
+{
+	int32		pid;
+	Oid			database;
+	Oid			role;
+	TransactionId prepared;
+	CombSeries	series;
+	uint64		first;
+} CombUnsettled;
+
+typedef struct CombUnsettledList
+{
+	int			n;
+	CombUnsettled rows[FLEXIBLE_ARRAY_MEMBER];
+} CombUnsettledList;
+
+/* List the running transactions of a series */
+static void
+comb_list_seats(CombUnsettledList *list, CombSeries series)
+{
+	uint32		used = pg_atomic_read_u32(&comb_seats->head.h.used);
+	uint32		i;
+
+	for (i = 0; i < used; i++)
+	{
+		CombSeat   *seat = comb_seat(series, i);
+		CombUnsettled row = {0};
+
+		row.first = pg_atomic_read_u64(&seat->s.first);
+		pg_read_barrier();
+		row.pid = seat->s.pid;
+		row.database = pg_atomic_read_u32(&seat->s.database);
+		row.role = seat->s.role;
+		row.series = series;
+		if (row.first != 0)
+			list->rows[list->n++] = row;
+	}
+}
+
+/* List the transactions that are prepared */
+static void
+comb_list_prepared(CombUnsettledList *list, const CombView *view)
+{
+	CombUnsettled row = {0};
+	uint32		i;
+
+	for (i = 0; i < comb_seats->head.h.nprepared; i++)
+	{
+		CombPrepared prepared;
+
+		if (!comb_prepared_copy(i, &prepared) ||
+			!comb_in_progress(view, pg_atomic_read_u64(&prepared.fxid)))
+			continue;
+		row.database = prepared.database;
+		row.role = prepared.role;
+		row.prepared = (TransactionId) pg_atomic_read_u64(&prepared.fxid);
+		for (row.series = 0; row.series < COMB_SERIES; row.series++)
+		{
+			row.first = prepared.first[row.series];
+			if (row.first != 0)
+				list->rows[list->n++] = row;
+		}
+	}
+	memset(&row, 0, sizeof(row));
+	for (i = 0; i < view->snapshot->xcnt; i++)
+	{
+		row.prepared = view->snapshot->xip[i];
+		if (comb_is_unlisted(view, row.prepared, &row.database) &&
+			row.database != InvalidOid)
+			list->rows[list->n++] = row;
+	}
+}
+
+/* List everything that can hold a reader back */
+static CombUnsettledList *
+comb_list_unsettled(void)
+{
+	CombView	view;
+	CombUnsettledList *list;
+	int			series;
+
+	comb_view_init(&view, comb_settled_snapshot());
+	comb_shared_attach();
+	comb_seats_attach();
+	list = (CombUnsettledList *)
+		palloc(offsetof(CombUnsettledList, rows) + sizeof(CombUnsettled) *
+			   (COMB_SERIES * (comb_seats->head.h.nseats +
+							   comb_seats->head.h.nprepared) +
+				view.snapshot->xcnt));
+	list->n = 0;
+	for (series = 0; series < COMB_SERIES; series++)
+		comb_list_seats(list, (CombSeries) series);
+	comb_list_prepared(list, &view);
+	return list;
+}
+
+/* Set the columns that only the transaction's role may see */
+static void
+comb_unsettled_details(const CombUnsettled *row, Datum *values, bool *nulls)
+{
+	int64		us = comb_count_to_us(row->first);
+	Interval   *age;
+
+	values[COMB_UNSETTLED_STATE] =
+		CStringGetTextDatum(row->pid != 0 ? "running" : "prepared");
+	nulls[COMB_UNSETTLED_STATE] = false;
+	values[COMB_UNSETTLED_TRANSACTION] = TransactionIdGetDatum(row->prepared);
+	nulls[COMB_UNSETTLED_TRANSACTION] = (row->prepared == InvalidTransactionId);
+	if (row->first == 0)
+		return;
+	age = (Interval *) palloc0(sizeof(Interval));
+	age->time = GetCurrentTimestamp() - (us + COMB_UNIX_EPOCH);
+	values[COMB_UNSETTLED_SERIES] =
+		CStringGetTextDatum(comb_series_text[row->series]);
+	values[COMB_UNSETTLED_SINCE] = TimestampTzGetDatum(us + COMB_UNIX_EPOCH);
+	values[COMB_UNSETTLED_AGE] = IntervalPGetDatum(age);
+	nulls[COMB_UNSETTLED_SERIES] = false;
+	nulls[COMB_UNSETTLED_SINCE] = false;
+	nulls[COMB_UNSETTLED_AGE] = false;
+	values[COMB_UNSETTLED_FIRST] = UUIDPGetDatum(comb_settled_key(row->first));
+	nulls[COMB_UNSETTLED_FIRST] = (row->series != COMB_SERIES_ORDERED);
+}
+
+/* Make a row, without the details of other roles' transactions */
+static HeapTuple
+comb_unsettled_row(TupleDesc desc, const CombUnsettled *row)
+{
+	Datum		values[COMB_UNSETTLED_COLUMNS];
+	bool		nulls[COMB_UNSETTLED_COLUMNS];
+	char	   *database = get_database_name(row->database);
+
+	memset(nulls, true, sizeof(nulls));
+	values[COMB_UNSETTLED_PID] = Int32GetDatum(row->pid);
+	nulls[COMB_UNSETTLED_PID] = (row->pid == 0);
+	if (database != NULL)
+	{
+		values[COMB_UNSETTLED_DATABASE] =
+			DirectFunctionCall1(namein, CStringGetDatum(database));
+		nulls[COMB_UNSETTLED_DATABASE] = false;
+	}
+	if (has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
+		(OidIsValid(row->role) && has_privs_of_role(GetUserId(), row->role)))
+		comb_unsettled_details(row, values, nulls);
+	return heap_form_tuple(desc, values, nulls);
+}
+
+/*
+ * comb_unsettled() returns setof (pid int, database name, state text,
+ *		transaction xid, series text, first_key uuid, since timestamptz,
+ *		age interval)
+ *
+ * The transactions of all databases that have made ordered keys or
+ * Snowflakes, or may have, and have not ended.  Each holds comb_settled() or
+ * comb_snowflake_settled() of its database back.  pid is NULL for a prepared
+ * transaction.  transaction is NULL for any other.  series, first_key, since
+ * and age are NULL for a transaction that was prepared before the server
+ * started.  first_key is a lower bound of the transaction's keys, and NULL
+ * for Snowflakes.  Of other roles' transactions only pid and database are
+ * shown, as in pg_stat_activity.  Raises 55000 on a standby.
+ */
+Datum
+comb_unsettled(PG_FUNCTION_ARGS)
+{
+	FuncCallContext *context;
+	CombUnsettledList *list;
+	HeapTuple	tuple;
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		MemoryContext old;
+
+		context = SRF_FIRSTCALL_INIT();
+		old = MemoryContextSwitchTo(context->multi_call_memory_ctx);
+		context->tuple_desc = comb_result_desc(fcinfo);
+		context->user_fctx = comb_list_unsettled();
+		MemoryContextSwitchTo(old);
+	}
+
+	context = SRF_PERCALL_SETUP();
+	list = (CombUnsettledList *) context->user_fctx;
+	if (context->call_cntr >= (uint64) list->n)
+		SRF_RETURN_DONE(context);
+	tuple = comb_unsettled_row(context->tuple_desc,
+							   &list->rows[context->call_cntr]);
+	SRF_RETURN_NEXT(context, HeapTupleGetDatum(tuple));
+}
