@@ -75,15 +75,41 @@ sub net_ns
 	return sprintf('%.1f', (min(@all) - min(@base)) * 1e6 / $rows);
 }
 
+# A file with the statements
+sub script
+{
+	my ($name, $statements) = @_;
+	open(my $fh, '>', "$dir/$name.sql") or die "could not open $name.sql: $!\n";
+	print $fh "$statements\n";
+	close($fh);
+	return "$dir/$name.sql";
+}
+
 # Transactions a second
 sub pgbench
 {
 	my ($statement, @options) = @_;
-	open(my $fh, '>', "$dir/bench.sql") or die "could not open bench.sql: $!\n";
-	print $fh "$statement\n";
-	close($fh);
-	my ($tps) = output_of('pgbench', '-n', @options, '-f', "$dir/bench.sql") =~ /^tps = ([\d.]+)/m;
+	my ($tps) = output_of('pgbench', '-n', @options, '-f', script('bench', $statement)) =~ /^tps = ([\d.]+)/m;
 	return $tps;
+}
+
+# A program beside the measurement.  Its process id is for waitpid() or
+# stop_background().
+sub in_background
+{
+	my @command = @_;
+	my $pid = fork() // die "could not fork: $!\n";
+	return $pid if $pid;
+	open(STDOUT, '>', "$dir/log/background") and open(STDERR, '>&', \*STDOUT);
+	exec(@command) or die "could not run $command[0]: $!\n";
+}
+
+sub stop_background
+{
+	my ($pid) = @_;
+	kill('TERM', $pid);
+	waitpid($pid, 0);
+	return;
 }
 
 sub restart

@@ -359,6 +359,88 @@ row('ordered', 'Ordered across sessions (million a second, all sessions together
 	},
 	better => 'more');
 
+# Transactions with one key each, in a procedure's loop, less the same loop
+# without a key.  A transaction with an ordered key announces the key.
+row('feed_transaction', 'A transaction with one key, net of an empty transaction (ns)',
+	sub { ('comb_generate_ordered()', 'comb_snowflake()', 'comb_generate()', "nextval('numbers')") },
+	sub {
+		my $n = $million / 5;
+		return net_ns($n, map { "DO \$\$BEGIN FOR i IN 1 .. $n LOOP PERFORM $_; COMMIT; END LOOP; END\$\$" }
+			  $_[0], 'pg_backend_pid()');
+	});
+
+# A call in a query of its own.  Each connection of the server has had a
+# transaction with a key, so the call looks at as many seats.  "Open" ones still
+# have their transaction.
+row('settled', 'A call of comb_settled(), net of a trivial function (us)',
+	sub { ('100 connections', '1000 connections', '1000 connections, 100 open transactions') },
+	sub {
+		my ($connections, $open) = $_[0] =~ /^(\d+) connections(?:, (\d+))?/;
+		my $n = $million / 10;
+		pgbench("SELECT comb_generate_ordered();\n\\sleep 3 s", '-c', $connections, '-j', 2, '-t', 1);
+		my $pid = in_background('pgbench', '-n', '-c', $open || 1, '-t', 1, '-f',
+			script('open', "BEGIN;\nSELECT comb_generate_ordered(), pg_current_xact_id();\n\\sleep 60 s"));
+		sleep(2);
+		my $ns = net_ns($n, map { "DO \$\$BEGIN FOR i IN 1 .. $n LOOP PERFORM $_; END LOOP; END\$\$" }
+			  'comb_settled()', 'pg_backend_pid()');
+		stop_background($pid);
+		return sprintf('%.2f', $ns / 1000);
+	},
+	rounds => 1);
+
+# How long a row that is visible waits until a reader takes it.  A session looks
+# as often as it can, and notes its snapshot and both bounds.  Afterwards each row
+# is looked up in the notes.
+my %delays;
+
+sub measure_delays
+{
+	my ($writer) = @_;
+	query('DROP TABLE IF EXISTS event, looks, unrelated',
+		'CREATE TABLE event (id uuid DEFAULT comb_generate_ordered(), x xid8 DEFAULT pg_current_xact_id())',
+		'CREATE UNLOGGED TABLE looks (at timestamptz, seen pg_snapshot, settled uuid)',
+		'CREATE TABLE unrelated (n int)',
+		'CREATE OR REPLACE PROCEDURE look(seconds int) LANGUAGE plpgsql AS $$
+			DECLARE l looks; started timestamptz := clock_timestamp();
+			BEGIN
+				WHILE clock_timestamp() < started + seconds * interval \'1 s\' LOOP
+					SELECT clock_timestamp(), pg_current_snapshot(), comb_settled() INTO l;
+					INSERT INTO looks SELECT l.*;
+					COMMIT;
+				END LOOP;
+			END$$');
+	my @pids = in_background(qw(psql -X -q -c), 'CALL look(12)');
+	push @pids, in_background(qw(psql -X -q -c), 'INSERT INTO unrelated VALUES (1); SELECT pg_sleep(10)') if $writer;
+	pgbench("INSERT INTO event DEFAULT VALUES;\nINSERT INTO event DEFAULT VALUES;", qw(-M prepared -c 8 -j 2 -R 1000 -T 10));
+	waitpid($_, 0) foreach @pids;
+	query('CREATE INDEX ON looks (at); CREATE INDEX ON looks (settled); CREATE INDEX ON looks ((pg_snapshot_xmin(seen)))',
+		'ANALYZE looks');
+	my ($settled, $xid8) = map { query("SELECT concat_ws(' ', round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric, 2),
+			round(percentile_cont(0.999) WITHIN GROUP (ORDER BY ms)::numeric, 2))
+			FROM (SELECT 1000 * extract(epoch FROM greatest(at, visible) - visible) AS ms FROM event,
+				LATERAL (SELECT at AS visible FROM looks WHERE at >= comb_timestamp(id)
+					AND pg_visible_in_snapshot(x, seen) ORDER BY at LIMIT 1) AS v,
+				LATERAL ($_) AS r) AS d") }
+	  'SELECT min(at) AS at FROM looks WHERE settled = (SELECT settled FROM looks WHERE settled > id ORDER BY settled LIMIT 1)',
+	  'SELECT min(at) AS at FROM looks WHERE pg_snapshot_xmin(seen) = (SELECT pg_snapshot_xmin(seen) FROM looks
+		WHERE pg_snapshot_xmin(seen) > x ORDER BY pg_snapshot_xmin(seen) LIMIT 1)';
+	my $with = $writer ? ', beside a long writer' : '';
+	@delays{ "comb_settled()$with, median", "comb_settled()$with, p99.9" } = split(/ /, $settled);
+	@delays{ "xid8 column$with, median",    "xid8 column$with, p99.9" }    = split(/ /, $xid8);
+	return;
+}
+
+row('feed_delay', 'From visible to readable, 2000 rows a second from 8 sessions (ms)',
+	sub {
+		return map { my $with = $_; map { my $by = $_; map { "$by$with, $_" } 'median', 'p99.9' }
+			'comb_settled()', 'xid8 column' } '', ', beside a long writer';
+	},
+	sub {
+		my ($label) = @_;
+		measure_delays($label =~ /writer/) unless defined $delays{$label};
+		return delete $delays{$label};
+	});
+
 # Made by one session without writing rows
 row('ordered_wal', "WAL for $million numbers (bytes)",
 	sub { @numbers },
