@@ -35,7 +35,7 @@ REGRESS_OPTS   = --load-extension=$(EXTENSION)
 # no test has more than one expected output.
 REGRESS_V14    = range-v14
 REGRESS_V18    = generate-v18
-ISOLATION      = keys ordered
+ISOLATION      = keys ordered feed
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation --load-extension=$(EXTENSION)
 TAP_TESTS      = 1
 # prove starts in the source directory

@@ -1,0 +1,217 @@
+# Sessions that stay open while a test goes on, and readers of events.
+#
+# A session is a psql that the test talks to.  A reader is a session with the
+# keys that it has read from the table event so far.
+package CombSession;
+
+use strict;
+use warnings;
+
+use IPC::Run ();
+use Test::More;
+use Time::HiRes qw(usleep);
+
+use constant NIL => '00000000-0000-0000-0000-000000000000';
+
+# What the sessions work with, in each database
+our $setup = q{
+	CREATE EXTENSION pg_comb;
+	CREATE TABLE event (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), what text);
+	CREATE FUNCTION late_settled() RETURNS uuid STABLE LANGUAGE plpgsql AS
+	$$
+	BEGIN
+		PERFORM pg_advisory_lock_shared(1);
+		PERFORM pg_advisory_unlock_shared(1);
+		RETURN comb_settled();
+	END
+	$$;
+	CREATE PROCEDURE many(n integer) LANGUAGE plpgsql AS
+	$$
+	BEGIN
+		FOR i IN 1..n LOOP
+			INSERT INTO event (what) VALUES ('many');
+			COMMIT;
+		END LOOP;
+	END
+	$$;
+};
+
+sub new
+{
+	my ($class, $node, $database, %options) = @_;
+	my $self = bless {
+		node => $node, database => $database // 'postgres', n => 0,
+		last => NIL, got => [], table => 'event', %options }, $class;
+
+	return $self->connect;
+}
+
+# Connect, also again, with what was read so far.  psql's
+# pipes are bound to these three texts.
+sub connect
+{
+	my ($self) = @_;
+	my $user = $self->{user} ? " user=$self->{user}" : '';
+
+	@$self{qw(in out err)} = ('', '', '');
+	$self->{run} = IPC::Run::start(
+		[ 'psql', '-XqAt', '-f', '-', '-d', $self->{node}->connstr($self->{database}) . $user ],
+		'<', \$self->{in}, '>', \$self->{out}, '2>', \$self->{err}, IPC::Run::timeout(90));
+	$self->{pid} = $self->ask('SELECT pg_backend_pid()');
+	return $self;
+}
+
+# Start a statement, and go on.
+sub send
+{
+	my ($self, $sql) = @_;
+	$self->{n}++;
+	$self->{in} .= "$sql\n;\n\\echo done $self->{n}\n\\warn done $self->{n}\n";
+	$self->{run}->pump_nb;
+	return;
+}
+
+# Wait for the statement.  Return its output and its complaints.
+sub result
+{
+	my ($self) = @_;
+	my $end = qr/^done $self->{n}\n/m;
+
+	while (!($self->{out} =~ $end && $self->{err} =~ $end))
+	{
+		last unless $self->{run}->pumpable && eval { $self->{run}->pump; 1 };
+	}
+	die 'a session does not answer' if $@ && $@ =~ /timeout/;
+	my ($out, $err) = ($self->{out}, $self->{err});
+	s/done \d+\n// for ($out, $err);
+	chomp($out);
+	$self->{out} = $self->{err} = '';
+	return ($out, $err);
+}
+
+# Run statements that succeed, and return their output.
+sub ask
+{
+	my ($self, $sql) = @_;
+	$self->send($sql);
+	my ($out, $err) = $self->result;
+	die "$sql\n$err" if $err =~ /(?:ERROR|FATAL|PANIC): /;
+	return $out;
+}
+
+# Run statements, and return what they complain of.
+sub complaints
+{
+	my ($self, $sql) = @_;
+	$self->send("\\set VERBOSITY verbose\n$sql");
+	my (undef, $err) = $self->result;
+	return $err;
+}
+
+# Insert a row
+sub event
+{
+	my ($self) = @_;
+	return $self->ask("INSERT INTO $self->{table} (what) VALUES ('event')");
+}
+
+# End the session, and wait until its backend has ended, too.
+sub quit
+{
+	my ($self) = @_;
+	$self->{in} .= "\\q\n";
+	eval { $self->{run}->finish };
+	for (1 .. 400)
+	{
+		last unless kill 0, $self->{pid};
+		usleep(25_000);
+	}
+	return;
+}
+
+# Forget a session whose server has gone.
+sub forget
+{
+	my ($self) = @_;
+	$self->{in} .= "\\q\n";
+	eval { $self->{run}->finish };
+	return;
+}
+
+# Connect again after the server's restart.
+sub again
+{
+	my ($self) = @_;
+	$self->forget;
+	return $self->connect;
+}
+
+#
+# Readers
+#
+
+sub query
+{
+	my ($self, $settled) = @_;
+	return "SELECT id FROM $self->{table} WHERE id > '$self->{last}' AND id < $settled ORDER BY id";
+}
+
+# Remember what a query returned, and return how many rows there were.
+sub take
+{
+	my ($self, $out) = @_;
+	my @rows = grep { /^[0-9a-f-]{36}$/ } split(/\n/, $out);
+
+	push @{ $self->{got} }, @rows;
+	$self->{last} = $rows[-1] if @rows;
+	return scalar(@rows);
+}
+
+sub poll
+{
+	my ($self) = @_;
+	return $self->take($self->ask($self->query('comb_settled()')));
+}
+
+# Poll with a query that takes its snapshot before and asks comb_settled() after
+# what happens meanwhile.
+sub poll_late
+{
+	my ($self, $meanwhile) = @_;
+	my $holder = CombSession->new($self->{node}, $self->{database});
+
+	$holder->ask('SELECT pg_advisory_lock(1)');
+	$self->send($self->query('(SELECT late_settled())'));
+	for (1 .. 1200)
+	{
+		last if $holder->ask("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND pid = $self->{pid}") > 0;
+		usleep(25_000);
+	}
+	$meanwhile->();
+	$holder->ask('SELECT pg_advisory_unlock(1)');
+	my ($out, $err) = $self->result;
+	die $err if $err =~ /(?:ERROR|FATAL|PANIC): /;
+	$holder->quit;
+	return $self->take($out);
+}
+
+# Read the rest.  Everything must then have been read once, in the order of keys.
+sub reads_all
+{
+	my ($self, $name) = @_;
+	$self->poll;
+	my %seen = map { $_ => 1 } @{ $self->{got} };
+	my %rows = map { $_ => 1 } split(/\n/, $self->ask("SELECT id FROM $self->{table}"));
+	my @missing = grep { !$seen{$_} } keys %rows;
+	my $lost    = grep { $_ lt $self->{last} } @missing;
+	my $got     = $self->{got};
+	my $down    = grep { $got->[$_] le $got->[ $_ - 1 ] } 1 .. $#$got;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return is(
+		sprintf('%d lost, %d held back, %d never committed, %d twice or out of order',
+			$lost, @missing - $lost, scalar(grep { !$rows{$_} } keys %seen), $down),
+		'0 lost, 0 held back, 0 never committed, 0 twice or out of order', $name);
+}
+
+1;

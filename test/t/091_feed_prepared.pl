@@ -1,0 +1,165 @@
+# A reader of events and prepared transactions: committed while a query runs, more
+# than the list of them holds, before a restart and a crash, of other databases.
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombSession;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', q{
+autovacuum = off
+max_prepared_transactions = 4
+});
+$node->start;
+$node->safe_psql('postgres', 'CREATE DATABASE other');
+$node->safe_psql($_, $CombSession::setup) foreach ('postgres', 'other');
+
+my ($first, $second, $reader) = map { CombSession->new($node) } 1 .. 3;
+
+# A transaction with a key, prepared
+sub prepare
+{
+	my ($session, $name) = @_;
+	$session->ask('BEGIN');
+	$session->event;
+	$session->ask("PREPARE TRANSACTION '$name'");
+	return;
+}
+
+#
+# Prepared and committed before, during and after a query
+#
+prepare($first, 'a');
+$second->event;
+is($reader->poll, 0, 'a prepared transaction holds the reader back');
+$reader->poll_late(sub { $second->ask("COMMIT PREPARED 'a'") });
+$reader->reads_all('its commit after the snapshot of a query');
+
+$first->ask('BEGIN');
+$first->event;
+$second->event;
+$reader->poll_late(
+	sub {
+		$first->ask("PREPARE TRANSACTION 'a'");
+		$second->ask("COMMIT PREPARED 'a'");
+	});
+$reader->reads_all('prepared and committed after the snapshot');
+
+$first->ask('BEGIN');
+$first->event;
+$second->event;
+$reader->poll_late(sub { $first->ask("PREPARE TRANSACTION 'a'") });
+$first->event for 1 .. 12;
+is($reader->poll, 0, 'prepared after the snapshot: it still holds the reader back');
+$second->ask("COMMIT PREPARED 'a'");
+$reader->reads_all('and then it is read');
+
+prepare($first, 'a');
+$second->event;
+is($reader->poll, 0, 'prepared again');
+$second->ask("ROLLBACK PREPARED 'a'");
+is($reader->poll, 1, 'rolled back: others are read');
+$reader->reads_all('and nothing else');
+
+prepare($first, 'a');
+$first->ask('BEGIN');
+$first->event;
+like($first->complaints("PREPARE TRANSACTION 'a'"), qr/ERROR:  42710/, 'a second one of the name fails');
+$first->ask('ROLLBACK');
+$second->event;
+is($reader->poll, 0, 'the first one holds the reader back');
+$second->ask("COMMIT PREPARED 'a'");
+is($reader->poll, 2, 'until it has ended');
+
+# A savepoint of its own, and Snowflakes alone
+$first->ask('BEGIN; SAVEPOINT s');
+$first->event;
+$first->ask("ROLLBACK TO s; INSERT INTO event (what) VALUES ('after'); PREPARE TRANSACTION 'a'");
+$second->event;
+is($reader->poll, 0, 'a prepared transaction with a savepoint holds the reader back');
+$second->ask("COMMIT PREPARED 'a'");
+$reader->reads_all('and then it is read');
+$first->ask("BEGIN; SELECT comb_snowflake(instance_bits => 0), txid_current(); PREPARE TRANSACTION 'a'");
+$second->event;
+is($reader->poll, 1, 'one with a Snowflake does not');
+$second->ask("COMMIT PREPARED 'a'");
+
+#
+# More of them than the list has places for
+#
+prepare($first, 'a');
+$second->event;
+$reader->poll_late(
+	sub {
+		$second->ask("COMMIT PREPARED 'a'");
+		foreach (1 .. 12)
+		{
+			prepare($first, 'b');
+			$second->ask("COMMIT PREPARED 'b'");
+		}
+	});
+$reader->reads_all('twelve more end while a query needs the first');
+
+my $unrelated = CombSession->new($node);
+$unrelated->ask('BEGIN; SELECT txid_current()');
+foreach (1 .. 12)
+{
+	prepare($first, 'b');
+	$second->ask("COMMIT PREPARED 'b'");
+}
+is($reader->poll, 12, 'twelve of them beside a long transaction: all are read at once');
+$unrelated->ask('COMMIT');
+
+prepare($first, "p$_") for 1 .. 4;
+$second->event;
+is($reader->poll, 0, 'as many as can be prepared hold the reader back');
+$second->ask("COMMIT PREPARED 'p$_'") for (2, 4, 3);
+is($reader->poll, 0, 'the first one alone does');
+$second->ask("COMMIT PREPARED 'p1'");
+$reader->reads_all('all are read');
+
+#
+# Restart and crash
+#
+foreach my $mode ('fast', 'immediate')
+{
+	my $other = CombSession->new($node, 'other');
+
+	prepare($other, 'elsewhere');
+	prepare($first, 'a');
+	$second->event;
+	$other->quit;
+	$node->stop($mode);
+	$node->start;
+	$_->again for ($first, $second, $reader);
+	is($reader->poll, 0, "prepared before a restart ($mode): the reader is held back");
+	is( $reader->ask(
+			q{SELECT database, state, pid IS NULL, transaction IS NOT NULL, first_key IS NULL
+			  FROM comb_unsettled() ORDER BY database = 'other'}),
+		"postgres|prepared|t|t|t\nother|prepared|t|t|t",
+		'comb_unsettled() shows both transactions');
+	$second->event;
+	is($reader->poll, 0, 'by later keys, too');
+	$second->ask("BEGIN; SELECT txid_current(); PREPARE TRANSACTION 'without keys'");
+	is($reader->poll_late(sub { $second->ask("COMMIT PREPARED 'a'") }), 0, 'committed after the snapshot');
+	is($reader->poll, 3, 'then all is read, beside transactions without keys and of another database');
+	$second->ask("ROLLBACK PREPARED 'without keys'");
+	$reader->reads_all("all is read ($mode)");
+	$other = CombSession->new($node, 'other');
+	is($other->poll, 0, 'the other database');
+	$other->ask("COMMIT PREPARED 'elsewhere'");
+	is($other->poll, 1, 'is held back by its own');
+	$other->ask('DELETE FROM event');
+	$other->quit;
+}
+
+$_->quit for ($first, $second, $reader, $unrelated);
+$node->stop;
+done_testing();

@@ -1,0 +1,232 @@
+# A reader of events, and sessions that end badly, use other databases, share
+# snapshots or run in parallel; comb_unsettled().
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombSession;
+use CombTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', q{
+autovacuum = off
+restart_after_crash = on
+pg_comb.lease = 100ms
+});
+$node->start;
+$node->safe_psql('postgres', 'CREATE DATABASE other');
+$node->safe_psql($_, $CombSession::setup) foreach ('postgres', 'other');
+
+my ($first, $second, $reader) = map { CombSession->new($node) } 1 .. 3;
+
+# Poll until a row comes.
+sub poll_some
+{
+	for (1 .. 400)
+	{
+		my $rows = $reader->poll;
+		return $rows if $rows > 0;
+		usleep(25_000);
+	}
+	return 0;
+}
+
+sub begin_event
+{
+	my ($session) = @_;
+	$session->ask('BEGIN');
+	$session->event;
+	return;
+}
+
+#
+# A new backend takes the seat of one that has just committed
+#
+begin_event($first);
+$second->event;
+$reader->poll_late(
+	sub {
+		$first->ask('COMMIT');
+		$first->quit;
+		my @new = map { CombSession->new($node) } 1 .. 6;
+		$_->event foreach (@new);
+		$_->quit foreach (@new);
+	});
+$reader->reads_all('a new backend takes the seat');
+$first->connect;
+
+#
+# Sessions that end in a transaction
+#
+begin_event($first);
+$second->event;
+is($reader->poll, 0, 'an open transaction holds the reader back');
+$second->ask("SELECT pg_terminate_backend($first->{pid})");
+is(poll_some(), 1, 'until its session is terminated');
+$first->again;
+
+$first->ask("SET idle_in_transaction_session_timeout = '2s'");
+begin_event($first);
+$second->event;
+is(poll_some(), 1, 'or ended by a FATAL error');
+$first->again;
+
+begin_event($first);
+$second->event;
+like($first->complaints('SELECT 1 / 0'), qr/22012/, 'an error');
+is($reader->poll, 1, 'ends what a transaction holds back');
+$first->ask('ROLLBACK');
+$reader->reads_all('nothing else is read');
+
+#
+# A backend is killed, and the server starts all others again
+#
+begin_event($first);
+$second->event;
+is($reader->poll, 0, 'an open transaction again');
+kill('KILL', $first->{pid}) or die "could not kill $first->{pid}: $!";
+wait_for_server($node);
+$_->again foreach ($first, $second, $reader);
+is($reader->poll, 1, 'its backend is killed');
+begin_event($first);
+$second->event;
+$reader->poll_late(sub { $first->ask('COMMIT') });
+$reader->reads_all('after the crash');
+
+#
+# Other databases
+#
+my $other = CombSession->new($node, 'other');
+begin_event($other);
+$second->event;
+is($reader->poll, 1, 'a transaction of another database holds nobody back');
+is($other->poll, 0, 'but its own readers');
+$other->ask('COMMIT');
+is($other->poll, 1, 'until it has committed');
+
+#
+# Snapshots of other transactions
+#
+foreach my $commits (1, 12)
+{
+	begin_event($first);
+	$second->event;
+	$other = CombSession->new($node);
+	$other->ask('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	my $snapshot = $other->ask('SELECT pg_export_snapshot()');
+	$first->ask('COMMIT');
+	$first->event for 1 .. $commits;
+	$reader->ask('SELECT comb_settled() IS NULL');
+	$reader->ask("BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$snapshot'");
+	is($reader->poll, 0, "an imported snapshot, and $commits commits since");
+	$reader->ask('COMMIT');
+	$reader->reads_all('all is read after it');
+	$other->quit;
+}
+
+#
+# Parallel queries
+#
+my $force = $node->safe_psql('postgres', q{SELECT name FROM pg_settings WHERE name IN ('debug_parallel_query', 'force_parallel_mode')});
+$reader->ask("SET $force = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0");
+begin_event($first);
+$second->event;
+is($reader->poll, 0, 'with a Gather over all plans');
+$reader->poll_late(sub { $first->ask('COMMIT'); $first->event for 1 .. 12 });
+$reader->reads_all('a late query with a Gather');
+is($reader->ask('SELECT count(*) = (SELECT count(*) FROM event) FROM event WHERE id < (SELECT comb_settled())'),
+	't', 'a parallel scan below the bound');
+$node->safe_psql(
+	'postgres', q{
+	CREATE FUNCTION wrong_settled() RETURNS uuid PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN comb_settled(); END';
+	CREATE FUNCTION wrong_key() RETURNS uuid PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN comb_generate_ordered(); END'});
+like($reader->complaints('SELECT wrong_settled()'),
+	qr/ERROR:  25000: a parallel worker does not know which keys are settled\n.*HINT:  Mark functions that ask PARALLEL RESTRICTED\./s,
+	'a parallel worker is refused the bound');
+like($reader->complaints('SELECT wrong_key()'),
+	qr/ERROR:  25000: ordered keys and Snowflakes cannot be made in a parallel worker\n.*HINT:  Mark functions that make them PARALLEL RESTRICTED\./s,
+	'and a key');
+$reader->ask("RESET $force");
+
+#
+# comb_unsettled()
+#
+$node->safe_psql(
+	'postgres', q{
+	CREATE ROLE writer LOGIN;
+	CREATE ROLE nobody LOGIN;
+	CREATE ROLE watcher LOGIN IN ROLE pg_read_all_stats;
+	CREATE ROLE chief LOGIN IN ROLE writer;
+	GRANT ALL ON event TO writer});
+my $shown = q{SELECT pid, database, state, transaction, series, first_key IS NOT NULL,
+	since BETWEEN now() - interval '1 hour' AND now(), age < interval '1 hour' FROM comb_unsettled() ORDER BY series};
+is($reader->ask($shown), '', 'comb_unsettled() shows nothing where nothing is open');
+my $writer = CombSession->new($node, 'postgres', user => 'writer');
+begin_event($writer);
+my $row = "$writer->{pid}|postgres|running||ordered|t|t|t";
+is($reader->ask($shown), $row, 'and an open transaction to a superuser');
+is( $reader->ask(q{SELECT bool_and(first_key <= comb_generate_ordered() AND first_key > comb_min(now() - interval '1 hour'))
+                   FROM comb_unsettled()}), 't', 'first_key is a key of the time');
+foreach my $user ('writer', 'chief', 'watcher')
+{
+	my $session = CombSession->new($node, 'postgres', user => $user);
+	is($session->ask($shown), $row, "to the role $user as well");
+	$session->quit;
+}
+my $nobody = CombSession->new($node, 'postgres', user => 'nobody');
+is($nobody->ask($shown), "$writer->{pid}|postgres||||f||", 'without details to another role');
+$nobody->quit;
+my $elsewhere = CombSession->new($node, 'other');
+is($elsewhere->ask($shown), $row, 'and from another database');
+$elsewhere->ask('BEGIN; SELECT comb_snowflake(instance_bits => 0)');
+is( $reader->ask('SELECT pid, database, series, first_key IS NULL FROM comb_unsettled() ORDER BY series DESC'),
+	"$elsewhere->{pid}|other|snowflake|t\n$writer->{pid}|postgres|ordered|f",
+	'Snowflakes have no first_key');
+$elsewhere->quit;
+$writer->ask('COMMIT');
+is($reader->ask($shown), '', 'and nothing after the commit');
+is($reader->poll, 1, 'its row is read');
+$writer->quit;
+
+#
+# A session that loads the module late, and one whose snapshot is older
+#
+my $late = CombSession->new($node);
+$late->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+begin_event($first);
+$second->event;
+$late->{last} = $reader->{last};
+$first->ask('COMMIT');
+$first->event for 1 .. 12;
+is($late->poll, 0, 'a session loads the module late, with an old snapshot');
+$late->ask('COMMIT');
+is($late->poll, 14, 'and reads all with a new one');
+$late->quit;
+$reader->reads_all('as other sessions do');
+
+#
+# The extension is dropped while a transaction has announced keys
+#
+$first->ask('BEGIN; SELECT comb_generate_ordered()');
+$second->ask('DROP EXTENSION pg_comb CASCADE');
+$first->ask('COMMIT');
+$second->ask('DROP TABLE event; DROP FUNCTION late_settled; DROP PROCEDURE many');
+$second->ask($CombSession::setup);
+is($second->poll, 0, 'the extension is dropped and created again');
+begin_event($first);
+$second->event;
+is($second->poll, 0, 'a transaction holds a reader back there');
+$first->ask('COMMIT');
+$second->reads_all('until it has committed');
+
+$_->quit foreach ($first, $second, $reader);
+$node->stop;
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP/, 'no server process failed by itself');
+done_testing();

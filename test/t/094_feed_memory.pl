@@ -1,0 +1,111 @@
+# No dynamic shared memory is left for announcements.  Writers go on with a
+# warning, readers get an error, and all goes on once there is memory again.
+#
+# The memory is in files here, in a directory that the test makes read-only.
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombSession;
+use CombTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+plan skip_all => 'nothing is read-only to root' if $> == 0;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', q{
+autovacuum = off
+dynamic_shared_memory_type = mmap
+max_prepared_transactions = 2
+});
+$node->start;
+$node->safe_psql('postgres', $CombSession::setup);
+
+# The counters have memory of their own, and a session has asked for it.
+$node->safe_psql('postgres', 'SELECT comb_clock_status() IS NOT NULL');
+
+sub memory
+{
+	my ($mode) = @_;
+	chmod($mode, $node->data_dir . '/pg_dynshmem') or die "could not change the directory: $!";
+	return;
+}
+
+memory(0555);
+my ($first, $second, $reader) = map { CombSession->new($node) } 1 .. 3;
+
+#
+# Without memory
+#
+my $complaint = $first->complaints(q{INSERT INTO event (what) VALUES ('first')});
+like($complaint, qr/WARNING:  \w{5}: no shared memory to announce keys for comb_settled\(\)/, 'a writer goes on with a warning');
+like($complaint, qr/DETAIL:  .*Permission denied/, 'whose detail says what is wrong');
+like($complaint, qr/HINT:  Nothing is lost, but comb_settled\(\) stands still while transactions like this one are open\./,
+	'and whose hint says what follows');
+is($first->complaints(q{INSERT INTO event (what) VALUES ('second')}), '', 'one warning is enough');
+is($first->complaints('SELECT comb_snowflake(instance_bits => 0) IS NULL'), '', 'also for Snowflakes');
+like($second->complaints(
+		q{BEGIN; SAVEPOINT s; INSERT INTO event (what) VALUES ('third'); ROLLBACK TO s; INSERT INTO event (what) VALUES ('fourth'); COMMIT}),
+	qr/^[^\n]*WARNING: (?!.*WARNING)/s, 'another session gets a warning, also with savepoints');
+is($first->ask('SELECT count(*) FROM event'), 3, 'no row is lost');
+foreach my $call ('comb_settled()', 'comb_snowflake_settled(instance_bits => 0)', 'count(*) FROM comb_unsettled()')
+{
+	like($reader->complaints("SELECT $call"), qr/ERROR: .*could not open shared memory segment/, "$call fails");
+}
+is($first->ask('BEGIN; SELECT count(comb_generate_ordered()) FROM generate_series(1, 3); ROLLBACK'), 3, 'a writer is rolled back');
+$second->ask('CALL many(3)');
+
+#
+# Memory is there again, and a transaction that has announced nothing is open
+#
+$first->ask('BEGIN');
+$first->event;
+$second->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
+memory(0700);
+is($reader->poll, 0, 'with memory again, a transaction that began without holds the reader back');
+my $third = CombSession->new($node);
+$third->event;
+is($reader->poll, 0, 'by later keys, too');
+is($reader->poll_late(sub { $first->ask('COMMIT') }), 0, 'and by a snapshot from before its commit');
+is($reader->poll, 8, 'then all rows are read');
+$reader->reads_all('and none is left');
+$second->{last} = $reader->{last};
+is($second->poll, 0, 'an old snapshot is told nothing');
+$second->ask('COMMIT');
+
+# the same sessions announce now
+$first->ask('BEGIN');
+$first->event;
+$third->event;
+is($reader->poll, 0, 'the writers announce again');
+$reader->poll_late(sub { $first->ask('COMMIT') });
+$reader->reads_all('nothing is lost');
+
+#
+# A transaction that has announced nothing is prepared
+#
+$_->quit foreach ($first, $second, $third, $reader);
+$node->restart;
+$node->safe_psql('postgres', 'SELECT comb_clock_status() IS NOT NULL');
+memory(0555);
+($first, $second) = map { CombSession->new($node) } 1 .. 2;
+$first->complaints('BEGIN');
+$first->complaints(q{INSERT INTO event (what) VALUES ('prepared')});
+$first->complaints(q{PREPARE TRANSACTION 'a'});
+memory(0700);
+$second->event;
+$reader->connect;
+is($reader->poll, 0, 'a prepared transaction that announced nothing holds the reader back');
+$second->ask(q{COMMIT PREPARED 'a'});
+is($reader->poll, 2, 'until it has ended');
+$reader->reads_all('nothing is lost');
+
+$_->quit foreach ($first, $second, $reader);
+$node->stop;
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP|resource was not closed|leak/, 'nothing leaks');
+done_testing();
