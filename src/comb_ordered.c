@@ -75,9 +75,10 @@ comb_ordered_step(void *arg)
  * A millisecond has fewer counts than the 18 bits have values, so two counts
  * never become one key.
  *
- * PARALLEL RESTRICTED, although a worker could make keys.  The planner would
- * evaluate a safe function below a Gather Merge, and the keys of sorted rows
- * would not be in the order of the rows.
+ * PARALLEL RESTRICTED.  The planner would evaluate a safe function below a
+ * Gather Merge, and the keys of sorted rows would not be in the order of the
+ * rows.  A worker raises 25000: its transaction ends before the leader's, so
+ * comb_settled() could not tell when the keys become visible.
  */
 Datum
 comb_generate_ordered(PG_FUNCTION_ARGS)
