@@ -31,10 +31,13 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE \
 REGRESS        = sanity time layouts generate ordered snowflake range hostile install \
                  mssql mssql_sort aggregate text
 REGRESS_OPTS   = --load-extension=$(EXTENSION)
-# What newer servers have in addition.  A version's tests are chosen here, and
-# no test has more than one expected output.
+# What newer servers have in addition, and what the extension has to bring on older
+# ones.  A version's tests are chosen here, and no test has more than one expected
+# output.
 REGRESS_V14    = range-v14
 REGRESS_V18    = generate-v18
+REGRESS_TO_V19 = aggregate-to-v19
+REGRESS_V20    = generate-v20
 ISOLATION      = keys ordered feed
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation --load-extension=$(EXTENSION)
 TAP_TESTS      = 1
@@ -84,6 +87,7 @@ include $(PGXS)
 
 REGRESS += $(if $(filter 13,$(MAJORVERSION)),,$(REGRESS_V14))
 REGRESS += $(if $(filter 13 14 15 16 17,$(MAJORVERSION)),,$(REGRESS_V18))
+REGRESS += $(if $(filter 13 14 15 16 17 18 19,$(MAJORVERSION)),$(REGRESS_TO_V19),$(REGRESS_V20))
 
 # Debian's PostgreSQL has no autodepend.
 $(OBJS) $(OBJS:.o=.bc): $(addprefix $(srcdir)/,$(HDRS))

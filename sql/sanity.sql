@@ -21,19 +21,8 @@ WHERE pronamespace = (SELECT extnamespace FROM pg_extension WHERE extname = 'pg_
   AND proname LIKE 'comb\_%' AND proparallel = 'u'
 ORDER BY 1;
 
--- functions with the name of a function in pg_catalog: min and max, with an argument
--- that no function of this name has there
-SELECT p.oid::regprocedure AS overloads, bool_or(c.proargtypes = p.proargtypes) AS shadows
-FROM pg_proc p JOIN pg_proc c ON c.proname = p.proname
-WHERE p.oid IN (SELECT objid FROM pg_depend
-                WHERE classid = 'pg_proc'::regclass AND deptype = 'e'
-                  AND refclassid = 'pg_extension'::regclass
-                  AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb'))
-  AND c.pronamespace = 'pg_catalog'::regnamespace
-GROUP BY p.oid ORDER BY p.oid::regprocedure::text;
-
 -- the functions that a query can call, and their labels; the format is unaligned,
--- so that a new function changes a single line
+-- so that a new function changes a single line; aggregate-to-v19 has min and max
 \pset format unaligned
 SELECT oid::regprocedure AS function, provolatile AS volatile,
        proisstrict AS strict, proparallel AS parallel, proleakproof AS leakproof
@@ -42,6 +31,7 @@ WHERE oid IN (SELECT objid FROM pg_depend
               WHERE classid = 'pg_proc'::regclass AND deptype = 'e'
                 AND refclassid = 'pg_extension'::regclass
                 AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb'))
+  AND proname NOT IN ('min', 'max')
 ORDER BY oid::regprocedure::text COLLATE "C";
 \pset format aligned
 

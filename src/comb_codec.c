@@ -162,37 +162,76 @@ const CombCodec comb_datetime = {
  * NHibernate's guid.comb: the field of datetime, but with units of 3.333333
  * ms, computed in floating point.
  *
- * The expression in comb_nhibernate_unit() is the original's: TimeSpan's
- * TotalMilliseconds is the same division.  Integers would give another result
- * at three microseconds of the day.  The field runs fast by up to two units a
- * day, so the last unit of a day is 25,920,002.
+ * The original divides 100 ns by 10000.0, as TimeSpan's TotalMilliseconds
+ * does, and the result by 3.333333.  Integers give the same number of whole
+ * units, on every machine.  Doubles would not: the x87 keeps more digits than
+ * a double has.  test/t/023_layouts_units.pl compares all units of a day.
+ *
+ * The field runs fast by up to two units a day, so the last unit of a day is
+ * 25,920,002.
  *
  * pg_comb reads the field in NHibernate's unit.  The result is never later
  * than the instant that the field was made from.  In SQL Server's unit, 1/300
  * s, the result would be up to 8.6 ms late, and would not encode back to the
  * field.
  */
+#define COMB_NHIBERNATE_UNIT_NS	INT64CONST(3333333)
 #define COMB_NHIBERNATE_LAST	25920002
 
-/* The number of whole units in the microseconds since midnight */
+/* The double nearest to 3.333333 is this number / 2^51 */
+#define COMB_NHIBERNATE_DIVISOR	UINT64CONST(7505998628350889)
+
+/*
+ * Does the original come to less than "unit", where "unit" is the exact
+ * quotient?
+ *
+ * A double has 53 bits.  "ms" is the milliseconds as a double, times
+ * 2^shift.  The second quotient becomes "unit" unless the quotient is below
+ * "unit" by more than half of the last bit of doubles below "unit".  Times the
+ * divisor and 2^51, "less" is how far the quotient is below, and "half" is
+ * this half.  Both terms of "less" are larger than 64 bits, but their
+ * difference is not.
+ */
+static bool
+comb_nhibernate_rounds_down(uint64 us, uint32 unit)
+{
+	int			shift = 52 - pg_leftmost_one_pos64(us / 1000);
+	uint64		ms = ((us << shift) + 500) / 1000;
+	uint64		less = COMB_NHIBERNATE_DIVISOR * unit - (ms << (51 - shift));
+	uint64		half = COMB_NHIBERNATE_DIVISOR >>
+		(53 - pg_leftmost_one_pos32(unit));
+
+	return (int64) less > (int64) half;
+}
+
+/*
+ * The number of whole units in the microseconds since midnight.
+ *
+ * Where the exact quotient is no integer, it is at least 3e-7 away from the
+ * next integer, and the rounding errors of doubles are below 1e-8.
+ */
 static inline uint32
 comb_nhibernate_unit(int64 us)
 {
-	double		ms = (double) (us * 10) / 10000.0;
+	int64		ns = us * 1000;
+	uint32		unit = (uint32) (ns / COMB_NHIBERNATE_UNIT_NS);
 
-	return (uint32) (ms / 3.333333);
+	if (unit > 0 && unit * COMB_NHIBERNATE_UNIT_NS == ns &&
+		comb_nhibernate_rounds_down((uint64) us, unit))
+		unit--;
+	return unit;
 }
 
 static bool
 comb_nhibernate_decode(uint64 field, int64 *at)
 {
 	uint32		unit = (uint32) field;
-	int64		us = ((int64) unit * 3333333 + 999) / 1000;
+	int64		us = (unit * COMB_NHIBERNATE_UNIT_NS + 999) / 1000;
 
 	if (unit > COMB_NHIBERNATE_LAST)
 		return false;
 	if (comb_nhibernate_unit(us) < unit)
-		us++;					/* one of the three named above */
+		us++;					/* the unit begins a microsecond late */
 	*at = COMB_EPOCH_1900 + (int64) (field >> 32) * COMB_US_PER_DAY + us;
 	return true;
 }

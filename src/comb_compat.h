@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * comb_compat.h
- *	  Differences between PostgreSQL 13 and 19.
+ *	  Differences between PostgreSQL 13 and 20.
  *
  * Only this file looks at PG_VERSION_NUM.  All other files use the names and
  * arguments of the newest server, and comb_compat.h emulates both for older
@@ -104,6 +104,11 @@ pg_lfind32(uint32 key, const uint32 *base, uint32 nelem)
 	PG_MODULE_MAGIC_EXT(.name = "pg_comb", .version = COMB_VERSION)
 #else
 #define COMB_MODULE_MAGIC	PG_MODULE_MAGIC
+#endif
+
+/* PostgreSQL 20 shortened a name */
+#ifndef pg_always_inline
+#define pg_always_inline	pg_attribute_always_inline
 #endif
 
 /*

@@ -101,7 +101,7 @@ comb_check_jump(uint64 last, uint64 now)
  * covers it.  "step" moves the counter and returns the new time.  A time that
  * must be given up is lost, and the function takes another one.
  */
-static pg_attribute_always_inline uint64
+static pg_always_inline uint64
 comb_lease_take(CombSeries series, uint64 (*step) (void *), void *arg)
 {
 	for (;;)

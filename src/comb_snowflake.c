@@ -189,7 +189,7 @@ comb_snowflake_instant(const CombSnowflake *set, uint64 time, TimestampTz *at)
 static pg_noinline void
 comb_snowflake_range_error(const CombSnowflake *set)
 {
-	TimestampTz end;
+	TimestampTz end = 0;		/* keep compiler quiet */
 
 	if (!comb_snowflake_instant(set, set->end, &end))
 		end = DT_NOEND;

@@ -16,11 +16,12 @@ use warnings;
 use parent 'TAP::Harness';
 
 my $inner = $ENV{COMB_TAP};
+my $with_table = delete $ENV{COMB_TABLE};
 $ENV{COMB_TAP} = 1;
 $| = 1;
 
 my %count = map { $_ => 0 } qw(passed failed skipped);
-my (@skipped, @tap);
+my (@skipped, @tap, @rows);
 
 sub new
 {
@@ -45,7 +46,8 @@ sub watch
 	my ($parser, $job) = @_;
 	my $source = $job->[1];
 	my $failed = $count{failed};
-	my @comments;
+	my %before = %count;
+	my ($server, @comments) = ('');
 
 	$parser->callback(test => sub {
 		my ($test) = @_;
@@ -60,6 +62,7 @@ sub watch
 		print splice(@comments, -1) if $count{failed} > $failed;
 	});
 	$parser->callback(unknown => sub {
+		$server = $1 if $_[0]->raw =~ /^Testing pg_comb with (.*)\.$/;
 		print "$source: ", $_[0]->raw, "\n" if $_[0]->raw =~ /\S/;
 	});
 	$parser->callback(EOF => sub {
@@ -70,8 +73,18 @@ sub watch
 			print @comments > 40 ? @comments[ -40 .. -1 ] : @comments;
 		}
 		print map { "$_\n" } splice(@tap) if $inner;
+		push @rows, row($source, $server, map { $count{$_} - $before{$_} } qw(passed failed skipped));
 	});
 	return;
+}
+
+# One line of the table.  A path names nothing that the server's name does not.
+sub row
+{
+	my ($source, $server, @counts) = @_;
+	my ($day, $month, $year) = (gmtime)[ 3 .. 5 ];
+	my $date = sprintf('%d-%02d-%02d', $year + 1900, $month + 1, $day);
+	return '| ' . join(' | ', $server || $source, @counts, $date) . " |\n";
 }
 
 # A time limit ends prove by SIGTERM.  The sources have got the signal too, and
@@ -102,6 +115,7 @@ sub close_report
 	my $tests = $count{passed} + $count{failed} + $count{skipped};
 	print map { "$_\n" } @tap, "1..$tests" if $inner;
 	print "\nSkipped:\n", map { "  $_\n" } @skipped if @skipped;
+	print "\n| server | passed | failed | skipped | date |\n|---|---:|---:|---:|---|\n", @rows if $with_table;
 	print "\nLogs and data directories are left in $ENV{COMB_WORK}.\n"
 	  if $count{failed} && $ENV{COMB_WORK};
 	print "\n$count{passed} passed, $count{failed} failed, $count{skipped} skipped\n";

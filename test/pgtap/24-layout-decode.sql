@@ -42,7 +42,7 @@ FROM layouts JOIN units USING (resolution), LATERAL (
   -- the last 10 ms of a day and the first 10 ms of the next day
   UNION ALL
   SELECT timestamptz '2026-11-20' + u * interval '1 us' FROM generate_series(-10000, 10000, 3) u
-  -- where NHibernate's floating point differs from exact arithmetic
+  -- the first microseconds where NHibernate's floating point differs from exact arithmetic
   UNION ALL
   SELECT timestamptz '2026-11-20' + (us + d) * interval '1 us'
   FROM unnest('{23333331, 43333329, 46666662}'::int[]) us, generate_series(-5, 5) d
