@@ -29,7 +29,8 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE \
 
 REGRESS        = sanity time layouts generate ordered snowflake range hostile install \
                  mssql mssql_sort aggregate text
-REGRESS_OPTS   = --load-extension=$(EXTENSION)
+# Some messages show characters of UTF-8, and a server may have another encoding.
+REGRESS_OPTS   = --load-extension=$(EXTENSION) --encoding=UTF8 --no-locale
 # What newer servers have in addition.  A version's tests are chosen here, and
 # no test has more than one expected output.
 REGRESS_V14    = range-v14
