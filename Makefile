@@ -22,8 +22,9 @@ HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src
 # name with "--" is installed, one without is a test.
 DATA       = sql/pg_comb--1.0.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE \
-             doc/created_at.md doc/efcore.md doc/guarantees.md doc/installation.md doc/layouts.md \
-             doc/mask.md doc/mssql.md doc/nhibernate.md doc/ordered.md doc/pg_comb.md doc/range.md \
+             doc/created_at.md doc/efcore.md doc/guarantees.md doc/installation.md \
+             doc/layouts.md doc/mask.md doc/mssql.md doc/nhibernate.md \
+             doc/ordered.md doc/pg_comb.md doc/range.md \
              doc/rfc9562.md doc/rtcomb.md doc/sequentialguid.md doc/snowflake.md \
              doc/testing.md doc/text.md doc/usage.md doc/key.svg doc/which.svg
 
@@ -41,7 +42,7 @@ TAP_TESTS      = 1
 # prove starts in the source directory
 PROVE_TESTS   ?= test/t/*.pl
 
-HARNESS    = demo test test-all test-deep test-clients bench instructions fuzz soak
+HARNESS    = demo test test-all test-deep test-clients bench instructions fuzz soak dist
 
 .PHONY: $(HARNESS)
 ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
@@ -71,6 +72,12 @@ fuzz:
 soak:
 	@DURATION=$${DURATION:-600}; export DURATION; STEP_LIMIT=$$((DURATION * 2 + 600)) \
 		PROVE_TESTS=test/t/081_soak.pl test/run tap
+
+# The archive for PGXN: the last commit, less what .gitattributes leaves out
+DIST = $(EXTENSION)-$(shell sed -n 's/^   "version": "\(.*\)",$$/\1/p' META.json)
+dist:
+	@git diff --quiet HEAD || echo "Changes that are not committed are not in the archive."
+	git archive --format=zip --prefix=$(DIST)/ --output=$(DIST).zip HEAD
 
 else
 

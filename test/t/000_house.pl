@@ -40,6 +40,8 @@ my @optional = qw(description generated_by tags no_index prereqs
   release_status resources);
 
 none('META.json has the required keys', grep { !defined $meta->{$_} } @required);
+like($meta->{name}, qr{^[^\s/\\[:cntrl:]]{2,}$}, 'name of the distribution');
+like($_, qr/\S/, 'abstract') for $meta->{abstract}, $meta->{provides}{pg_comb}{abstract};
 for my $key (sort keys %$meta)
 {
 	ok(scalar(grep { $_ eq $key } @required, @optional) || $key =~ /^x_./i,
@@ -56,12 +58,17 @@ like($provided->{version}, $semver, 'version of the extension');
 for my $key (qw(file docfile))
 {
 	ok(-f $provided->{$key}, "$key exists");
+	unlike($provided->{$key}, qr{^/|\\|\.\.}, "$key is a relative path");
 }
-none('tags are at least two characters, and not paths',
-	grep { !m{^[^/\\[:cntrl:]]{2,}$} } @{ $meta->{tags} });
+none('an extension has no other keys',
+	grep { !/^(abstract|docfile|file|version)$/ } sort keys %$provided);
+none('tags have two to 255 characters, and are no paths',
+	grep { !m{^[^/\\[:cntrl:]]{2,255}$} } @{ $meta->{tags} });
 for my $phase (sort keys %{ $meta->{prereqs} })
 {
 	like($phase, qr/^(configure|build|test|runtime|develop)$/, "phase $phase");
+	none("relationships of $phase",
+		grep { !/^(requires|recommends|suggests|conflicts)$/ } sort keys %{ $meta->{prereqs}{$phase} });
 	my %needs = map { %$_ } values %{ $meta->{prereqs}{$phase} };
 	none("versions needed by $phase",
 		grep { $needs{$_} ne '0' && $needs{$_} !~ $semver } sort keys %needs);
