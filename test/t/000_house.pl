@@ -167,6 +167,49 @@ for my $name (sort keys %setting)
 	like($changelog, qr/`\Q$name\E`/, "changelog has $name");
 }
 
+# operations.md explains every message that the sources have, with its SQLSTATE and
+# with "…" in place of values, and no other message.
+sub messages
+{
+	my %sqlstate = (
+		DATETIME_VALUE_OUT_OF_RANGE => '22008',
+		FEATURE_NOT_SUPPORTED => '0A000',
+		INTERNAL_ERROR => 'XX000',
+		INVALID_PARAMETER_VALUE => '22023',
+		INVALID_TEXT_REPRESENTATION => '22P02',
+		OBJECT_IN_USE => '55006',
+		OBJECT_NOT_IN_PREREQUISITE_STATE => '55000');
+	my %messages;
+	for my $file (glob('src/*.[ch]'))
+	{
+		my $source = slurp($file);
+		while ($source =~ /\b(ereport|elog)\((ERROR|WARNING|FATAL|NOTICE|INFO),\s*(.*?)\);\n/gs)
+		{
+			my ($call, $level, $text) = ($1, $2, $3);
+			my ($message) = ($call eq 'elog' ? $text : $text =~ /\berrmsg\w*\((.*)/s ? $1 : '') =~
+			  /^((?:"(?:[^"\\]|\\.)*"|\s|[U]?INT64_FORMAT)+)/;
+			my $code = $call eq 'elog' ? 'XX000' : $level eq 'WARNING' ? '01000' : '?';
+			$code = $sqlstate{$1} || "SQLSTATE of $1" if $text =~ /\berrcode\(ERRCODE_(\w+)\)/;
+			die "no message in $file: $text" unless defined $message;
+			$message =~ s/U?INT64_FORMAT/"%d"/g;
+			$message = join('', $message =~ /"((?:[^"\\]|\\.)*)"/g) =~ s/\\(.)/$1/gr;
+			$messages{ $message =~ s/%\w/…/gr } = $code;
+		}
+	}
+	return %messages;
+}
+
+my %message = messages();
+my %explained = map { /^\| `([^`]+)` \| (\w{5}) \| / ? ($1 => $2) : () }
+  split /\n/, section(slurp('doc/operations.md'), 'Messages');
+cmp_ok(scalar keys %message, '>', 20, 'the sources have messages');
+for my $message (sort keys %message)
+{
+	is($explained{$message}, $message{$message}, "operations.md has: $message");
+}
+none('operations.md has no message that the sources do not have',
+	grep { !$message{$_} } sort keys %explained);
+
 # Links lead somewhere
 sub anchors
 {
