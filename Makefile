@@ -42,7 +42,7 @@ TAP_TESTS      = 1
 # prove starts in the source directory
 PROVE_TESTS   ?= test/t/*.pl
 
-HARNESS    = demo test test-all test-deep test-clients bench instructions fuzz soak dist
+HARNESS    = demo test test-all test-deep test-clients test-packages bench instructions fuzz soak dist
 
 .PHONY: $(HARNESS)
 ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
@@ -62,6 +62,8 @@ test-deep:
 	@test/deep
 test-clients:
 	@test/clients/run
+test-packages:
+	@test/all packages
 bench:
 	@test/bench/run
 instructions:

@@ -84,6 +84,7 @@ like(slurp('pg_comb.control'), qr/^default_version = '\Q$series\E'$/m, 'version 
 is($provided->{file}, "sql/pg_comb--$series.sql", 'META.json has the script of the version');
 like($makefile, qr{\bsql/pg_comb--\Q$series\E\.sql\b}, 'the script of the version is installed');
 like(slurp('debian/changelog'), qr/^pg-comb \(\Q$version\E-/, 'version in debian/changelog');
+like(slurp('doc/packaging/pg_comb.spec'), qr/^Version:\s+\Q$version\E$/m, 'version in the RPM spec');
 like($reference, qr/^# pg_comb \Q$series\E /m, 'version in the reference');
 like($changelog, qr/\b\Q$version\E\b/, 'version in the changelog');
 
