@@ -23,14 +23,16 @@ HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src
 # name with "--" is installed, one without is a test.
 DATA       = sql/pg_comb--1.0.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE \
-             doc/created_at.md doc/efcore.md doc/feed.md doc/guarantees.md doc/installation.md doc/layouts.md \
-             doc/mask.md doc/mssql.md doc/nhibernate.md doc/ordered.md doc/pg_comb.md doc/range.md \
+             doc/created_at.md doc/efcore.md doc/faq.md doc/feed.md doc/guarantees.md \
+             doc/installation.md doc/layouts.md doc/mask.md doc/mssql.md doc/nhibernate.md \
+             doc/operations.md doc/ordered.md doc/pg_comb.md doc/range.md \
              doc/rfc9562.md doc/rtcomb.md doc/sequentialguid.md doc/snowflake.md \
              doc/testing.md doc/text.md doc/usage.md doc/key.svg doc/which.svg
 
 REGRESS        = sanity time layouts generate ordered snowflake range hostile install \
                  mssql mssql_sort aggregate text
-REGRESS_OPTS   = --load-extension=$(EXTENSION)
+# Some messages show characters of UTF-8, and a server may have another encoding.
+REGRESS_OPTS   = --load-extension=$(EXTENSION) --encoding=UTF8 --no-locale
 # What newer servers have in addition, and what the extension has to bring on older
 # ones.  A version's tests are chosen here, and no test has more than one expected
 # output.
@@ -44,7 +46,7 @@ TAP_TESTS      = 1
 # prove starts in the source directory
 PROVE_TESTS   ?= test/t/*.pl
 
-HARNESS    = demo test test-all test-deep test-clients bench instructions fuzz soak
+HARNESS    = demo test test-all test-deep test-clients test-packages bench instructions fuzz soak dist
 
 .PHONY: $(HARNESS)
 ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
@@ -64,6 +66,8 @@ test-deep:
 	@test/deep
 test-clients:
 	@test/clients/run
+test-packages:
+	@test/all packages
 bench:
 	@test/bench/run
 instructions:
@@ -74,6 +78,12 @@ fuzz:
 soak:
 	@DURATION=$${DURATION:-600}; export DURATION; STEP_LIMIT=$$((DURATION * 2 + 600)) \
 		PROVE_TESTS=test/t/081_soak.pl test/run tap
+
+# The archive for PGXN: the last commit, less what .gitattributes leaves out
+DIST = $(EXTENSION)-$(shell sed -n 's/^   "version": "\(.*\)",$$/\1/p' META.json)
+dist:
+	@git diff --quiet HEAD || echo "Changes that are not committed are not in the archive."
+	git archive --format=zip --prefix=$(DIST)/ --output=$(DIST).zip HEAD
 
 else
 

@@ -127,6 +127,8 @@ lacking() {
 		tap        IPC::Run  libipc-run-perl
 		tap        $tests/perl/PostgreSQL/Test/Cluster.pm  $server-client-$major
 		tap        faketime  faketime
+		dist       git  git
+		dist       unzip  unzip
 		node       node  nodejs
 		node       npm  npm
 		charts     gnuplot  gnuplot-nox

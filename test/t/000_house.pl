@@ -40,6 +40,8 @@ my @optional = qw(description generated_by tags no_index prereqs
   release_status resources);
 
 none('META.json has the required keys', grep { !defined $meta->{$_} } @required);
+like($meta->{name}, qr{^[^\s/\\[:cntrl:]]{2,}$}, 'name of the distribution');
+like($_, qr/\S/, 'abstract') for $meta->{abstract}, $meta->{provides}{pg_comb}{abstract};
 for my $key (sort keys %$meta)
 {
 	ok(scalar(grep { $_ eq $key } @required, @optional) || $key =~ /^x_./i,
@@ -56,12 +58,17 @@ like($provided->{version}, $semver, 'version of the extension');
 for my $key (qw(file docfile))
 {
 	ok(-f $provided->{$key}, "$key exists");
+	unlike($provided->{$key}, qr{^/|\\|\.\.}, "$key is a relative path");
 }
-none('tags are at least two characters, and not paths',
-	grep { !m{^[^/\\[:cntrl:]]{2,}$} } @{ $meta->{tags} });
+none('an extension has no other keys',
+	grep { !/^(abstract|docfile|file|version)$/ } sort keys %$provided);
+none('tags have two to 255 characters, and are no paths',
+	grep { !m{^[^/\\[:cntrl:]]{2,255}$} } @{ $meta->{tags} });
 for my $phase (sort keys %{ $meta->{prereqs} })
 {
 	like($phase, qr/^(configure|build|test|runtime|develop)$/, "phase $phase");
+	none("relationships of $phase",
+		grep { !/^(requires|recommends|suggests|conflicts)$/ } sort keys %{ $meta->{prereqs}{$phase} });
 	my %needs = map { %$_ } values %{ $meta->{prereqs}{$phase} };
 	none("versions needed by $phase",
 		grep { $needs{$_} ne '0' && $needs{$_} !~ $semver } sort keys %needs);
@@ -77,6 +84,7 @@ like(slurp('pg_comb.control'), qr/^default_version = '\Q$series\E'$/m, 'version 
 is($provided->{file}, "sql/pg_comb--$series.sql", 'META.json has the script of the version');
 like($makefile, qr{\bsql/pg_comb--\Q$series\E\.sql\b}, 'the script of the version is installed');
 like(slurp('debian/changelog'), qr/^pg-comb \(\Q$version\E-/, 'version in debian/changelog');
+like(slurp('doc/packaging/pg_comb.spec'), qr/^Version:\s+\Q$version\E$/m, 'version in the RPM spec');
 like($reference, qr/^# pg_comb \Q$series\E /m, 'version in the reference');
 like($changelog, qr/\b\Q$version\E\b/, 'version in the changelog');
 
@@ -159,6 +167,49 @@ for my $name (sort keys %setting)
 		"README has $name, and the reference's default");
 	like($changelog, qr/`\Q$name\E`/, "changelog has $name");
 }
+
+# operations.md explains every message that the sources have, with its SQLSTATE and
+# with "…" in place of values, and no other message.
+sub messages
+{
+	my %sqlstate = (
+		DATETIME_VALUE_OUT_OF_RANGE => '22008',
+		FEATURE_NOT_SUPPORTED => '0A000',
+		INTERNAL_ERROR => 'XX000',
+		INVALID_PARAMETER_VALUE => '22023',
+		INVALID_TEXT_REPRESENTATION => '22P02',
+		OBJECT_IN_USE => '55006',
+		OBJECT_NOT_IN_PREREQUISITE_STATE => '55000');
+	my %messages;
+	for my $file (glob('src/*.[ch]'))
+	{
+		my $source = slurp($file);
+		while ($source =~ /\b(ereport|elog)\((ERROR|WARNING|FATAL|NOTICE|INFO),\s*(.*?)\);\n/gs)
+		{
+			my ($call, $level, $text) = ($1, $2, $3);
+			my ($message) = ($call eq 'elog' ? $text : $text =~ /\berrmsg\w*\((.*)/s ? $1 : '') =~
+			  /^((?:"(?:[^"\\]|\\.)*"|\s|[U]?INT64_FORMAT)+)/;
+			my $code = $call eq 'elog' ? 'XX000' : $level eq 'WARNING' ? '01000' : '?';
+			$code = $sqlstate{$1} || "SQLSTATE of $1" if $text =~ /\berrcode\(ERRCODE_(\w+)\)/;
+			die "no message in $file: $text" unless defined $message;
+			$message =~ s/U?INT64_FORMAT/"%d"/g;
+			$message = join('', $message =~ /"((?:[^"\\]|\\.)*)"/g) =~ s/\\(.)/$1/gr;
+			$messages{ $message =~ s/%\w/…/gr } = $code;
+		}
+	}
+	return %messages;
+}
+
+my %message = messages();
+my %explained = map { /^\| `([^`]+)` \| (\w{5}) \| / ? ($1 => $2) : () }
+  split /\n/, section(slurp('doc/operations.md'), 'Messages');
+cmp_ok(scalar keys %message, '>', 20, 'the sources have messages');
+for my $message (sort keys %message)
+{
+	is($explained{$message}, $message{$message}, "operations.md has: $message");
+}
+none('operations.md has no message that the sources do not have',
+	grep { !$message{$_} } sort keys %explained);
 
 # Links lead somewhere
 sub anchors
