@@ -179,8 +179,7 @@ comb_warn_unseated(MemoryContext context)
 	FlushErrorState();
 	if (!warned)
 		ereport(WARNING,
-				(errcode(error->sqlerrcode),
-				 errmsg("no shared memory to announce keys for comb_settled()"),
+				(errmsg("no shared memory to announce keys for comb_settled()"),
 				 errdetail_internal("%s", error->message),
 				 errhint("Nothing is lost, but comb_settled() stands still while transactions like this one are open.")));
 	warned = true;
