@@ -169,21 +169,16 @@ comb_seats_attach(void)
 
 /* Report once in a session why its transactions cannot announce keys */
 static void
-comb_warn_unseated(MemoryContext context)
+comb_warn_unseated(const ErrorData *error)
 {
 	static bool warned = false;
-	ErrorData  *error;
 
-	MemoryContextSwitchTo(context);
-	error = CopyErrorData();
-	FlushErrorState();
 	if (!warned)
 		ereport(WARNING,
 				(errmsg("no shared memory to announce keys for comb_settled()"),
 				 errdetail_internal("%s", error->message),
 				 errhint("Nothing is lost, but comb_settled() stands still while transactions like this one are open.")));
 	warned = true;
-	FreeErrorData(error);
 }
 
 /*
@@ -197,6 +192,7 @@ comb_seats_try(void)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile error = NULL;
 
 	if (likely(comb_seats != NULL))
 		return true;
@@ -213,12 +209,19 @@ comb_seats_try(void)
 	{
 		if (geterrcode() == ERRCODE_QUERY_CANCELED)
 			PG_RE_THROW();
-		comb_warn_unseated(context);
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
+	if (error != NULL)
+	{
+		comb_warn_unseated(error);
+		FreeErrorData(error);
+	}
 	return comb_seats != NULL;
 }
 
