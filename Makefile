@@ -77,7 +77,7 @@ fuzz:
 		PROVE_TESTS=test/t/080_fuzz.pl test/run tap
 soak:
 	@DURATION=$${DURATION:-600}; export DURATION; STEP_LIMIT=$$((DURATION * 2 + 600)) \
-		PROVE_TESTS=test/t/081_soak.pl test/run tap
+		PROVE_TESTS='test/t/081_soak.pl test/t/095_feed_soak.pl' test/run tap
 
 # The archive for PGXN: the last commit, less what .gitattributes leaves out
 DIST = $(EXTENSION)-$(shell sed -n 's/^   "version": "\(.*\)",$$/\1/p' META.json)

@@ -216,8 +216,25 @@ typedef void (*comb_shmem_hook) (void);
  * Points where a test can hold a session up.  The points exist from 17 on, in
  * servers built with injection points, and cost nothing in other servers.
  * PostgreSQL 18 added an argument.
+ *
+ * Compiled with COMB_RANDOM_DELAYS, the module sleeps for up to 2 ms at every
+ * sixteenth point or so, on any server.
  */
-#if PG_VERSION_NUM >= 180000
+#if defined(COMB_RANDOM_DELAYS)
+#include "miscadmin.h"
+
+static inline void
+comb_random_delay(void)
+{
+	static unsigned int seed = 0;
+
+	if (seed == 0)
+		seed = (unsigned int) MyProcPid;
+	if (rand_r(&seed) % 16 == 0)
+		pg_usleep(rand_r(&seed) % 2000);
+}
+#define COMB_INJECTION_POINT(name)	comb_random_delay()
+#elif PG_VERSION_NUM >= 180000
 #include "utils/injection_point.h"
 #define COMB_INJECTION_POINT(name)	INJECTION_POINT(name, NULL)
 #elif PG_VERSION_NUM >= 170000

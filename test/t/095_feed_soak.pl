@@ -1,0 +1,379 @@
+# Writers of many kinds, readers of many kinds, killed backends: no reader may lose a
+# row.  A reader that does not ask comb_settled() must lose some, or the test would
+# show nothing.
+#
+# DURATION sets the seconds, 10 by default, and SEED repeats a run's order of events.
+# Runs of up to a minute bound the load.
+#
+# A reader's place is a row of the table place, which the reader updates in the
+# transaction that reads.  So a reader goes on after a crash.  For each poll the table
+# poll has the number of rows and the last of them.  A reader has read everything
+# once if these numbers add up to the rows of the table.
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombSession;
+use CombTest;
+use IPC::Run ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+my $duration = $ENV{DURATION} || 10;
+my $seed     = $ENV{SEED}     || (time() * 65536 + $$) % 1_000_000_007;
+srand($seed);
+diag("soak of the feed, $duration seconds, SEED=$seed");
+
+my $dir = PostgreSQL::Test::Utils::tempdir();
+my %loops;
+my $scripts = 0;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', q{
+autovacuum_naptime = 5s
+checkpoint_timeout = 1h
+fsync = off
+log_statement = none
+log_min_messages = fatal
+max_connections = 60
+max_prepared_transactions = 40
+max_wal_size = 4GB
+restart_after_crash = on
+shared_buffers = 128MB
+pg_comb.lease = 100ms
+pg_comb.snowflake_instance = 5
+});
+$node->start;
+$node->safe_psql('postgres', 'CREATE DATABASE other');
+$node->safe_psql('other', 'CREATE EXTENSION pg_comb; CREATE TABLE event (id uuid DEFAULT comb_generate_ordered())');
+
+#
+# Readers, each with what it asks, its options of pgbench, and its settings
+#
+my %readers = (
+	'simple'          => [ poll('comb_settled()') . pause(3) ],
+	'limit'           => [ poll('comb_settled()', 'LIMIT 100') ],
+	'extended'        => [ poll('comb_settled()') . pause(20), '-M', 'extended' ],
+	'prepared'        => [ poll('comb_settled()') . pause(3), '-M', 'prepared' ],
+	'generic plan'    => [ poll('comb_settled()') . pause(5), '-M', 'prepared', 'plan_cache_mode=force_generic_plan' ],
+	'repeatable read' => [
+		    "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT 1 FROM unrelated LIMIT 1;\n" . pause(5)
+		  . poll('comb_settled()') . pause(5) . poll('comb_settled()') . "COMMIT;\n" ],
+	'cursor' => [
+		    "BEGIN;\nDECLARE c CURSOR FOR " . query('comb_settled()') . ";\n" . pause(3)
+		  . "SELECT take(:c, 20);\n" . pause(3) . "SELECT take(:c, 1000000);\nCOMMIT;\n" ],
+	'late'           => [ "\\set ms random(0, 30)\n" . poll('(SELECT late_settled(:ms))') . pause(3) ],
+	'late at once'   => [ poll('(SELECT late_settled(5))') ],
+	'scan'           => [
+		poll('comb_settled()') . pause(200),
+		'enable_indexscan=off enable_bitmapscan=off enable_indexonlyscan=off' ],
+	'two statements' => [ "SELECT comb_settled() AS bound \\gset\n" . poll("':bound'") . pause(5) ],
+	'own writes'     => [
+		    "BEGIN;\n" . own(0.2) . poll('comb_settled()') . own(0.1) . "COMMIT;\n" . pause(50) ],
+	'loop 1' => ["CALL read_in_loop(:c, 2);\n"],
+	'loop 2' => ["CALL read_in_loop(:c, 2);\n"],
+	'naive'  => [ poll(q{'ffffffff-ffff-ffff-ffff-ffffffffffff'}) . pause(3) ]);
+my @names = sort keys %readers;
+my %number = map { $names[$_] => $_ } 0 .. $#names;
+
+sub query
+{
+	my ($settled, $limit) = @_;
+	return 'SELECT id FROM event WHERE id > (SELECT last FROM place WHERE reader = :c)'
+	  . " AND id < $settled ORDER BY id " . ($limit // '');
+}
+
+# A row of the reader's own, while there are writers
+sub own
+{
+	my ($share) = @_;
+	return "INSERT INTO event (kind) SELECT 'own' WHERE random() < $share AND NOT EXISTS (SELECT FROM stopped);\n";
+}
+
+# A poll in one statement
+sub poll
+{
+	my ($query) = query(@_);
+	return qq{
+WITH got AS MATERIALIZED ($query),
+total AS (SELECT count(*) AS n, (SELECT id FROM got ORDER BY id DESC LIMIT 1) AS last FROM got),
+moved AS (UPDATE place SET last = total.last FROM total WHERE reader = :c AND n > 0)
+INSERT INTO poll (reader, last, n) SELECT :c, last, n FROM total WHERE n > 0;
+};
+}
+
+sub pause
+{
+	my ($ms) = @_;
+	my $us = 2000 * $ms;
+	return "\\set us random(0, $us)\n\\sleep :us us\n";
+}
+
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION pg_comb;
+	CREATE TABLE event (id uuid DEFAULT comb_generate_ordered(), part int DEFAULT (random() * 3)::int,
+	                    kind text) PARTITION BY LIST (part);
+	CREATE TABLE event_0 PARTITION OF event FOR VALUES IN (0);
+	CREATE TABLE event_1 PARTITION OF event FOR VALUES IN (1);
+	CREATE TABLE event_2 PARTITION OF event FOR VALUES IN (2, 3);
+	CREATE INDEX ON event (id);
+	CREATE TABLE unrelated (i int);
+	CREATE TABLE stopped (yes bool);
+	CREATE TABLE place (reader int, last uuid) WITH (fillfactor = 10);
+	CREATE TABLE poll (number bigserial, reader int, last uuid, n bigint);
+
+	CREATE PROCEDURE writer(n int) LANGUAGE plpgsql AS
+	$$
+	BEGIN
+		FOR i IN 1..n LOOP
+			INSERT INTO event (kind) SELECT 'procedure' FROM generate_series(1, 1 + (random() * 5)::int);
+			IF random() < 0.2 THEN ROLLBACK; ELSE COMMIT; END IF;
+		END LOOP;
+	END
+	$$;
+	-- each key is drawn in a subtransaction, which fails as often as not
+	CREATE FUNCTION fails(n int) RETURNS void LANGUAGE plpgsql AS
+	$$
+	DECLARE
+		key uuid;
+	BEGIN
+		FOR i IN 1..n LOOP
+			BEGIN
+				INSERT INTO event (kind) VALUES ('first') RETURNING id INTO key;
+				IF random() < 0.5 THEN RAISE division_by_zero; END IF;
+			EXCEPTION WHEN division_by_zero THEN
+				INSERT INTO event (id, kind) VALUES (key, 'again');
+			END;
+		END LOOP;
+	END
+	$$;
+	CREATE FUNCTION late_settled(ms int) RETURNS uuid STABLE LANGUAGE plpgsql AS
+		$$ BEGIN PERFORM pg_sleep(ms / 1000.0); RETURN comb_settled(); END $$;
+	-- the next rows of the cursor c
+	CREATE FUNCTION take(me int, few int) RETURNS void LANGUAGE plpgsql AS
+	$$
+	DECLARE
+		c refcursor := 'c';
+		key uuid;
+		was uuid;
+		taken int := 0;
+	BEGIN
+		SELECT last INTO was FROM place WHERE reader = me;
+		WHILE taken < few LOOP
+			FETCH c INTO key;
+			EXIT WHEN NOT FOUND;
+			IF key <= was THEN RAISE 'out of order'; END IF;
+			was := key;
+			taken := taken + 1;
+		END LOOP;
+		IF taken > 0 THEN
+			UPDATE place SET last = was WHERE reader = me;
+			INSERT INTO poll (reader, last, n) VALUES (me, was, taken);
+		END IF;
+	END
+	$$;
+	CREATE PROCEDURE read_in_loop(me int, seconds float8) LANGUAGE plpgsql AS
+	$$
+	DECLARE
+		until timestamptz := clock_timestamp() + seconds * interval '1 s';
+		was uuid;
+		key uuid;
+		taken int;
+	BEGIN
+		WHILE clock_timestamp() < until LOOP
+			SELECT last INTO was FROM place WHERE reader = me;
+			taken := 0;
+			FOR key IN SELECT id FROM event WHERE id > was AND id < comb_settled() ORDER BY id LOOP
+				IF key <= was THEN RAISE 'out of order'; END IF;
+				was := key;
+				taken := taken + 1;
+			END LOOP;
+			IF taken > 0 THEN
+				UPDATE place SET last = was WHERE reader = me;
+				INSERT INTO poll (reader, last, n) VALUES (me, was, taken);
+			END IF;
+			COMMIT;
+			PERFORM pg_sleep(random() * 0.02);
+		END LOOP;
+	END
+	$$;
+});
+$node->safe_psql('postgres',
+	"INSERT INTO place SELECT i, '00000000-0000-0000-0000-000000000000' FROM generate_series(0, $#names) AS i");
+
+#
+# Writers, each with its share
+#
+my %writers = (
+	rows      => [ 30, "\\set n random(1, 20)\nINSERT INTO event (kind) SELECT 'rows' FROM generate_series(1, :n);\n" ],
+	one       => [ 30, "INSERT INTO event (kind) VALUES ('one');\n" ],
+	slow      => [ 12, "\\set n random(1, 10)\nBEGIN;\nINSERT INTO event (kind) SELECT 'slow' FROM generate_series(1, :n);\n"
+		  . pause(25) . "INSERT INTO event (kind) VALUES ('slow');\nCOMMIT;\n" ],
+	late      => [ 8, "BEGIN;\nSELECT comb_generate_ordered() AS key \\gset\n" . pause(10)
+		  . "INSERT INTO event (id, kind) VALUES (':key', 'late');\nCOMMIT;\n" ],
+	key       => [ 8, "BEGIN;\nSELECT comb_generate_ordered(), comb_snowflake();\n" . pause(10) . "COMMIT;\n" ],
+	abort     => [ 8, "BEGIN;\nINSERT INTO event (kind) VALUES ('abort');\n" . pause(5) . "ROLLBACK;\n" ],
+	savepoint => [ 8, "BEGIN;\nINSERT INTO event (kind) VALUES ('s1');\nSAVEPOINT a;\nINSERT INTO event (kind) VALUES ('s2');\n"
+		  . pause(5) . "ROLLBACK TO a;\nINSERT INTO event (kind) VALUES ('s3');\nSAVEPOINT b;\n"
+		  . "INSERT INTO event (kind) VALUES ('s4');\nRELEASE b;\nCOMMIT;\n" ],
+	subtransactions => [ 2, "\\set n random(1, 100)\nSELECT fails(:n);\n" ],
+	chain     => [ 8, "BEGIN;\nINSERT INTO event (kind) VALUES ('c1');\nCOMMIT AND CHAIN;\nINSERT INTO event (kind) VALUES ('c2');\n"
+		  . pause(3) . "ROLLBACK AND CHAIN;\nINSERT INTO event (kind) VALUES ('c3');\nCOMMIT;\n" ],
+	procedure => [ 4, "\\set n random(1, 30)\nCALL writer(:n);\n" ],
+	prepared  => [ 5, "\\set gid random(1, 1000000000)\nBEGIN;\nINSERT INTO event (kind) VALUES ('prepared');\n"
+		  . pause(3) . "PREPARE TRANSACTION 'g:gid';\n" ],
+	other     => [ 1, "INSERT INTO event DEFAULT VALUES;\n" ]);
+
+# Options of pgbench for some kinds of writers
+sub kinds
+{
+	my @files;
+	foreach my $kind (@_)
+	{
+		my $file = "$dir/writer_$kind.sql";
+		append_to_file($file, $writers{$kind}[1]) unless -e $file;
+		push @files, '-f', "$file\@$writers{$kind}[0]";
+	}
+	return @files;
+}
+
+# Run a command of a client again and again, until the file "stop NAME" exists.
+sub start_loop
+{
+	my ($name, @command) = @_;
+	my $script = "$dir/loop" . $scripts++;
+	append_to_file("$script.sh",
+		"until [ -e '$dir/stop $name' ]; do\n" . join(' ', map { "'$_'" } @command) . "\nsleep 0.05\ndone\n");
+	local $ENV{PGAPPNAME} = $name;
+	push @{ $loops{$name} }, IPC::Run::start([ 'sh', "$script.sh" ], '<', '/dev/null', '>', "$script.out", '2>', "$script.err");
+	return;
+}
+
+sub start_writers
+{
+	my ($clients, $rate, $database, @options) = @_;
+	my @rate = $duration > 60 ? () : ('-R', $rate);
+	return start_loop('writer', 'pgbench', '-n', '-c', $clients, '-T', 20, @rate, @options, $node->connstr($database) =~ s/'//gr);
+}
+
+start_writers(12, 250, 'postgres', kinds(grep { $_ ne 'other' } sort keys %writers));
+start_writers(2, 20, 'postgres', '-C', kinds(qw(one abort slow prepared)));
+start_writers(2, 100, 'postgres', '-M', 'prepared', kinds(qw(rows one slow key abort chain)));
+start_writers(1, 20, 'other', kinds('other'));
+
+# Prepared transactions are ended by another session.
+append_to_file("$dir/resolve.sql", q{
+SELECT format('%s PREPARED %L', CASE WHEN random() < 0.7 THEN 'COMMIT' ELSE 'ROLLBACK' END, gid)
+FROM pg_prepared_xacts WHERE random() < 0.5 \gexec
+SELECT pg_sleep(random() * 0.05);
+} x 100);
+start_loop('resolver', 'psql', '-Xqo', '/dev/null', '-d', $node->connstr('postgres') =~ s/'//gr, '-f', "$dir/resolve.sql");
+
+foreach my $name (@names)
+{
+	my ($script, @options) = @{ $readers{$name} };
+	append_to_file("$dir/reader_$number{$name}.sql", $script);
+	local $ENV{PGOPTIONS} = join(' ', map { "-c $_" } map { split } grep { /=/ } @options);
+	start_loop('reader', 'pgbench', '-n', '-c', 1, '-T', 3600, '-D', "c=$number{$name}", (grep { !/=/ } @options),
+		'-f', "$dir/reader_$number{$name}.sql", $node->connstr('postgres') =~ s/'//gr);
+}
+
+#
+# An unrelated writer holds no reader back; then a backend is killed
+#
+my ($started, $killed, $passed, $held) = (time(), 0, 0, 0);
+my $readers = join(', ', map { $number{$_} } grep { $_ ne 'naive' } @names);
+while ($killed == 0 || time() - $started < $duration)
+{
+	my $unrelated = CombSession->new($node);
+	$unrelated->ask('BEGIN; INSERT INTO unrelated VALUES (1)');
+	my $key = $node->safe_psql('postgres', 'SELECT comb_generate_ordered()');
+	($node->poll_query_until('postgres', "SELECT bool_and(last > '$key') FROM place WHERE reader IN ($readers)")
+		? $passed : $held)++;
+	$unrelated->ask('COMMIT');
+	$unrelated->quit;
+
+	usleep(int(rand(2_000_000)));
+	my $pid = $node->safe_psql('postgres',
+		q{SELECT pid FROM pg_stat_activity WHERE application_name IN ('writer', 'reader') ORDER BY random() LIMIT 1});
+	next if $pid eq '' || !kill('KILL', $pid);
+	$killed++;
+	usleep(200_000);
+	wait_for_server($node);
+}
+
+#
+# Stop the writers; the readers read the rest
+#
+sub stop_loops
+{
+	my ($name) = @_;
+	append_to_file("$dir/stop $name", '');
+	foreach (1 .. 300)
+	{
+		last unless grep { $_->pumpable } @{ $loops{$name} };
+		$node->safe_psql('postgres',
+			"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = '$name'");
+		usleep(100_000);
+	}
+	$_->finish foreach (@{ delete $loops{$name} });
+	return;
+}
+
+stop_loops('writer');
+stop_loops('resolver');
+$node->safe_psql('postgres', "SELECT format('COMMIT PREPARED %L', gid) FROM pg_prepared_xacts\n\\gexec");
+# The lock waits for transactions that have not seen the row of the table stopped.
+$node->safe_psql('postgres', 'INSERT INTO stopped VALUES (true)');
+$node->safe_psql('postgres', 'BEGIN; LOCK TABLE event IN SHARE MODE; COMMIT');
+my $all_read = $node->poll_query_until('postgres',
+	"SELECT bool_and(last >= (SELECT id FROM event ORDER BY id DESC LIMIT 1)) FROM place WHERE reader IN ($readers)");
+ok($all_read, 'readers come to the end');
+stop_loops('reader');
+
+#
+# Count
+#
+my $rows = $node->safe_psql('postgres', 'SELECT count(*) FROM event');
+cmp_ok($rows, '>', 100 * $duration, 'there is something to read');
+note("$rows rows, $killed backends killed");
+my %read = map { my ($reader, @counts) = split(/\|/); $reader => \@counts } split(
+	/\n/,
+	$node->safe_psql(
+		'postgres', q{
+	SELECT reader, sum(n), count(*) FILTER (WHERE last <= before)
+	FROM (SELECT reader, n, last, lag(last) OVER (PARTITION BY reader ORDER BY number) AS before FROM poll) AS polls
+	GROUP BY reader}));
+foreach my $name (@names)
+{
+	my ($n, $down) = @{ $read{ $number{$name} } || [ 0, 0 ] };
+	note("$name: $n rows");
+	is("$n rows, $down polls out of order", "$rows rows, 0 polls out of order", "$name (SEED=$seed)")
+	  unless $name eq 'naive';
+}
+my ($passed_by, $seen) = ask($node, 'postgres', qq{
+	SELECT count(*), (SELECT sum(n) FROM poll WHERE reader = $number{naive}) FROM event
+	WHERE id <= (SELECT last FROM place WHERE reader = $number{naive})});
+cmp_ok($seen, '<', $passed_by, 'a reader that does not ask loses rows: ' . ($passed_by - $seen));
+is($held, 0, "an unrelated writer holds nobody back, $passed times");
+
+my $errors = join('', map { slurp_file($_) } glob("$dir/loop*.err"));
+unlike($errors, qr/out of order/, 'rows come in order');
+my @errors = grep { !/connection|terminat|shut|crash|recovery|in progress|not currently|rollback|maximum number|prepared transaction with identifier/ }
+  $errors =~ /ERROR: +(.*)/g;
+is(join("\n", @errors), '', 'nothing fails otherwise');
+$node->stop;
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP|signal (?!9|15)\d/, 'no server process failed by itself');
+done_testing();
+
+END
+{
+	local $?;
+	$_->kill_kill foreach (map { @$_ } values %loops);
+}

@@ -1,0 +1,216 @@
+# Writers and readers of events are held between two steps, on a server built with
+# injection points.
+#
+# A writer takes its announcement back when its transaction has become visible, and
+# is held there.  A reader is held between the places where it looks.
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use lib "$RealBin/../../perl";
+use CombSession;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('feed');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', q{
+autovacuum = off
+max_prepared_transactions = 4
+});
+$node->start;
+plan skip_all => 'the server is not built with injection points'
+  unless $node->check_extension('injection_points');
+$node->safe_psql('postgres', 'CREATE EXTENSION injection_points');
+$node->safe_psql('postgres', $CombSession::setup);
+
+# The first sessions of the server have the first seats.  One writer therefore has
+# the seat that a reader looks at first.
+my @writers = map { CombSession->new($node) } 1 .. 4;
+my ($reader, $other) = map { CombSession->new($node) } 1 .. 2;
+$_->ask('SELECT injection_points_set_local(); SELECT comb_settled() IS NULL') foreach (@writers, $reader);
+
+# The session runs the statement until the point.
+sub hold
+{
+	my ($session, $point, $sql) = @_;
+	$session->ask("SELECT injection_points_attach('$point', 'wait')");
+	$session->send($sql);
+	$node->poll_query_until('postgres',
+		"SELECT count(*) = 1 FROM pg_stat_activity WHERE pid = $session->{pid} AND wait_event = '$point'")
+	  or die "no session is held at $point";
+	return;
+}
+
+# The session goes on.  Return what the statement shows.
+sub release
+{
+	my ($session, $point) = @_;
+	$node->safe_psql('postgres',
+		"SELECT injection_points_detach('$point'), injection_points_wakeup('$point')");
+	my ($out, $err) = $session->result;
+	die $err if $err =~ /(?:ERROR|FATAL|PANIC): /;
+	return $out;
+}
+
+sub begin_event
+{
+	my ($session) = @_;
+	$session->ask('BEGIN');
+	return $session->ask("INSERT INTO event (what) VALUES ('held') RETURNING id");
+}
+
+#
+# A writer commits, and is held at each step of taking its announcement back
+#
+foreach my $point ('comb-end-seat', 'comb-ring-entry', 'comb-end-clear')
+{
+	my ($writer) = @writers;
+
+	# a reader whose snapshot does not see the transaction
+	begin_event($writer);
+	$other->event;
+	$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
+	hold($writer, $point, 'COMMIT');
+	is($reader->poll, 0, "$point: a snapshot from before a commit");
+	$reader->ask('COMMIT');
+
+	# The announcement is still there for a reader that sees the transaction.
+	is($reader->poll, 0, "$point: a snapshot from after the commit is held back, too");
+	release($writer, $point);
+	is($reader->poll, 2, "$point: all is read when the writer has gone on");
+	$reader->reads_all("$point: nothing is lost");
+
+	# the same without a row
+	$writer->ask('BEGIN; SELECT comb_generate_ordered()');
+	$other->event;
+	if ($point ne 'comb-ring-entry')
+	{
+		hold($writer, $point, 'ROLLBACK');
+		is($reader->poll, 0, "$point: a transaction that is rolled back");
+		release($writer, $point);
+	}
+	else
+	{
+		$writer->ask('ROLLBACK');
+	}
+	is($reader->poll, 1, "$point: holds nobody back then");
+}
+
+#
+# A writer has announced nothing yet, and has taken no time
+#
+my ($writer) = @writers;
+hold($writer, 'comb-announce', q{INSERT INTO event (what) VALUES ('late')});
+$other->event;
+is($reader->poll, 1, 'a writer that has not announced its key yet holds nobody back');
+release($writer, 'comb-announce');
+is($reader->poll, 1, 'its key is larger than what was read');
+$reader->reads_all('nothing is lost before an announcement');
+
+# A writer has taken its time and not returned the key.
+hold($writer, 'comb-lease-taken', q{INSERT INTO event (what) VALUES ('taken')});
+$other->event;
+is($reader->poll, 0, 'a writer that has taken its time holds the reader back');
+release($writer, 'comb-lease-taken');
+is($reader->poll, 2, 'until it has committed');
+$reader->reads_all('nothing is lost after a time is taken');
+
+#
+# A reader is held, and a transaction begins
+#
+foreach my $point ('comb-counter-read', 'comb-seat-first', 'comb-seats-read')
+{
+	hold($reader, $point, 'SELECT comb_settled()');
+	my $key = begin_event($writer);
+	$other->event;
+	my $bound = release($reader, $point);
+	ok($bound le $key, "$point: a transaction that begins meanwhile is not passed");
+	$writer->ask('COMMIT');
+	$reader->reads_all("$point: nothing is lost");
+}
+
+#
+# A reader is held, and a transaction that it does not see ends or is prepared
+#
+foreach my $point ('comb-counter-read', 'comb-seat-first', 'comb-seats-read')
+{
+	foreach my $end ('COMMIT', 'ROLLBACK', "PREPARE TRANSACTION 'a'")
+	{
+		my ($passed, $beyond) = (0, 0);
+		foreach $writer (@writers)
+		{
+			my $key = begin_event($writer);
+			$other->event;
+			$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
+			hold($reader, $point, 'SELECT comb_settled()');
+			$writer->ask($end);
+			my $bound = release($reader, $point);
+			my $next  = $other->ask('SELECT comb_generate_ordered()');
+			$passed++ if $bound gt $key && $end ne 'ROLLBACK';
+			$beyond++ if $bound gt $next;
+			$reader->ask('COMMIT');
+			$other->ask("COMMIT PREPARED 'a'") if $end =~ /PREPARE/;
+		}
+		is($passed, 0, "$point: $end meanwhile: the transaction is not passed") unless $end eq 'ROLLBACK';
+		is($beyond, 0, "$point: $end meanwhile: nor are keys of the future");
+		$reader->reads_all("$point: $end meanwhile: nothing is lost");
+	}
+}
+
+#
+# A reader is held, and its ring moves on
+#
+foreach my $commits (2, 5, 7, 12)
+{
+	my $passed = 0;
+	foreach $writer (@writers)
+	{
+		my $key = begin_event($writer);
+		$other->event;
+		$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
+		$writer->ask('COMMIT');
+		hold($reader, 'comb-seat-first', 'SELECT comb_settled()');
+		$writer->ask("CALL many($commits)");
+		my $bound = release($reader, 'comb-seat-first');
+		$passed++ if $bound gt $key;
+		$reader->ask('COMMIT');
+	}
+	is($passed, 0, "$commits commits while a ring is read");
+	$reader->reads_all("$commits commits: nothing is lost");
+}
+
+#
+# A reader is held, and a reset sets the counter back
+#
+foreach my $point ('comb-counter-read', 'comb-seats-read')
+{
+	$other->ask("SELECT comb_ordered_reset(clock_timestamp() + interval '12 hours')");
+	$reader->ask('SELECT comb_settled() IS NULL');
+	hold($reader, $point, 'SELECT comb_settled()');
+	$other->ask('SELECT comb_ordered_reset(clock_timestamp())');
+	($writer) = @writers;
+	my $key = begin_event($writer);
+	my $bound = release($reader, $point);
+	ok($bound le $key, "$point: a key after a reset is not passed");
+	$writer->ask('COMMIT');
+	$reader->reads_all("$point: nothing is lost");
+}
+
+#
+# A held writer cannot be cancelled or terminated while it takes back
+#
+$writer = $writers[1];
+begin_event($writer);
+hold($writer, 'comb-ring-entry', 'COMMIT');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($writer->{pid})");
+is($reader->poll, 0, 'a cancel request does not take the announcement back');
+eval { release($writer, 'comb-ring-entry') };
+$reader->reads_all('the row is read after it');
+
+$_->quit foreach (@writers, $reader, $other);
+$node->stop;
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP/, 'no server process failed by itself');
+done_testing();
