@@ -32,9 +32,6 @@
 #define COMB_CLOCK_H
 
 #include <time.h>				/* for clock_gettime() */
-#ifdef _MSC_VER
-#include <sys/time.h>			/* for PostgreSQL's own gettimeofday() */
-#endif
 
 #include "miscadmin.h"
 #include "port/atomics.h"
@@ -50,6 +47,10 @@
 
 #define COMB_100NS_PER_US		10
 #define COMB_100NS_PER_MS		(COMB_100NS_PER_US * COMB_US_PER_MS)
+#define COMB_100NS_PER_S		(COMB_100NS_PER_US * COMB_US_PER_S)
+
+/* Seconds from 1601, when the clock of Windows starts, to 1970 */
+#define COMB_WINDOWS_EPOCH_S	INT64CONST(11644473600)
 
 #define COMB_TICK_BITS			18
 #define COMB_TICKS_PER_MS		(UINT64CONST(1) << COMB_TICK_BITS)
@@ -123,18 +124,22 @@ extern void comb_clock_error(void);
  *
  * CLOCK_REALTIME costs 16 ns.  The coarse clock costs a quarter and is 4 ms
  * late.  GetCurrentTimestamp() would drop the nanoseconds.
+ *
+ * Windows counts in 100 ns.  gettimeofday() has 32 bits of seconds there.
  */
 static inline uint64
 comb_clock_read(uint64 *nsec)
 {
 	int64		sec;
 
-#ifdef _MSC_VER
-	struct timeval now;
+#ifdef WIN32
+	FILETIME	now;
+	uint64		time;
 
-	gettimeofday(&now, NULL);
-	sec = now.tv_sec;
-	*nsec = (uint64) now.tv_usec * 1000;
+	GetSystemTimePreciseAsFileTime(&now);
+	time = ((uint64) now.dwHighDateTime << 32) | now.dwLowDateTime;
+	sec = (int64) (time / COMB_100NS_PER_S) - COMB_WINDOWS_EPOCH_S;
+	*nsec = time % COMB_100NS_PER_S * 100;
 #else
 	struct timespec now;
 

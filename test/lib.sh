@@ -140,6 +140,7 @@ lacking() {
 		jit        $(pg_dir pkglibdir)/llvmjit.so  $server-$major-jit
 		analyzer   clang  clang
 		analyzer   cppcheck  cppcheck
+		mingw      x86_64-w64-mingw32-gcc  gcc-mingw-w64-x86-64-win32
 		contrib    $share/pgstattuple.control  $server-$major
 		versions   prove  perl
 		versions   mmdebstrap  mmdebstrap
