@@ -377,7 +377,7 @@ comb_page_lengthen(Page page)
  * Write a page.  A number of an earlier incarnation is no promise of this
  * one, so the page does not keep such a number as the one before.
  *
- * The WAL record has an image of the page, which is nearly empty: 141 bytes
+ * The WAL record has an image of the page, which is nearly empty: 149 bytes
  * instead of 60.  Recovery then mends a page that the crash tore, also with
  * full_page_writes off, as core's own records of sequences do.
  *
