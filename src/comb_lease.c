@@ -178,7 +178,9 @@ comb_lease_write(CombPage *page, uint64 count, uint64 incarnation)
 
 /*
  * Learn the lease of a series from its page.  If the limit is of another
- * incarnation, the function moves the counter beyond the limit.
+ * incarnation, the function moves the counter beyond the limit.  The limit
+ * must then be on disk, because comb_settled() tells clients how far the
+ * counter is.
  */
 void
 comb_lease_learn(CombSeries series)
@@ -196,7 +198,7 @@ comb_lease_learn(CombSeries series)
 	incarnation = comb_incarnation_current();
 	if (page.incarnation != incarnation)
 		comb_lease_adopt(series, page.value);
-	comb_page_close(&page, false);
+	comb_page_close(&page, page.incarnation != incarnation);
 	comb_lease_remember(series, &page, incarnation, generation);
 }
 

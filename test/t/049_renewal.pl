@@ -268,6 +268,22 @@ like(slurp_file("$dir/new$databases[0]$scene"), qr/^flushed\|f$/m, 'a new sessio
 crash_and_look(values %run);
 larger($_, 'a crash of a new session', shown("$dir/new$_$scene")) foreach @databases;
 
+# Somebody raises a limit, and a reader's bound is beyond that limit
+start_without_walwriter();
+my $setter = background($node, 'postgres', q{
+	BEGIN;
+	SELECT setval('comb_internal.comb_lease_ordered', last_value + 3000000) AS raised FROM comb_internal.comb_lease_ordered;
+	SELECT 'done';
+	SELECT pg_sleep(60);
+}, "$dir/setter");
+my ($raised) = split(/\n/, shown_in("$dir/setter", qr/^done$/m));
+my ($settled) = ask($node, 'postgres', 'SELECT comb_settled()');
+is($node->safe_psql('postgres', "SELECT comb_timestamp('$settled') > to_timestamp($raised / 1000000.0) - interval '1 s'"), 't',
+	'a bound beyond a limit that is not committed');
+%found = crash_and_look($setter);
+cmp_ok($found{postgres}[0], '>=', $raised, 'the limit is on disk');
+cmp_ok((ask($node, 'postgres', 'SELECT comb_generate_ordered()'))[0], 'gt', $settled, 'and keys after a crash are beyond the bound');
+
 #
 # The clock is set back and forward between the writing of a limit and its use
 #
