@@ -10,10 +10,19 @@
  * is in the WAL already.  A server starts beyond the limit that it finds.
  *
  * The limit stands on the page of a sequence, in microseconds since 1970
- * (comb_page.c).  Once per pg_comb.lease a session writes and flushes a new
- * limit.  A commit that contains a key is later in the WAL than the limit
- * that covers the key.  The flush is for keys that a client sees before any
- * commit.
+ * (comb_page.c).  A commit that contains a key is later in the WAL than the
+ * limit that covers the key.  A key that a client sees before any commit needs
+ * more: the limit's record must be on disk.
+ *
+ * Sessions normally do not wait for the disk.  When half of a lease is used,
+ * one session writes the next limit, and does not flush the record.  All
+ * sessions go on under the limit that is on disk.  When they reach that limit,
+ * the WAL writer or somebody's commit has flushed the next limit's record.
+ * Only otherwise do the sessions flush the record themselves.  The end of a
+ * page's record is the page's LSN, so a session can tell whether a limit that
+ * it finds on a page is on disk.  If not, the page also has the limit before.
+ * A server without calls renews nothing: only a key in the second half of a
+ * lease does.
  *
  * A session that finds a limit must know whether to start beyond the limit.
  * The session must do so if an earlier incarnation of the server wrote the
@@ -39,6 +48,8 @@
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include "access/xlog.h"
 
 #include "comb_lease.h"
 
@@ -114,22 +125,62 @@ comb_lease_adopt(CombSeries series, int64 limit)
 	comb_counter_raise(series, comb_count_from_us(limit));
 }
 
-/*
- * Remember a lease.  "generation" was read while the sequence was locked, so
- * a later change of the sequence makes the lease unknown again.
- */
-static void
-comb_lease_remember(CombSeries series, uint64 incarnation, uint64 generation,
-					uint64 limit)
+/* Half a lease, in counts */
+static uint64
+comb_lease_half(void)
 {
-	comb_leases[series].incarnation = incarnation;
-	comb_leases[series].generation = generation;
-	comb_leases[series].limit = limit;
+	return (uint64) comb_lease_ms * COMB_COUNTS_PER_MS / 2;
 }
 
 /*
- * Learn the lease of a series from its page.  A limit of another incarnation
- * covers nothing.  The function then moves the counter beyond this limit.
+ * Set when this process has to look after the next limit: when half of the
+ * lease is used or, if the next limit is in the WAL already, at the end of
+ * the lease.
+ */
+static void
+comb_lease_schedule(CombLease *lease)
+{
+	uint64		half = comb_lease_half();
+
+	if (lease->next > lease->limit || lease->limit < half)
+		lease->renew = lease->limit;
+	else
+		lease->renew = lease->limit - half;
+}
+
+/*
+ * Remember what a page says of the lease.  A page of another incarnation
+ * covers nothing.  "generation" was read while the sequence was locked, so a
+ * later change of the sequence makes the lease unknown again.
+ */
+static void
+comb_lease_remember(CombSeries series, const CombPage *page,
+					uint64 incarnation, uint64 generation)
+{
+	CombLease  *lease = &comb_leases[series];
+	bool		foreign = (page->incarnation != incarnation);
+
+	lease->incarnation = incarnation;
+	lease->generation = generation;
+	lease->limit = foreign ? 0 : comb_count_from_us(page->flushed);
+	lease->next = foreign ? 0 : comb_count_from_us(page->value);
+	lease->next_lsn = page->lsn;
+	comb_lease_schedule(lease);
+}
+
+/* Write the limit for keys from "count" on */
+static void
+comb_lease_write(CombPage *page, uint64 count, uint64 incarnation)
+{
+	comb_page_write(page, comb_count_to_us(count) +
+					comb_lease_ms * COMB_US_PER_MS, incarnation);
+}
+
+/*
+ * Learn the lease of a series from its page.  If the limit is of another
+ * incarnation, the function moves the counter beyond the limit.  The limit
+ * must then be on disk, because comb_settled() tells clients how far the
+ * counter is.
  */
 void
 comb_lease_learn(CombSeries series)
@@ -137,7 +188,6 @@ comb_lease_learn(CombSeries series)
 	CombPage	page;
 	uint64		incarnation;
 	uint64		generation;
-	uint64		limit = 0;
 
 	/* comb_lease_take() comes here again for each time that it gives up */
 	CHECK_FOR_INTERRUPTS();
@@ -146,22 +196,69 @@ comb_lease_learn(CombSeries series)
 	comb_page_open(&page, comb_lease_sequence(series), RowExclusiveLock);
 	generation = comb_sequence_generation;
 	incarnation = comb_incarnation_current();
-	if (page.incarnation == incarnation)
-		limit = comb_count_from_us(page.value);
-	else
+	if (page.incarnation != incarnation)
 		comb_lease_adopt(series, page.value);
-	comb_page_close(&page);
-	comb_lease_remember(series, incarnation, generation, limit);
+	comb_page_close(&page, page.incarnation != incarnation);
+	comb_lease_remember(series, &page, incarnation, generation);
 }
 
 /*
- * Extend the lease of a series beyond "count", a time just taken from the
- * counter and not handed out yet.  False if the caller must give the time up.
- * The incarnation in which the time was taken has then ended, or an earlier
- * incarnation may have handed the time out.
+ * Write the next limit while the lease still covers "count".
+ *
+ * Nobody waits here, neither for a lock nor for the disk.  If a lock is taken,
+ * another session is about to write the limit, and this session looks again
+ * when half of the rest is used.  The WAL writer is told of the record, and
+ * brings the record to disk in the background.
  */
-bool
-comb_lease_extend(CombSeries series, uint64 count)
+static void
+comb_lease_renew(CombSeries series, uint64 count)
+{
+	CombLease  *lease = &comb_leases[series];
+	CombPage	page;
+	bool		write;
+
+	lease->renew = lease->limit - (lease->limit - count) / 2;
+	COMB_INJECTION_POINT("comb-lease-ahead");
+	if (!comb_page_try_open(&page, comb_lease_sequence(series),
+							RowExclusiveLock))
+		return;
+	if (page.incarnation != lease->incarnation || !comb_lease_known(series))
+	{
+		lease->incarnation = COMB_INCARNATION_NONE;
+		comb_page_close(&page, false);
+		return;
+	}
+	write = count + comb_lease_half() >= comb_count_from_us(page.value);
+	if (write)
+		comb_lease_write(&page, count, page.incarnation);
+	comb_page_close(&page, false);
+	comb_lease_remember(series, &page, page.incarnation, lease->generation);
+	COMB_INJECTION_POINT("comb-lease-ahead-written");
+	if (write)
+		XLogSetAsyncXactLSN(page.lsn);
+}
+
+/*
+ * Make the next limit the limit.  The next limit's record has normally been
+ * on disk for long.
+ */
+static void
+comb_lease_advance(CombLease *lease)
+{
+	COMB_INJECTION_POINT("comb-lease-advance");
+	XLogFlush(lease->next_lsn);
+	lease->limit = lease->next;
+	comb_lease_schedule(lease);
+}
+
+/*
+ * Cover "count", which is beyond the limits that this process knows.  False
+ * if the caller must give the time up.  The incarnation in which the time was
+ * taken has then ended, or an earlier incarnation may have handed the time
+ * out.
+ */
+static bool
+comb_lease_extend_now(CombSeries series, uint64 count)
 {
 	CombPage	page;
 	uint64		taken_in = comb_leases[series].incarnation;
@@ -179,14 +276,31 @@ comb_lease_extend(CombSeries series, uint64 count)
 		(foreign && (page.value < 0 || page.value > COMB_CLOCK_MAX_US ||
 					 count <= comb_count_from_us(page.value))))
 	{
-		comb_page_close(&page);
+		comb_page_close(&page, false);
 		return false;
 	}
 	if (foreign || count >= comb_count_from_us(page.value))
-		comb_page_write(&page, comb_count_to_us(count) +
-						comb_lease_ms * COMB_US_PER_MS, incarnation);
-	comb_page_close(&page);
-	comb_lease_remember(series, incarnation, generation,
-						comb_count_from_us(page.value));
+		comb_lease_write(&page, count, incarnation);
+	comb_page_close(&page, count >= comb_count_from_us(page.flushed));
+	comb_lease_remember(series, &page, incarnation, generation);
+	return true;
+}
+
+/*
+ * Look after the lease of a series, for "count", a time just taken from the
+ * counter and not handed out yet.  False if the caller must give the time up.
+ * The caller must ask comb_lease_covers() besides.
+ */
+bool
+comb_lease_extend(CombSeries series, uint64 count)
+{
+	CombLease  *lease = &comb_leases[series];
+
+	if (count >= lease->limit && count < lease->next)
+		comb_lease_advance(lease);
+	if (count >= lease->limit)
+		return comb_lease_extend_now(series, count);
+	if (count >= lease->renew)
+		comb_lease_renew(series, count);
 	return true;
 }

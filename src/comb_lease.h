@@ -30,13 +30,17 @@
 /*
  * What this process knows of a series' lease in its database.  Times below
  * "limit" may be handed out, as long as the incarnation and the generation of
- * the sequences are the same.
+ * the sequences are the same.  From "renew" on, which is at most "limit", the
+ * process has to look after the next limit.
  */
 typedef struct CombLease
 {
 	uint64		incarnation;
 	uint64		generation;
-	uint64		limit;
+	uint64		renew;
+	uint64		limit;			/* its record is on disk */
+	uint64		next;			/* the next limit, or "limit" if unknown */
+	XLogRecPtr	next_lsn;		/* the end of the record of "next" */
 } CombLease;
 
 extern PGDLLEXPORT CombLease comb_leases[COMB_SERIES];
@@ -76,6 +80,13 @@ comb_lease_covers(CombSeries series, uint64 count)
 	return count < comb_leases[series].limit && comb_lease_known(series);
 }
 
+/* The same for a time that leaves nothing to do about the next limit */
+static inline bool
+comb_lease_fresh(CombSeries series, uint64 count)
+{
+	return count < comb_leases[series].renew && comb_lease_known(series);
+}
+
 /*
  * The two checks of a new time against the clock.  Both come before the time
  * is taken, so a call that fails has not moved the counter.
@@ -113,7 +124,7 @@ comb_lease_take(CombSeries series, uint64 (*step) (void *), void *arg)
 		comb_announce_once(series, comb_leases[series].incarnation);
 		count = step(arg);
 		COMB_INJECTION_POINT("comb-lease-taken");
-		if (likely(comb_lease_covers(series, count)) ||
+		if (likely(comb_lease_fresh(series, count)) ||
 			(comb_lease_extend(series, count) &&
 			 comb_lease_covers(series, count)))
 			return count;

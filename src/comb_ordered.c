@@ -171,7 +171,7 @@ comb_reset_limits(int64 at_us, uint64 interim, uint64 incarnation)
 		us[series] = comb_reset_target(series, at_us, &page, ended);
 		comb_page_write(&page, us[series] + comb_lease_ms * COMB_US_PER_MS,
 						incarnation);
-		comb_page_close(&page);
+		comb_page_close(&page, true);
 	}
 	comb_reset_counters(us, incarnation);
 }

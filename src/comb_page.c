@@ -40,6 +40,7 @@
 #include "catalog/pg_type.h"
 #include "commands/sequence.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
@@ -195,6 +196,26 @@ comb_sequence_open(CombSequence sequence, LOCKMODE lockmode)
 }
 
 /*
+ * Open and lock a sequence that this process knows, without waiting for a
+ * lock.  NULL where that is not possible.
+ */
+static Relation
+comb_sequence_open_nowait(CombSequence sequence, LOCKMODE lockmode)
+{
+	Oid			oid = comb_sequence_oids[sequence];
+	Relation	relation = NULL;
+
+	if (!OidIsValid(oid) || !ConditionalLockRelationOid(oid, lockmode))
+		return NULL;
+	/* the locking can have run the callback */
+	if (comb_sequence_oids[sequence] == oid)
+		relation = try_relation_open(oid, NoLock);
+	if (relation == NULL)
+		UnlockRelationOid(oid, lockmode);
+	return relation;
+}
+
+/*
  * Lock a sequence until the caller unlocks it, or until the transaction ends.
  * Raises 55000 on a standby, and if the sequence does not exist.
  */
@@ -221,34 +242,46 @@ comb_page_tuple(Page page, Size *length)
 }
 
 /*
- * The number stands a second time on the page, behind the columns of the
- * sequence's tuple.  setval() and ALTER SUBSCRIPTION ... REFRESH SEQUENCES
- * write the columns only, and log the tuple in its whole length.  What was
- * promised therefore stays on the page, and a smaller last_value takes
- * nothing back.  Other places on the page do not survive: recovery builds the
- * page anew from the tuple.
+ * What stands on the page behind the columns of the sequence's tuple.
+ *
+ * The number stands there a second time.  setval() and ALTER SUBSCRIPTION ...
+ * REFRESH SEQUENCES write the columns only, and log the tuple in its whole
+ * length.  What was promised therefore stays on the page, and a smaller
+ * last_value takes nothing back.  Other places on the page do not survive:
+ * recovery builds the page anew from the tuple.
+ *
+ * The record of a new number can be in memory only.  A session that reads the
+ * page then relies on the number before, which was on disk already.
  */
+typedef struct CombPromise
+{
+	int64		value;
+	int64		flushed;		/* the number before, or 0 if there is none */
+} CombPromise;
+
 static inline Size
 comb_page_promise(HeapTupleHeader tuple)
 {
 	return tuple->t_hoff + sizeof(FormData_pg_sequence_data);
 }
 
-/* Return the number on a page: last_value or, if larger, what was promised */
-static int64
-comb_page_value(Page page, uint64 *incarnation)
+/* Read a page's number: last_value or, if larger, what was promised */
+static void
+comb_page_read(Page content, CombPage *page)
 {
 	Size		length;
-	HeapTupleHeader tuple = comb_page_tuple(page, &length);
+	HeapTupleHeader tuple = comb_page_tuple(content, &length);
 	Form_pg_sequence_data data;
-	int64		promised = 0;
+	CombPromise promise = {0, 0};
 
 	data = (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
-	if (length >= comb_page_promise(tuple) + sizeof(promised))
-		memcpy(&promised, (char *) tuple + comb_page_promise(tuple),
-			   sizeof(promised));
-	*incarnation = (uint64) data->log_cnt;
-	return Max(data->last_value, promised);
+	if (length >= comb_page_promise(tuple) + sizeof(promise))
+		memcpy(&promise, (char *) tuple + comb_page_promise(tuple),
+			   sizeof(promise));
+	page->value = Max(data->last_value, promise.value);
+	page->incarnation = (uint64) data->log_cnt;
+	page->lsn = PageGetLSN(content);
+	page->flushed = promise.flushed;
 }
 
 /*
@@ -260,16 +293,26 @@ comb_sequence_read(CombSequence sequence, int64 *value)
 {
 	Relation	relation = comb_sequence_try_open(sequence, AccessShareLock);
 	Buffer		buffer;
-	uint64		incarnation;
+	CombPage	page;
 
 	if (relation == NULL)
 		return false;
 	buffer = ReadBuffer(relation, 0);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	*value = comb_page_value(BufferGetPage(buffer), &incarnation);
+	comb_page_read(BufferGetPage(buffer), &page);
 	UnlockReleaseBuffer(buffer);
 	relation_close(relation, AccessShareLock);
+	*value = page.value;
 	return true;
+}
+
+/* Tell what stands on a locked page, and what of it is on disk */
+static void
+comb_page_tell(CombPage *page)
+{
+	comb_page_read(BufferGetPage(page->buffer), page);
+	if (!XLogNeedsFlush(page->lsn))
+		page->flushed = page->value;
 }
 
 /*
@@ -284,8 +327,29 @@ comb_page_open(CombPage *page, CombSequence sequence, LOCKMODE lockmode)
 	page->lockmode = lockmode;
 	page->buffer = ReadBuffer(page->relation, 0);
 	LockBuffer(page->buffer, BUFFER_LOCK_EXCLUSIVE);
-	page->value = comb_page_value(BufferGetPage(page->buffer),
-								  &page->incarnation);
+	comb_page_tell(page);
+}
+
+/*
+ * The same without waiting for a lock, and only for a sequence that this
+ * process has opened before.  False where the function would have to wait.
+ */
+bool
+comb_page_try_open(CombPage *page, CombSequence sequence, LOCKMODE lockmode)
+{
+	page->relation = comb_sequence_open_nowait(sequence, lockmode);
+	if (page->relation == NULL)
+		return false;
+	page->lockmode = lockmode;
+	page->buffer = ReadBuffer(page->relation, 0);
+	if (!ConditionalLockBuffer(page->buffer))
+	{
+		ReleaseBuffer(page->buffer);
+		relation_close(page->relation, lockmode);
+		return false;
+	}
+	comb_page_tell(page);
+	return true;
 }
 
 /* Make space behind the columns, which a new sequence's tuple lacks */
@@ -294,7 +358,7 @@ comb_page_lengthen(Page page)
 {
 	Size		length;
 	HeapTupleHeader tuple = comb_page_tuple(page, &length);
-	Size		end = comb_page_promise(tuple) + sizeof(int64);
+	Size		end = comb_page_promise(tuple) + sizeof(CombPromise);
 
 	if (length < end)
 	{
@@ -310,9 +374,10 @@ comb_page_lengthen(Page page)
 }
 
 /*
- * Write a page.
+ * Write a page.  A number of an earlier incarnation is no promise of this
+ * one, so the page does not keep such a number as the one before.
  *
- * The WAL record has an image of the page, which is nearly empty: 141 bytes
+ * The WAL record has an image of the page, which is nearly empty: 149 bytes
  * instead of 60.  Recovery then mends a page that the crash tore, also with
  * full_page_writes off, as core's own records of sequences do.
  *
@@ -324,33 +389,39 @@ void
 comb_page_write(CombPage *page, int64 value, uint64 incarnation)
 {
 	GenericXLogState *state = GenericXLogStart(page->relation);
+	CombPromise promise;
 	HeapTupleHeader tuple;
 	Form_pg_sequence_data data;
 
+	promise.value = value;
+	promise.flushed = page->incarnation == incarnation ? page->flushed : 0;
 	tuple = comb_page_lengthen(GenericXLogRegisterBuffer(state, page->buffer,
 														 GENERIC_XLOG_FULL_IMAGE));
-	memcpy((char *) tuple + comb_page_promise(tuple), &value, sizeof(value));
+	memcpy((char *) tuple + comb_page_promise(tuple), &promise,
+		   sizeof(promise));
 	data = (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
 	data->last_value = value;
 	data->log_cnt = (int64) incarnation;
 	data->is_called = true;
 	MarkBufferDirty(page->buffer);
 	GenericXLogFinish(state);
-	page->value = value;
-	page->incarnation = incarnation;
+	comb_page_read(BufferGetPage(page->buffer), page);
 }
 
 /*
- * Flush the page's record and unlock.  The caller may be about to rely on a
- * record that another session wrote and has not flushed yet.
+ * Unlock a page.  With "flush", the function first brings the page's record
+ * to disk.  A caller that relies on the number needs that even if another
+ * session wrote the record.
  */
 void
-comb_page_close(CombPage *page)
+comb_page_close(CombPage *page, bool flush)
 {
-	XLogRecPtr	lsn = PageGetLSN(BufferGetPage(page->buffer));
-
 	UnlockReleaseBuffer(page->buffer);
-	COMB_INJECTION_POINT("comb-lease-flush");
-	XLogFlush(lsn);
+	if (flush)
+	{
+		COMB_INJECTION_POINT("comb-lease-flush");
+		XLogFlush(page->lsn);
+		page->flushed = page->value;
+	}
 	relation_close(page->relation, page->lockmode);
 }

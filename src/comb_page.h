@@ -13,6 +13,7 @@
 #ifndef COMB_PAGE_H
 #define COMB_PAGE_H
 
+#include "access/xlogdefs.h"
 #include "storage/buf.h"
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
@@ -35,6 +36,8 @@ typedef struct CombPage
 	Buffer		buffer;
 	int64		value;			/* last_value, or what was promised if larger */
 	uint64		incarnation;	/* log_cnt */
+	XLogRecPtr	lsn;			/* the end of the record of "value" */
+	int64		flushed;		/* the last value known to be on disk, or 0 */
 } CombPage;
 
 /* Changes when a sequence is altered, moved or dropped, here or elsewhere */
@@ -45,7 +48,9 @@ extern bool comb_sequence_read(CombSequence sequence, int64 *value);
 
 extern void comb_page_open(CombPage *page, CombSequence sequence,
 						   LOCKMODE lockmode);
+extern bool comb_page_try_open(CombPage *page, CombSequence sequence,
+							   LOCKMODE lockmode);
 extern void comb_page_write(CombPage *page, int64 value, uint64 incarnation);
-extern void comb_page_close(CombPage *page);
+extern void comb_page_close(CombPage *page, bool flush);
 
 #endif							/* COMB_PAGE_H */

@@ -537,7 +537,7 @@ comb_snowflake_claim(PG_FUNCTION_ARGS)
 
 	locked = comb_sequence_lock(COMB_SEQUENCE_CLAIM, ShareRowExclusiveLock);
 	comb_page_open(&page, COMB_SEQUENCE_CLAIM, RowExclusiveLock);
-	comb_page_close(&page);
+	comb_page_close(&page, true);
 	number = comb_claim_next((uint64) page.value, numbers);
 	if (number < 0)
 		ereport(ERROR,
@@ -547,7 +547,7 @@ comb_snowflake_claim(PG_FUNCTION_ARGS)
 				 errhint("End sessions that hold one, or claim numbers of more bits.")));
 	comb_page_open(&page, COMB_SEQUENCE_CLAIM, RowExclusiveLock);
 	comb_page_write(&page, number, page.incarnation);
-	comb_page_close(&page);
+	comb_page_close(&page, true);
 	UnlockRelationOid(locked, ShareRowExclusiveLock);
 	PG_RETURN_INT32((int32) number);
 }

@@ -195,11 +195,15 @@ sub run_row
 		show(sprintf('| %s | %s | %s | %s |', $label, $more ? max(@all) : min(@all), $median{$label},
 				$median{ $labels[0] } > 0 ? sprintf('%.2f', $median{$label} / $median{ $labels[0] }) : '-'));
 	}
+	$row->{details}->(@labels) if $row->{details};
 	if ($report)
 	{
-		my @pictures = $name eq 'growth' ? plot_growth(@labels) : plot_bars($name, $row->{title}, \@labels, \%median);
+		my @pictures = $name eq 'growth' ? plot_growth(@labels)
+		  : $name eq 'latency' ? plot_latency($row->{title}, @labels)
+		  : plot_bars($name, $row->{title}, \@labels, \%median);
 		show('', "![$_]($_.svg)") foreach @pictures;
 	}
+	$row->{cleanup}->() if $row->{cleanup};
 	return;
 }
 
@@ -253,6 +257,23 @@ sub plot_growth
 				  . " with lines lw 2 title \"$_\" noenhanced"
 			} @labels))
 	} @plots;
+}
+
+# A line for each label over the quantiles in latency.series
+sub plot_latency
+{
+	my ($title, @labels) = @_;
+	my %tics;
+	open(my $fh, '<', "$dir/latency.series") or die "could not open latency.series: $!\n";
+	while (<$fh>) { my (undef, $number, $name) = split(/\t/); $tics{"'$name' $number"} = 1 }
+	close($fh);
+	return plot('latency', 360, "set title \"$title\" noenhanced", "set ylabel 'us'", 'set logscale y',
+		'set xrange [-0.2:*]', 'set xtics (' . join(', ', sort keys %tics) . ')', 'set key left top',
+		"set grid y lc rgb '#dddddd'",
+		'plot ' . join(', ', map {
+			"'$dir/latency.series' using (stringcolumn(1) eq \"$_\" ? column(2) : NaN):4"
+			  . " with linespoints lw 2 title \"$_\" noenhanced"
+		} @labels));
 }
 
 $| = 1;

@@ -6,6 +6,8 @@
 #
 #   better    "more", where more is better
 #   setup     makes what the measurements need
+#   details   prints more than the table
+#   cleanup   undoes what the setup did to the server
 #   rounds    how often, where that is not ROUNDS
 use strict;
 use warnings;
@@ -229,6 +231,89 @@ sub grow
 }
 
 #
+# A slow disk
+#
+
+# The server's flushes take 10 ms.  Each function makes a key every millisecond and
+# returns how long each call but the first took, by the clock around the call alone.  A
+# session that has just slept is rarely preempted within a call, so the long times are
+# those of sessions that wait.
+my @latency = ('comb_generate()', 'comb_generate_ordered()', 'comb_snowflake()', "nextval('numbers')");
+my %quantiles = ('p50' => 0.5, 'p99' => 0.99, 'p99.9' => 0.999, 'p99.99' => 0.9999, 'maximum' => 1);
+my @quantiles = sort { $quantiles{$a} <=> $quantiles{$b} } keys %quantiles;
+
+sub slow_disk
+{
+	output_of('cc', '-O2', '-fPIC', '-shared', '-o', "$dir/slow_disk.so", "$FindBin::RealBin/slow_disk.c", '-ldl');
+	query("ALTER SYSTEM SET wal_sync_method = 'fdatasync'");
+	query('CREATE UNLOGGED TABLE latency (label text, us real)');
+	foreach my $i (0 .. $#latency)
+	{
+		my $type = $latency[$i] =~ /generate/ ? 'uuid' : 'bigint';
+		query("CREATE FUNCTION latency_$i(seconds float8) RETURNS SETOF real LANGUAGE plpgsql AS \$\$
+			DECLARE
+				until timestamptz := clock_timestamp() + seconds * interval '1 s';
+				start timestamptz := clock_timestamp();
+				stop timestamptz;
+				key $type := $latency[$i];
+			BEGIN
+				WHILE start < until LOOP
+					PERFORM pg_sleep(0.001);
+					start := clock_timestamp();
+					key := $latency[$i];
+					stop := clock_timestamp();
+					RETURN NEXT extract(epoch FROM stop - start) * 1e6;
+				END LOOP;
+			END \$\$");
+	}
+	local $ENV{LD_PRELOAD} = "$dir/slow_disk.so";
+	restart();
+	timed('CREATE TABLE flushed ()') >= 10 or die "The WAL is flushed in less than 10 ms.\n";
+	query('DROP TABLE flushed');
+	return;
+}
+
+sub usual_disk
+{
+	query('DROP TABLE latency');
+	query('ALTER SYSTEM RESET wal_sync_method');
+	return restart();
+}
+
+# Measure a label, and return the quantile of this round
+sub latency_of
+{
+	my ($label) = @_;
+	my ($i) = grep { $latency[$_] eq $label } 0 .. $#latency;
+	my $seconds = $million < 1_000_000 ? 3 : 20;
+	query('CREATE UNLOGGED TABLE round (us real)');
+	pgbench("INSERT INTO round SELECT latency_$i($seconds)", qw(-c 8 -j 8 -t 1));
+	my $us = query('SELECT percentile_disc(0.9999) WITHIN GROUP (ORDER BY us) FROM round');
+	query("INSERT INTO latency SELECT \$\$$label\$\$, us FROM round");
+	query('DROP TABLE round');
+	return $us;
+}
+
+# All quantiles, of all rounds together, in a table and for the chart: label, number of
+# the quantile, its name, us
+sub latency_details
+{
+	my @labels = @_;
+	open(my $series, '>', "$dir/latency.series") or die "could not open latency.series: $!\n";
+	show('', 'All rounds together, in us:', '', '| | calls | ' . join(' | ', @quantiles) . ' |', '|---|---:|' . '---:|' x @quantiles);
+	foreach my $label (@labels)
+	{
+		my ($calls, @us) = split(/\|/, query('SELECT count(*), '
+				. join(', ', map { "percentile_disc($quantiles{$_}) WITHIN GROUP (ORDER BY us)" } @quantiles)
+				. " FROM latency WHERE label = \$\$$label\$\$"));
+		show("| $label | $calls | " . join(' | ', @us) . ' |');
+		print $series join("\t", $label, $_, $quantiles[$_], $us[$_] || 1), "\n" foreach 0 .. $#us;
+	}
+	close($series);
+	return;
+}
+
+#
 # The rows
 #
 
@@ -449,6 +534,12 @@ row('ordered_wal', "WAL for $million numbers (bytes)",
 			"SELECT count($_[0]) FROM (SELECT generate_series(1, $million)) s",
 			'SELECT pg_current_wal_insert_lsn() - lsn FROM before') =~ s/.*\n//sr;
 	});
+
+# How long a call waits where the disk is slow, as in a cloud
+row('latency', 'Latency of a call at p99.99, 8 sessions, flushes of 10 ms (us)',
+	sub { @latency },
+	\&latency_of,
+	setup => \&slow_disk, details => \&latency_details, cleanup => \&usual_disk);
 
 row('mssql_insert', "INSERT of $million rows, unique index, 100 characters of text (s)",
 	sub { @mssql },

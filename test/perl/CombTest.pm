@@ -59,17 +59,18 @@ sub start_at
 }
 
 # Start a server whose clock follows a file.  The file holds a shift such as "-12h"
-# or a time, and libfaketime reads the file at every look at the clock.  To change
-# the file, write a new file and rename it: a process that reads an empty file dies.
+# or a time, and libfaketime reads the file at every look at the clock.  The third
+# argument is the shift at the start, by default none.  To change the file, write a new
+# file and rename it: a process that reads an empty file dies.
 sub start_with_clock
 {
-	my ($node, $file) = @_;
+	my ($node, $file, $shift) = @_;
 	local $ENV{FAKETIME_TIMESTAMP_FILE} = $file;
 	local $ENV{FAKETIME_NO_CACHE}       = 1;
 	local $ENV{TZ}                      = 'UTC';
 
 	open(my $fh, '>', $file) or die "could not open $file: $!";
-	print $fh "+0\n";
+	print $fh $shift // '+0', "\n";
 	close($fh);
 	return start_at($node, '');
 }

@@ -2,7 +2,8 @@
 #
 # A session is held after it takes its time from the shared counter, before it checks
 # the lease, or before it extends the lease.  Or a session is held after it writes a lease, before it flushes the WAL.
-# comb_ordered_reset() is held before it sets the counters.
+# A session that renews a limit ahead is held before it writes the limit, after that, and
+# before it relies on the limit.  comb_ordered_reset() is held before it sets the counters.
 use strict;
 use warnings;
 
@@ -39,17 +40,19 @@ $node->safe_psql('postgres', 'CREATE EXTENSION injection_points; CREATE EXTENSIO
 my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
 my $held;                       # number of sessions held so far
 
-# Start a psql that makes a key, waits until its lease has ended, and is held at the
-# point in the next call of the function.  Return the psql and its output so far.
+# Start a psql that makes a key, waits until its lease has ended or for "$wait", and is
+# held at the point in the next call of the function.  Return the psql and its output so
+# far.
 sub hold
 {
-	my ($point, $function, $then) = @_;
+	my ($point, $function, $then, $wait) = @_;
+	$wait //= 'SELECT pg_sleep(0.3)';
 	my $file = "$dir/held" . ++$held;
 	my $run  = background($node, 'postgres', qq{
 		\\set ON_ERROR_STOP 0
 		SELECT pg_backend_pid();
 		SELECT $function;
-		SELECT pg_sleep(0.3);
+		$wait;
 		SELECT injection_points_set_local();
 		SELECT injection_points_attach('$point', 'wait');
 		SELECT $function;
@@ -209,6 +212,112 @@ finish_background($reset);
 finish_background($second);
 cmp_ok((ask($node, 'other', 'SELECT comb_generate_ordered()'))[0],
 	'gt', $second_key, 'and keys of its database go on after it');
+
+#
+# The next limit is written while the lease still lasts
+#
+$node->stop;
+$node->append_conf('postgresql.conf', 'pg_comb.lease = 3s');
+my $clock = $node->data_dir . '/clock';
+start_with_clock($node, $clock);
+$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
+
+# In the second half of the lease, and beyond its end
+my $half   = 'SELECT pg_sleep(1.8)';
+my $beyond = 'SELECT pg_sleep(1.8); SELECT %s; SELECT pg_sleep(1.4)';
+my %line   = ('comb_generate_ordered()' => 'ordered', 'comb_snowflake()' => 'snowflake');
+
+sub set_clock
+{
+	my ($shift) = @_;
+	append_to_file("$clock.new", "$shift\n");
+	rename("$clock.new", $clock) or die "could not rename the clock: $!";
+	return;
+}
+
+sub limit_of
+{
+	my ($function) = @_;
+	return $node->safe_psql('postgres', "SELECT last_value FROM comb_internal.comb_lease_$line{$function}");
+}
+
+# Hold a session whose first key begins a lease
+sub hold_in_lease
+{
+	my ($point, $function, $wait) = @_;
+	$node->safe_psql('postgres',
+		"SELECT $function; SELECT pg_sleep(greatest(0, extract(epoch FROM $line{$function}_lease - clock) + 0.01)) FROM comb_clock_status()");
+	return hold($point, $function, '', $wait);
+}
+
+# Crash with a session held, start with the clock an hour back, and compare a new key
+# with earlier ones.  Texts do: ids have the same number of digits.  Return the limit
+# that the server found.
+sub crash_and_compare
+{
+	my ($function, $name, $run, @before) = @_;
+	crash($node);
+	finish_background($run);
+	start_with_clock($node, $clock, '-3600');
+	my $found = limit_of($function);
+	my ($largest) = reverse sort @before;
+	cmp_ok((ask($node, 'postgres', "SELECT $function"))[0], 'gt', $largest, "$function: $name: new keys are larger");
+	set_clock('+0');
+	$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
+	return $found;
+}
+
+foreach my $function (sort keys %line)
+{
+	# Two sessions are about to renew, and only one does
+	my @held    = hold_in_lease('comb-lease-ahead', $function, $half);
+	my $old     = limit_of($function);
+	my ($other) = ask($node, 'postgres', "SELECT $function");
+	my $new     = limit_of($function);
+	cmp_ok($new, '>', $old, "$function: while a session is about to renew the limit, another one does");
+	release('comb-lease-ahead');
+	cmp_ok(key_of(@held), 'lt', $other, "$function: the first session makes the key that it has taken");
+	is(limit_of($function), $new, "$function: and leaves that limit");
+
+	@held = hold_in_lease('comb-lease-ahead', $function, $half);
+	$old  = limit_of($function);
+	is(crash_and_compare($function, 'a crash before a limit is written', $held[0], $held[3], $other),
+		$old, "$function: which leaves the old limit");
+
+	# Another session makes a key while the new limit is in memory only
+	@held = hold_in_lease('comb-lease-ahead-written', $function, $half);
+	$new  = limit_of($function);
+	my ($before, $after);
+	($before, $other, $after) = ask($node, 'postgres', "SELECT pg_current_wal_flush_lsn(), $function, pg_current_wal_flush_lsn()");
+	is($before,             $after, "$function: a session under the old limit flushes nothing");
+	is(limit_of($function), $new,   "$function: and does not write the new limit again");
+	cmp_ok(crash_and_compare($function, 'a crash before a limit is flushed', $held[0], $held[3], $other),
+		'<', $new, "$function: which leaves the old limit");
+
+	# Two sessions rely on the new limit
+	@held    = hold_in_lease('comb-lease-advance', $function, sprintf($beyond, $function));
+	$new     = limit_of($function);
+	($other) = ask($node, 'postgres', "SELECT $function");
+	cmp_ok(crash_and_compare($function, 'a crash before a session relies on a limit', $held[0], @held[ 3, 4 ], $other),
+		'>=', $new, "$function: which leaves the new limit, on which another session relies");
+
+	# A reset meets a session whose lease is an hour ahead
+	my $time = $function =~ /snow/ ? 'comb_snowflake_timestamp' : 'comb_timestamp';
+	foreach my $point ('comb-lease-ahead', 'comb-lease-advance')
+	{
+		set_clock('+3600');
+		@held = hold_in_lease($point, $function, $point =~ /advance/ ? sprintf($beyond, $function) : $half);
+		set_clock('+0');
+		$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
+		release($point);
+		my $near = key_of(@held);
+		is( $node->safe_psql(
+				'postgres', "SELECT $time('$near') - clock < interval '1 minute',
+				                    $line{$function}_lease - clock < interval '1 minute' FROM comb_clock_status()"),
+			't|t',
+			"$function: a reset at $point takes the time and the limit back");
+	}
+}
 
 $node->stop;
 done_testing();
