@@ -214,8 +214,7 @@ comb_clause_bound(const CombClause *clause, bool last)
 
 		if (period->constisnull)
 			return NULL;
-		bound = comb_period_bound(clause->layout,
-								  DatumGetRangeTypeP(period->constvalue), last);
+		bound = comb_period_bound(clause->layout, period->constvalue, last);
 		return (Node *) makeConst(UUIDOID, -1, InvalidOid, UUID_LEN,
 								  UUIDPGetDatum(bound), false, false);
 	}
