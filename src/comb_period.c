@@ -27,6 +27,8 @@ PG_FUNCTION_INFO_V1(comb_contained);
 PG_FUNCTION_INFO_V1(comb_contains);
 PG_FUNCTION_INFO_V1(comb_created);
 PG_FUNCTION_INFO_V1(comb_recheck_layout);
+PG_FUNCTION_INFO_V1(comb_in_range);
+PG_FUNCTION_INFO_V1(comb_in_range_layout);
 
 /*
  * Compute the first and the last value of a period.  If the layout has no
@@ -228,4 +230,66 @@ comb_recheck_layout(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(layout != NULL &&
 				   comb_layout_in_range(layout, PG_GETARG_UUID_P(0),
 										PG_GETARG_DATUM(1)));
+}
+
+/* Compare two values in the order of the layout's database */
+static int
+comb_order_cmp(const CombLayout *layout, const unsigned char *a,
+			   const unsigned char *b)
+{
+	int			i;
+
+	for (i = 0; i < UUID_LEN; i++)
+	{
+		int			pos = layout->order[i];
+
+		if (a[pos] != b[pos])
+			return a[pos] < b[pos] ? -1 : 1;
+	}
+	return 0;
+}
+
+static bool
+comb_between_bounds(const CombLayout *layout, const pg_uuid_t *id, Datum range)
+{
+	CombPeriod	period = comb_period(range);
+	unsigned char min[UUID_LEN];
+	unsigned char max[UUID_LEN];
+
+	comb_period_bounds(layout, &period, min, max);
+	return comb_order_cmp(layout, min, id->data) <= 0 &&
+		comb_order_cmp(layout, id->data, max) <= 0;
+}
+
+/*
+ * comb_in_range(id uuid, period tstzrange) returns boolean
+ *
+ * Is the id between comb_range_min(period) and comb_range_max(period)?  Other
+ * uuids than UUIDv7 can be, too.  No input raises an error.
+ */
+Datum
+comb_in_range(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(comb_between_bounds(comb_layout_default,
+									   PG_GETARG_UUID_P(0),
+									   PG_GETARG_DATUM(1)));
+}
+
+/*
+ * comb_in_range(id uuid, period tstzrange, layout comb_layout) returns boolean
+ *
+ * The same for the keys of any layout, in the order of the database that the
+ * layout is made for.  An unknown layout, and a layout that no database sorts
+ * by time, give false.  An error would show the label, so the function could
+ * not be leakproof.
+ */
+Datum
+comb_in_range_layout(PG_FUNCTION_ARGS)
+{
+	const CombLayout *layout = comb_layout_arg_extended(fcinfo, 2, true);
+
+	PG_RETURN_BOOL(layout != NULL &&
+				   layout->sorts_in != COMB_SORTS_NOWHERE &&
+				   comb_between_bounds(layout, PG_GETARG_UUID_P(0),
+									   PG_GETARG_DATUM(1)));
 }

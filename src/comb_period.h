@@ -100,8 +100,11 @@ typedef struct CombClause
 /* comb_clause.c */
 extern bool comb_clause(CombClause *clause, Oid funcid, List *args);
 extern bool comb_clause_allowed(const CombClause *clause);
+extern Var *comb_clause_var(const CombClause *clause);
 extern Node *comb_clause_period(const CombClause *clause);
 extern Node *comb_clause_recheck(const CombClause *clause);
+extern Node *comb_clause_in_range(const CombClause *clause);
+extern Node *comb_clause_has_time(const CombClause *clause);
 extern List *comb_clause_bounds(const CombClause *clause, Oid ge, Oid le);
 extern bool comb_layout_operators(const CombClause *clause, Oid *ge, Oid *le);
 extern bool comb_family_operators(const CombClause *clause, Oid opfamily,

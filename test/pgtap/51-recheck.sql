@@ -130,5 +130,22 @@ BEGIN
 END $$;
 SELECT is(wrong_simple(), 0::bigint, 'a simple expression of PL/pgSQL');
 
+-- comb_in_range() is the range between the bounds, whatever has a time
+SELECT is((SELECT count(*) FROM key k, during d
+           WHERE comb_in_range(k.id, d.period) IS DISTINCT FROM
+                 k.id BETWEEN comb_range_min(d.period) AND comb_range_max(d.period)),
+          0::bigint, 'comb_in_range()');
+SELECT is((SELECT count(*) FROM key k, during d, comb_layouts() l
+           WHERE l.sorts_in = 'PostgreSQL' AND comb_in_range(k.id, d.period, l.layout) IS DISTINCT FROM
+                 k.id BETWEEN comb_range_min(d.period, l.layout) AND comb_range_max(d.period, l.layout)),
+          0::bigint, 'comb_in_range() of layouts');
+SELECT is((SELECT count(*) FROM during d, comb_layouts() l,
+                  LATERAL (SELECT comb_stamp(id, hour(n), l.layout) AS id FROM key WHERE n BETWEEN 0 AND 99) k
+           WHERE l.sorts_in = 'SQL Server' AND comb_in_range(k.id, d.period, l.layout) IS DISTINCT FROM
+                 (k.id #>=# comb_range_min(d.period, l.layout) AND k.id #<=# comb_range_max(d.period, l.layout))),
+          0::bigint, 'comb_in_range() in SQL Server''s order');
+SELECT is(comb_in_range(comb_min('2026-01-01'), '(,)', 'rtcomb'), false, 'an unknown layout');
+SELECT is(comb_in_range(comb_min('2026-01-01'), '(,)', 'uuidv1'), false, 'a layout that no database sorts');
+
 SELECT * FROM finish();
 ROLLBACK;
