@@ -487,6 +487,13 @@ CREATE FUNCTION comb_recheck_support(internal) RETURNS internal
 COMMENT ON FUNCTION comb_recheck_support(internal) IS
 	'planner support for comb_recheck()';
 
+CREATE FUNCTION comb_in_range_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'comb_in_range_support'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_in_range_support(internal) IS
+	'planner support for comb_in_range()';
+
 CREATE FUNCTION comb_contained(id uuid, period comb_period) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'comb_contained'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
@@ -570,6 +577,23 @@ CREATE FUNCTION comb_recheck(id uuid, period tstzrange, layout comb_layout) RETU
 
 COMMENT ON FUNCTION comb_recheck(uuid, tstzrange, comb_layout) IS
 	'comb_created(), in plans that also compare with the range of keys; false for an unknown layout';
+
+-- The range of keys alone, where plans check the rest in another way.
+CREATE FUNCTION comb_in_range(id uuid, period tstzrange) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'comb_in_range'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
+	SUPPORT comb_in_range_support;
+
+COMMENT ON FUNCTION comb_in_range(uuid, tstzrange) IS
+	'is the uuid between comb_range_min(period) and comb_range_max(period)?';
+
+CREATE FUNCTION comb_in_range(id uuid, period tstzrange, layout comb_layout) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'comb_in_range_layout'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
+	SUPPORT comb_in_range_support;
+
+COMMENT ON FUNCTION comb_in_range(uuid, tstzrange, comb_layout) IS
+	'is the uuid between comb_range_min(period, layout) and comb_range_max(period, layout), in the order of the layout''s database? False for an unknown layout';
 
 --
 -- comb_mssql.c: SQL Server's order
@@ -876,5 +900,7 @@ GRANT EXECUTE ON FUNCTION comb_range_min(tstzrange),
 	comb_range_max(tstzrange),
 	comb_range_max(tstzrange, comb_layout),
 	comb_recheck(uuid, tstzrange),
-	comb_recheck(uuid, tstzrange, comb_layout)
+	comb_recheck(uuid, tstzrange, comb_layout),
+	comb_in_range(uuid, tstzrange),
+	comb_in_range(uuid, tstzrange, comb_layout)
 	TO PUBLIC;

@@ -35,6 +35,7 @@ extern int	comb_instance;		/* pg_comb.snowflake_instance */
 
 /* comb_layout.c */
 extern const CombLayout *comb_layout_find(const text *label);
+extern bool comb_arg_is_const(const FmgrInfo *flinfo, int argno);
 extern const CombLayout *comb_layout_arg_lookup(FunctionCallInfo fcinfo,
 												int argno, bool missing_ok);
 extern char *comb_time_text(TimestampTz at);

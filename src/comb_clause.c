@@ -134,6 +134,20 @@ comb_clause_operator(const CombClause *clause, const char *name)
 }
 
 /*
+ * Return the column that the clause compares, or NULL if the clause compares
+ * another expression.  The column's type may be a domain over uuid.
+ */
+Var *
+comb_clause_var(const CombClause *clause)
+{
+	Node	   *id = clause->id;
+
+	if (IsA(id, RelabelType))
+		id = (Node *) ((RelabelType *) id)->arg;
+	return IsA(id, Var) ? (Var *) id : NULL;
+}
+
+/*
  * Return a copy of the clause's period as an expression of type tstzrange.
  * The clause itself may have the period as a domain over tstzrange.
  */
@@ -159,12 +173,14 @@ comb_clause_period(const CombClause *clause)
 
 /*
  * Return a call of one of the extension's functions.  The arguments are the
- * clause's key if "with_id" is true, the period, and the label if the clause
- * has a label.  NULL if the user may not call the function.  The planner then
- * keeps the clause as it is.
+ * clause's key, its period, and the label if the clause has a label.  The key
+ * or the period is left out if "with_id" or "with_period" is false.  NULL if
+ * the user may not call the function.  The planner then keeps the clause as
+ * it is.
  */
 static Node *
-comb_clause_call(const CombClause *clause, const char *name, bool with_id)
+comb_clause_call(const CombClause *clause, const char *name, Oid rettype,
+				 bool with_id, bool with_period)
 {
 	Oid			argtypes[3];
 	List	   *args = NIL;
@@ -176,8 +192,11 @@ comb_clause_call(const CombClause *clause, const char *name, bool with_id)
 		argtypes[nargs++] = UUIDOID;
 		args = lappend(args, copyObject(clause->id));
 	}
-	argtypes[nargs++] = TSTZRANGEOID;
-	args = lappend(args, comb_clause_period(clause));
+	if (with_period)
+	{
+		argtypes[nargs++] = TSTZRANGEOID;
+		args = lappend(args, comb_clause_period(clause));
+	}
 	if (clause->label)
 	{
 		argtypes[nargs++] = exprType(clause->label);
@@ -187,8 +206,8 @@ comb_clause_call(const CombClause *clause, const char *name, bool with_id)
 	funcid = comb_clause_function(clause, name, argtypes, nargs);
 	if (!OidIsValid(funcid) || !comb_may_execute(funcid))
 		return NULL;
-	return (Node *) makeFuncExpr(funcid, with_id ? BOOLOID : UUIDOID, args,
-								 InvalidOid, InvalidOid,
+	return (Node *) makeFuncExpr(funcid, rettype, args, InvalidOid,
+								 exprCollation(clause->label),
 								 COERCE_EXPLICIT_CALL);
 }
 
@@ -196,7 +215,32 @@ comb_clause_call(const CombClause *clause, const char *name, bool with_id)
 Node *
 comb_clause_recheck(const CombClause *clause)
 {
-	return comb_clause_call(clause, "comb_recheck", true);
+	return comb_clause_call(clause, "comb_recheck", BOOLOID, true, true);
+}
+
+/* Return a call of comb_in_range(), or NULL */
+Node *
+comb_clause_in_range(const CombClause *clause)
+{
+	return comb_clause_call(clause, "comb_in_range", BOOLOID, true, true);
+}
+
+/* Return comb_timestamp(id) IS NOT NULL, or NULL */
+Node *
+comb_clause_has_time(const CombClause *clause)
+{
+	Node	   *call = comb_clause_call(clause, "comb_timestamp",
+										TIMESTAMPTZOID, true, false);
+	NullTest   *result;
+
+	if (call == NULL)
+		return NULL;
+	result = makeNode(NullTest);
+	result->arg = (Expr *) call;
+	result->nulltesttype = IS_NOT_NULL;
+	result->argisrow = false;
+	result->location = -1;
+	return (Node *) result;
 }
 
 /*
@@ -214,14 +258,13 @@ comb_clause_bound(const CombClause *clause, bool last)
 
 		if (period->constisnull)
 			return NULL;
-		bound = comb_period_bound(clause->layout,
-								  DatumGetRangeTypeP(period->constvalue), last);
+		bound = comb_period_bound(clause->layout, period->constvalue, last);
 		return (Node *) makeConst(UUIDOID, -1, InvalidOid, UUID_LEN,
 								  UUIDPGetDatum(bound), false, false);
 	}
 
 	return comb_clause_call(clause, last ? "comb_range_max" : "comb_range_min",
-							false);
+							UUIDOID, false, true);
 }
 
 /* Return id >= first or id <= last, or NULL */

@@ -265,15 +265,24 @@ comb_layout_find(const text *label)
 	return NULL;
 }
 
-/* Is this argument of the call a constant in the query? */
-static bool
+/*
+ * Is this argument of the call a constant in the query?
+ *
+ * get_fn_expr_arg_stable() would be no help, because that function says yes
+ * for parameters.  PL/pgSQL evaluates an expression again with other values
+ * of its parameters, and keeps the call site.
+ */
+bool
 comb_arg_is_const(const FmgrInfo *flinfo, int argno)
 {
 	const Node *call = flinfo->fn_expr;
+	const List *args = NIL;
 
-	return call != NULL && IsA(call, FuncExpr) &&
-		argno < list_length(((const FuncExpr *) call)->args) &&
-		IsA(list_nth(((const FuncExpr *) call)->args, argno), Const);
+	if (call != NULL && IsA(call, FuncExpr))
+		args = ((const FuncExpr *) call)->args;
+	else if (call != NULL && IsA(call, OpExpr))
+		args = ((const OpExpr *) call)->args;
+	return argno < list_length(args) && IsA(list_nth(args, argno), Const);
 }
 
 /* The labels of all layouts, for a hint */

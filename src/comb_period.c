@@ -15,9 +15,7 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "utils/timestamp.h"
-#include "utils/typcache.h"
 
 #include "comb_period.h"
 
@@ -29,43 +27,8 @@ PG_FUNCTION_INFO_V1(comb_contained);
 PG_FUNCTION_INFO_V1(comb_contains);
 PG_FUNCTION_INFO_V1(comb_created);
 PG_FUNCTION_INFO_V1(comb_recheck_layout);
-
-/* Return the first and last microsecond of a range */
-CombPeriod
-comb_period(const RangeType *range)
-{
-	/* type cache entries never move, and tstzrange never changes */
-	static TypeCacheEntry *typcache = NULL;
-	CombPeriod	period = {PG_INT64_MIN, PG_INT64_MAX};
-	RangeBound	lower;
-	RangeBound	upper;
-	bool		empty;
-
-	if (typcache == NULL)
-		typcache = lookup_type_cache(TSTZRANGEOID, TYPECACHE_RANGE_INFO);
-	range_deserialize(typcache, range, &lower, &upper, &empty);
-	if (empty)
-	{
-		period.first = PG_INT64_MAX;
-		period.last = PG_INT64_MIN;
-		return period;
-	}
-
-	/* an exclusive bound at an infinity stays there: no key has this time */
-	if (!lower.infinite)
-	{
-		period.first = DatumGetTimestampTz(lower.val);
-		if (!lower.inclusive && period.first < PG_INT64_MAX)
-			period.first++;
-	}
-	if (!upper.infinite)
-	{
-		period.last = DatumGetTimestampTz(upper.val);
-		if (!upper.inclusive && period.last > PG_INT64_MIN)
-			period.last--;
-	}
-	return period;
-}
+PG_FUNCTION_INFO_V1(comb_in_range);
+PG_FUNCTION_INFO_V1(comb_in_range_layout);
 
 /*
  * Compute the first and the last value of a period.  If the layout has no
@@ -96,7 +59,7 @@ comb_period_bounds(const CombLayout *layout, const CombPeriod *period,
 
 /* Return the first or the last value of a range, in the layout's order */
 pg_uuid_t *
-comb_period_bound(const CombLayout *layout, const RangeType *range, bool last)
+comb_period_bound(const CombLayout *layout, Datum range, bool last)
 {
 	CombPeriod	period = comb_period(range);
 	pg_uuid_t  *min = (pg_uuid_t *) palloc(UUID_LEN);
@@ -119,14 +82,14 @@ Datum
 comb_range_min(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_UUID_P(comb_period_bound(comb_layout_default,
-									   PG_GETARG_RANGE_P(0), false));
+									   PG_GETARG_DATUM(0), false));
 }
 
 Datum
 comb_range_max(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_UUID_P(comb_period_bound(comb_layout_default,
-									   PG_GETARG_RANGE_P(0), true));
+									   PG_GETARG_DATUM(0), true));
 }
 
 /*
@@ -143,7 +106,7 @@ comb_range_min_layout(PG_FUNCTION_ARGS)
 	const CombLayout *layout = comb_layout_arg(fcinfo, 1);
 
 	comb_check_sorts(layout);
-	PG_RETURN_UUID_P(comb_period_bound(layout, PG_GETARG_RANGE_P(0), false));
+	PG_RETURN_UUID_P(comb_period_bound(layout, PG_GETARG_DATUM(0), false));
 }
 
 Datum
@@ -152,19 +115,55 @@ comb_range_max_layout(PG_FUNCTION_ARGS)
 	const CombLayout *layout = comb_layout_arg(fcinfo, 1);
 
 	comb_check_sorts(layout);
-	PG_RETURN_UUID_P(comb_period_bound(layout, PG_GETARG_RANGE_P(0), true));
+	PG_RETURN_UUID_P(comb_period_bound(layout, PG_GETARG_DATUM(0), true));
 }
 
-static inline bool
-comb_v7_in_range(const pg_uuid_t *id, const RangeType *range)
+/* What a call site knows of its period, kept in fn_extra */
+typedef struct CombKnownPeriod
 {
-	CombPeriod	period;
+	bool		constant;		/* the period cannot change */
+	CombPeriod	period;			/* only if constant */
+} CombKnownPeriod;
+
+/* Return the period in an argument, and take a constant apart only once */
+static pg_noinline CombPeriod
+comb_period_arg_lookup(FunctionCallInfo fcinfo, int argno)
+{
+	CombKnownPeriod *known = (CombKnownPeriod *) fcinfo->flinfo->fn_extra;
+	CombPeriod	period = comb_period(PG_GETARG_DATUM(argno));
+
+	if (known == NULL)
+	{
+		known = (CombKnownPeriod *)
+			MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
+							   sizeof(CombKnownPeriod));
+		known->constant = comb_arg_is_const(fcinfo->flinfo, argno);
+		known->period = period;
+		fcinfo->flinfo->fn_extra = known;
+	}
+	return period;
+}
+
+static inline CombPeriod
+comb_period_arg(FunctionCallInfo fcinfo, int argno)
+{
+	const CombKnownPeriod *known =
+		(CombKnownPeriod *) fcinfo->flinfo->fn_extra;
+
+	if (likely(known != NULL && known->constant))
+		return known->period;
+	return comb_period_arg_lookup(fcinfo, argno);
+}
+
+/* Is the argument "idno" a UUIDv7 whose time is in the argument "periodno"? */
+static inline bool
+comb_v7_in_range(FunctionCallInfo fcinfo, int idno, int periodno)
+{
+	CombPeriod	period = comb_period_arg(fcinfo, periodno);
 	int64		at;
 
-	if (!comb_v7_read(id->data, &at))
-		return false;
-	period = comb_period(range);
-	return comb_in_period(&period, at);
+	return comb_v7_read(PG_GETARG_UUID_P(idno)->data, &at) &&
+		comb_in_period(&period, at);
 }
 
 /*
@@ -179,20 +178,18 @@ comb_v7_in_range(const pg_uuid_t *id, const RangeType *range)
 Datum
 comb_contained(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(comb_v7_in_range(PG_GETARG_UUID_P(0),
-									PG_GETARG_RANGE_P(1)));
+	PG_RETURN_BOOL(comb_v7_in_range(fcinfo, 0, 1));
 }
 
 Datum
 comb_contains(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(comb_v7_in_range(PG_GETARG_UUID_P(1),
-									PG_GETARG_RANGE_P(0)));
+	PG_RETURN_BOOL(comb_v7_in_range(fcinfo, 1, 0));
 }
 
 static inline bool
 comb_layout_in_range(const CombLayout *layout, const pg_uuid_t *id,
-					 const RangeType *range)
+					 Datum range)
 {
 	CombPeriod	period;
 	int64		at;
@@ -215,7 +212,7 @@ comb_created(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(comb_layout_in_range(comb_layout_arg(fcinfo, 2),
 										PG_GETARG_UUID_P(0),
-										PG_GETARG_RANGE_P(1)));
+										PG_GETARG_DATUM(1)));
 }
 
 /*
@@ -232,5 +229,67 @@ comb_recheck_layout(PG_FUNCTION_ARGS)
 
 	PG_RETURN_BOOL(layout != NULL &&
 				   comb_layout_in_range(layout, PG_GETARG_UUID_P(0),
-										PG_GETARG_RANGE_P(1)));
+										PG_GETARG_DATUM(1)));
+}
+
+/* Compare two values in the order of the layout's database */
+static int
+comb_order_cmp(const CombLayout *layout, const unsigned char *a,
+			   const unsigned char *b)
+{
+	int			i;
+
+	for (i = 0; i < UUID_LEN; i++)
+	{
+		int			pos = layout->order[i];
+
+		if (a[pos] != b[pos])
+			return a[pos] < b[pos] ? -1 : 1;
+	}
+	return 0;
+}
+
+static bool
+comb_between_bounds(const CombLayout *layout, const pg_uuid_t *id, Datum range)
+{
+	CombPeriod	period = comb_period(range);
+	unsigned char min[UUID_LEN];
+	unsigned char max[UUID_LEN];
+
+	comb_period_bounds(layout, &period, min, max);
+	return comb_order_cmp(layout, min, id->data) <= 0 &&
+		comb_order_cmp(layout, id->data, max) <= 0;
+}
+
+/*
+ * comb_in_range(id uuid, period tstzrange) returns boolean
+ *
+ * Is the id between comb_range_min(period) and comb_range_max(period)?  Other
+ * uuids than UUIDv7 can be, too.  No input raises an error.
+ */
+Datum
+comb_in_range(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(comb_between_bounds(comb_layout_default,
+									   PG_GETARG_UUID_P(0),
+									   PG_GETARG_DATUM(1)));
+}
+
+/*
+ * comb_in_range(id uuid, period tstzrange, layout comb_layout) returns boolean
+ *
+ * The same for the keys of any layout, in the order of the database that the
+ * layout is made for.  An unknown layout, and a layout that no database sorts
+ * by time, give false.  An error would show the label, so the function could
+ * not be leakproof.
+ */
+Datum
+comb_in_range_layout(PG_FUNCTION_ARGS)
+{
+	const CombLayout *layout = comb_layout_arg_extended(fcinfo, 2, true);
+
+	PG_RETURN_BOOL(layout != NULL &&
+				   layout->sorts_in != COMB_SORTS_NOWHERE &&
+				   comb_between_bounds(layout, PG_GETARG_UUID_P(0),
+									   PG_GETARG_DATUM(1)));
 }

@@ -42,10 +42,50 @@ comb_in_period(const CombPeriod *period, int64 at)
 	return period->first <= at && at <= period->last;
 }
 
+/*
+ * The first and last microsecond of a tstzrange.
+ *
+ * Filters call this function for every row, and range_deserialize() would be
+ * most of what they cost.  The function reads the same bytes: the range
+ * type's oid, the lower and the upper bound as far as the range has them, and
+ * the flags.  A range from a column may have a short header.  Its bounds are
+ * then not aligned, hence memcpy().
+ */
+static inline CombPeriod
+comb_period(Datum range)
+{
+	CombPeriod	period = {PG_INT64_MIN, PG_INT64_MAX};
+	struct varlena *value = PG_DETOAST_DATUM_PACKED(range);
+	const char *bound = VARDATA_ANY(value) + sizeof(Oid);
+	char		flags = VARDATA_ANY(value)[VARSIZE_ANY_EXHDR(value) - 1];
+
+	if (unlikely(flags & RANGE_EMPTY))
+	{
+		period.first = PG_INT64_MAX;
+		period.last = PG_INT64_MIN;
+		return period;
+	}
+
+	/* an exclusive bound at an infinity stays there: no key has this time */
+	if (RANGE_HAS_LBOUND(flags))
+	{
+		memcpy(&period.first, bound, sizeof(TimestampTz));
+		bound += sizeof(TimestampTz);
+		if (!(flags & RANGE_LB_INC) && period.first < PG_INT64_MAX)
+			period.first++;
+	}
+	if (RANGE_HAS_UBOUND(flags))
+	{
+		memcpy(&period.last, bound, sizeof(TimestampTz));
+		if (!(flags & RANGE_UB_INC) && period.last > PG_INT64_MIN)
+			period.last--;
+	}
+	return period;
+}
+
 /* comb_period.c */
-extern CombPeriod comb_period(const RangeType *range);
-extern pg_uuid_t *comb_period_bound(const CombLayout *layout,
-									const RangeType *range, bool last);
+extern pg_uuid_t *comb_period_bound(const CombLayout *layout, Datum range,
+									bool last);
 
 /* A call of a function that compares a key with a period, taken apart */
 typedef struct CombClause
@@ -60,8 +100,11 @@ typedef struct CombClause
 /* comb_clause.c */
 extern bool comb_clause(CombClause *clause, Oid funcid, List *args);
 extern bool comb_clause_allowed(const CombClause *clause);
+extern Var *comb_clause_var(const CombClause *clause);
 extern Node *comb_clause_period(const CombClause *clause);
 extern Node *comb_clause_recheck(const CombClause *clause);
+extern Node *comb_clause_in_range(const CombClause *clause);
+extern Node *comb_clause_has_time(const CombClause *clause);
 extern List *comb_clause_bounds(const CombClause *clause, Oid ge, Oid le);
 extern bool comb_layout_operators(const CombClause *clause, Oid *ge, Oid *le);
 extern bool comb_family_operators(const CombClause *clause, Oid opfamily,

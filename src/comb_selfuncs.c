@@ -418,7 +418,7 @@ comb_column_share(const CombStats *stats, VariableStatData *vardata)
 	}
 	for (i = 0; i < slot.nvalues; i++)
 	{
-		CombPeriod	period = comb_period(DatumGetRangeTypeP(slot.values[i]));
+		CombPeriod	period = comb_period(slot.values[i]);
 		double		share = comb_period_share(stats, &period);
 
 		/* the first and the last value stand for half as many rows */
@@ -500,8 +500,7 @@ comb_clause_sel(const CombPlace *place, CombClause *clause,
 
 	if (IsA(value, Const))
 	{
-		RangeType  *range = DatumGetRangeTypeP(((Const *) value)->constvalue);
-		CombPeriod	period = comb_period(range);
+		CombPeriod	period = comb_period(((Const *) value)->constvalue);
 		const CombCodec *codec = clause->layout->codec;
 
 		if (period.first > codec->latest || period.last < codec->earliest)

@@ -7,7 +7,8 @@
  *	 keys, from comb_range_min(period) to comb_range_max(period).  The version
  *	 bits are not part of the order, so a version 4 uuid may lie between the
  *	 bounds.  The range is therefore lossy, and PostgreSQL checks the clause
- *	 again on every row that the index finds.
+ *	 again on every row that the index finds.  The range is exact if a CHECK
+ *	 constraint of the table keeps out all values without a time.
  *
  * - Partition pruning and foreign data wrappers know plain comparisons, but
  *	 no support functions.  For partitioned and foreign tables, and others
@@ -24,6 +25,21 @@
  *	 comb_recheck() is the clause by another name.  The planner simplifies
  *	 expressions more than once, and must not replace the clause again.
  *
+ * - The executor evaluates the arguments of a filter for every row.  For a
+ *	 period such as tstzrange(now() - interval '1 day', NULL), this takes five
+ *	 times as long as all the rest of an index scan.  The third part is then
+ *
+ *		comb_timestamp(id) IS NOT NULL OR comb_recheck(id, period)
+ *
+ *	 For a key with a time, the first half says enough, and the executor does
+ *	 not evaluate the period.  The second half tells false from NULL for other
+ *	 values.  On tables where pruning gains nothing, the replacement is
+ *
+ *		comb_in_range(id, period) AND (... OR ...)
+ *
+ *	 comb_in_range() stands for both bounds.  In an index its range of keys is
+ *	 exact, and the estimate is the clause's own.
+ *
  * - comb_selfuncs.c estimates how many rows the clause finds.
  *
  * Copyright (c) 2026, pg_comb developers
@@ -36,6 +52,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/table.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "nodes/makefuncs.h"
@@ -44,12 +61,14 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
 
 #include "comb_period.h"
 
 PG_FUNCTION_INFO_V1(comb_period_support);
 PG_FUNCTION_INFO_V1(comb_recheck_support);
+PG_FUNCTION_INFO_V1(comb_in_range_support);
 
 /*
  * Does the table have an access method other than heap?  Columnar access
@@ -70,87 +89,210 @@ comb_is_not_heap(const RangeTblEntry *rte)
 }
 
 /*
- * Is the key a column of a table on which a range of keys does more than the
- * clause?  These tables are:
+ * Return the table that has the clause's key as a column, or NULL.  In an
+ * expression that is being planned, varno and varlevelsup can be anything.
+ */
+static RangeTblEntry *
+comb_key_table(PlannerInfo *root, const CombClause *clause)
+{
+	Var		   *var = comb_clause_var(clause);
+	RangeTblEntry *rte;
+
+	if (var == NULL || var->varlevelsup > 0 || IS_SPECIAL_VARNO(var->varno) ||
+		(int) var->varno > list_length(root->parse->rtable))
+		return NULL;
+	rte = rt_fetch(var->varno, root->parse->rtable);
+	return rte->rtekind == RTE_RELATION ? rte : NULL;
+}
+
+/*
+ * Does a range of keys do more than the clause on this table?  These tables
+ * are:
  *
  * - Tables with children.  By now, "inh" is set for no other table.
  * - Foreign tables, if the layout has PostgreSQL's own order.  Foreign data
  *	 wrappers send only core's operators.
  * - Tables of other access methods than heap.
- * - Tables under row security, if the clause names a layout.  The clause is
- *	 then not leakproof, because an unknown layout is an error, so the clause
- *	 and its index condition would wait for the policies.  The range of keys
- *	 and comb_recheck() do not wait.
  */
 static bool
-comb_can_prune(PlannerInfo *root, const CombClause *clause)
+comb_can_prune(const RangeTblEntry *rte, const CombClause *clause)
 {
-	Node	   *id = clause->id;
-	RangeTblEntry *rte;
-	Var		   *var;
-
-	/* a domain over uuid */
-	if (IsA(id, RelabelType))
-		id = (Node *) ((RelabelType *) id)->arg;
-	if (!IsA(id, Var))
-		return false;
-	var = (Var *) id;
-	if (var->varlevelsup > 0 || IS_SPECIAL_VARNO(var->varno) ||
-		(int) var->varno > list_length(root->parse->rtable))
-		return false;
-	rte = rt_fetch(var->varno, root->parse->rtable);
-	if (rte->rtekind != RTE_RELATION)
-		return false;
 	if (rte->inh)
 		return true;
 	if (rte->relkind == RELKIND_FOREIGN_TABLE)
 		return clause->layout->sorts_in == COMB_SORTS_PLAIN;
-	return comb_is_not_heap(rte) ||
-		(clause->label != NULL && root->qual_security_level > 0);
+	return comb_is_not_heap(rte);
 }
 
 /*
- * May a query evaluate the period three times instead of once?  The limit for
- * the cost is the one of core's own simplification of ranges.  Subplans are
- * ruled out first, because cost_qual_eval_node() takes no unplanned subplans.
+ * May a query evaluate the period more than once?  Not if the period reads
+ * the key's own row, because such a period prunes nothing.
  */
 static bool
 comb_can_repeat(PlannerInfo *root, Node *id, Node *period)
 {
+	return IsA(period, Const) ||
+		!(contain_subplans(period) || contain_volatile_functions(period) ||
+		  expression_returns_set(period) ||
+		  bms_overlap(pull_varnos(root, id), pull_varnos(root, period)));
+}
+
+/*
+ * Is the period so cheap that every row may evaluate it three times?  The
+ * limit is the one of core's own simplification of ranges.  The period
+ * contains no subplans, because cost_qual_eval_node() takes no unplanned ones.
+ */
+static bool
+comb_is_cheap(PlannerInfo *root, Node *period)
+{
 	QualCost	cost;
 
-	if (IsA(period, Const))
-		return true;
-	if (contain_subplans(period) || contain_volatile_functions(period) ||
-		expression_returns_set(period))
-		return false;
-	/* a period from the key's own row prunes nothing */
-	if (bms_overlap(pull_varnos(root, id), pull_varnos(root, period)))
-		return false;
 	cost_qual_eval_node(&cost, period, root);
 	return cost.startup + cost.per_tuple <= 10 * cpu_operator_cost;
 }
 
+/* Does the executor only have to fetch the period, or to compute it? */
+static bool
+comb_is_computed(Node *period)
+{
+	if (IsA(period, RelabelType))
+		period = (Node *) ((RelabelType *) period)->arg;
+	return !IsA(period, Const) && !IsA(period, Param) && !IsA(period, Var);
+}
+
 /*
- * Would the bounds have to wait for row security or a security barrier?
- * Bounds with a layout are not leakproof, because they can raise errors.
- * This matters only if the bounds read columns.
+ * A clause that names a layout is not leakproof, because an unknown layout is
+ * an error.  Under row security or a security barrier, such a clause waits
+ * for the policies.
  */
 static bool
-comb_would_wait(PlannerInfo *root, const CombClause *clause)
+comb_may_wait(PlannerInfo *root, const CombClause *clause)
 {
-	return clause->label != NULL && root->qual_security_level > 0 &&
-		contain_var_clause(clause->period);
+	return clause->label != NULL && root->qual_security_level > 0;
+}
+
+/*
+ * Does a constraint of the table say that all values in the column are keys
+ * of the layout?  The constraint is CHECK (comb_timestamp(id) IS NOT NULL), or
+ * has this as one of its parts.
+ */
+static bool
+comb_is_constrained(const RangeTblEntry *rte, const CombClause *clause)
+{
+	CombClause	stored = *clause;
+	const Var  *var = comb_clause_var(clause);
+	Relation	rel;
+	TupleConstr *constr;
+	Node	   *wanted;
+	bool		found = false;
+	int			i;
+
+	/* a stored expression has its table as number 1 */
+	stored.id = (Node *) makeVar(1, var->varattno, var->vartype,
+								 var->vartypmod, var->varcollid, 0);
+	if (IsA(clause->id, RelabelType))
+	{
+		RelabelType *cast = copyObject((RelabelType *) clause->id);
+
+		cast->arg = (Expr *) stored.id;
+		stored.id = (Node *) cast;
+	}
+	wanted = comb_clause_has_time(&stored);
+
+	/* the planner holds a lock on every table of the query */
+	rel = table_open(rte->relid, NoLock);
+	constr = rel->rd_att->constr;
+	for (i = 0; wanted && constr && i < constr->num_check && !found; i++)
+	{
+		const ConstrCheck *check = &constr->check[i];
+		Node	   *expr;
+
+		if (!check->ccvalid || (rte->inh && check->ccnoinherit))
+			continue;
+		expr = eval_const_expressions(NULL, stringToNode(check->ccbin));
+		found = list_member(make_ands_implicit((Expr *) expr), wanted);
+	}
+	table_close(rel, NoLock);
+	return found;
 }
 
 /*
  * Does the range of keys need no recheck?  This is so if every value between
- * the bounds is a key of the layout and has a time.
+ * the bounds is a key of the layout and has a time, or if the table has no
+ * other values.
  */
 static bool
-comb_range_is_exact(const CombLayout *layout)
+comb_range_is_exact(const RangeTblEntry *rte, const CombClause *clause)
 {
-	return !layout->versioned && !layout->codec->gaps;
+	const CombLayout *layout = clause->layout;
+
+	return (!layout->versioned && !layout->codec->gaps) ||
+		(rte != NULL && comb_is_constrained(rte, clause));
+}
+
+/*
+ * Return the part of a replacement that removes values without a time, or
+ * NULL.  All values that the rest of the replacement lets through are in the
+ * period, except those without a time.
+ *
+ * The executor may then skip the period.  comb_recheck() alone costs less for
+ * a period that need not be computed, and corrects the estimate beside
+ * bounds, but not beside comb_in_range().
+ */
+static Node *
+comb_clause_rest(const CombClause *clause, bool bounds)
+{
+	Node	   *recheck = comb_clause_recheck(clause);
+	Node	   *has_time;
+
+	if (recheck == NULL || (bounds && !comb_is_computed(clause->period)))
+		return recheck;
+	has_time = comb_clause_has_time(clause);
+	if (has_time == NULL)
+		return NULL;
+	return (Node *) make_orclause(list_make2(has_time, recheck));
+}
+
+/*
+ * Return the clause as comb_in_range() and what the range does not say, or
+ * NULL.
+ *
+ * If the range is exact and the clause need not wait, the clause itself does
+ * the same.  If the period need not be computed and the clause need not wait,
+ * so does the clause with a filter.
+ */
+static Node *
+comb_split(const RangeTblEntry *rte, const CombClause *clause, bool waits)
+{
+	bool		exact;
+	Node	   *range;
+	Node	   *rest;
+
+	if (!waits && !comb_is_computed(clause->period))
+		return NULL;
+	exact = comb_range_is_exact(rte, clause);
+	if (!waits && exact)
+		return NULL;
+	range = comb_clause_in_range(clause);
+	if (range == NULL || exact)
+		return range;
+	rest = comb_clause_rest(clause, false);
+	return rest ? (Node *) make_andclause(list_make2(range, rest)) : NULL;
+}
+
+/* Return the clause as bounds and what the bounds do not say, or NULL */
+static Node *
+comb_bound(const RangeTblEntry *rte, const CombClause *clause, Oid ge, Oid le)
+{
+	List	   *quals = comb_clause_bounds(clause, ge, le);
+	Node	   *rest;
+
+	if (quals != NIL && !comb_range_is_exact(rte, clause))
+	{
+		rest = comb_clause_rest(clause, true);
+		quals = rest ? lappend(quals, rest) : NIL;
+	}
+	return quals ? (Node *) make_andclause(quals) : NULL;
 }
 
 /*
@@ -168,35 +310,35 @@ static Node *
 comb_simplify(SupportRequestSimplify *req)
 {
 	CombClause	clause;
-	List	   *quals;
+	RangeTblEntry *rte;
+	bool		waits;
 	Oid			ge;
 	Oid			le;
 
 	if (req->root == NULL ||
 		!comb_clause(&clause, req->fcall->funcid, req->fcall->args) ||
 		!comb_clause_allowed(&clause) ||
-		!comb_can_prune(req->root, &clause) ||
+		(rte = comb_key_table(req->root, &clause)) == NULL ||
 		!comb_can_repeat(req->root, clause.id, clause.period) ||
-		comb_would_wait(req->root, &clause) ||
 		!comb_layout_operators(&clause, &ge, &le))
 		return NULL;
 
-	quals = comb_clause_bounds(&clause, ge, le);
-	if (quals != NIL && !comb_range_is_exact(clause.layout))
-	{
-		Node	   *recheck = comb_clause_recheck(&clause);
-
-		quals = recheck ? lappend(quals, recheck) : NIL;
-	}
-	return quals ? (Node *) make_andclause(quals) : NULL;
+	/* bounds that read columns would wait, too */
+	waits = comb_may_wait(req->root, &clause);
+	if (comb_can_prune(rte, &clause) &&
+		comb_is_cheap(req->root, clause.period) &&
+		!(waits && contain_var_clause(clause.period)))
+		return comb_bound(rte, &clause, ge, le);
+	return comb_split(rte, &clause, waits);
 }
 
 /*
  * Return the clause as a range of keys in an index, or NIL.  The period may
  * be expensive, because an index scan evaluates the bounds only once.
+ * "in_range" is true for calls of comb_in_range(), which are the range.
  */
 static List *
-comb_index_condition(SupportRequestIndexCondition *req)
+comb_index_condition(SupportRequestIndexCondition *req, bool in_range)
 {
 	CombClause	clause;
 	List	   *args;
@@ -217,16 +359,18 @@ comb_index_condition(SupportRequestIndexCondition *req)
 		contain_subplans(clause.period) ||
 		!is_pseudo_constant_for_index(req->root, clause.period, req->index))
 		return NIL;
-	req->lossy = !comb_range_is_exact(clause.layout);
+	req->lossy = !in_range &&
+		!comb_range_is_exact(comb_key_table(req->root, &clause), &clause);
 	return comb_clause_bounds(&clause, ge, le);
 }
 
 /*
  * comb_period_support(internal) returns internal
  * comb_recheck_support(internal) returns internal
+ * comb_in_range_support(internal) returns internal
  *
- * Planner support functions of the clauses and of comb_recheck().  Both
- * return NULL for requests that they do not know.
+ * Planner support functions of the clauses, of comb_recheck() and of
+ * comb_in_range().  All return NULL for requests that they do not know.
  */
 Datum
 comb_period_support(PG_FUNCTION_ARGS)
@@ -237,7 +381,8 @@ comb_period_support(PG_FUNCTION_ARGS)
 	if (IsA(req, SupportRequestSimplify))
 		answer = comb_simplify((SupportRequestSimplify *) req);
 	else if (IsA(req, SupportRequestIndexCondition))
-		answer = comb_index_condition((SupportRequestIndexCondition *) req);
+		answer = comb_index_condition((SupportRequestIndexCondition *) req,
+									  false);
 	else if (IsA(req, SupportRequestSelectivity))
 	{
 		comb_selectivity((SupportRequestSelectivity *) req, false);
@@ -255,6 +400,23 @@ comb_recheck_support(PG_FUNCTION_ARGS)
 	if (IsA(req, SupportRequestSelectivity))
 	{
 		comb_selectivity((SupportRequestSelectivity *) req, true);
+		answer = req;
+	}
+	PG_RETURN_POINTER(answer);
+}
+
+Datum
+comb_in_range_support(PG_FUNCTION_ARGS)
+{
+	Node	   *req = (Node *) PG_GETARG_POINTER(0);
+	void	   *answer = NULL;
+
+	if (IsA(req, SupportRequestIndexCondition))
+		answer = comb_index_condition((SupportRequestIndexCondition *) req,
+									  true);
+	else if (IsA(req, SupportRequestSelectivity))
+	{
+		comb_selectivity((SupportRequestSelectivity *) req, false);
 		answer = req;
 	}
 	PG_RETURN_POINTER(answer);

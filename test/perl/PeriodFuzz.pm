@@ -231,7 +231,8 @@ sub range_partitions
 		elsif (one_in(4))
 		{
 			# Its columns are in another order than the parent's.
-			push @ddl, "CREATE TABLE $name (x text, p tstzrange, g boolean, o uuid, k int, id uuid, n int, d fuzz.key)",
+			my $check = $self->{only}{$table} ? ", CONSTRAINT timed CHECK ($self->{only}{$table})" : '';
+			push @ddl, "CREATE TABLE $name (x text, p tstzrange, g boolean, o uuid, k int, id uuid, n int, d fuzz.key$check)",
 			  "ALTER TABLE $name DROP COLUMN x", "ALTER TABLE $table ATTACH PARTITION $name $values";
 		}
 		elsif (one_in(4))
@@ -319,6 +320,21 @@ my %make = (
 			"CREATE TRIGGER route BEFORE INSERT ON $t FOR EACH ROW EXECUTE FUNCTION ${t}_route()",
 			map { $self->index_list("${t}_$_") } 1 .. 3);
 	},
+	# Constraints say that all values have a time, in one layout or the other.
+	checked => sub {
+		my ($self, $t) = @_;
+		my ($with, $where) = $self->checked_columns;
+		$self->{filled}{$t} = $self->{only}{$t} = $where;
+		return ("CREATE TABLE $t ($with)", $self->index_list($t));
+	},
+	range_checked => sub {
+		my ($self, $t) = @_;
+		my ($with, $where) = $self->checked_columns;
+		$self->{filled}{$t} = $self->{only}{$t} = $where;
+		return ("CREATE TABLE $t ($with) PARTITION BY RANGE (id)",
+			$self->range_partitions($t, "comb_min('%s')"),
+			$self->index_list($t, partitioned => 1));
+	},
 	foreign_bare => sub { my ($self, $t) = @_; return $self->foreign_table($t, 'bare'); },
 	foreign_same => sub { my ($self, $t) = @_; return $self->foreign_table($t, 'same'); });
 
@@ -329,6 +345,16 @@ sub foreign_table
 	$self->{filled}{$t} = 'false';
 	my $options = one_in(3) ? ", use_remote_estimate 'true'" : '';
 	return "CREATE FOREIGN TABLE $t ($columns) SERVER $server OPTIONS (schema_name '$self->{schema}'$options)";
+}
+
+# Columns with a constraint on the keys, and the condition of the rows that meet it
+sub checked_columns
+{
+	my ($self) = @_;
+	my $where = pick('comb_timestamp(id) IS NOT NULL', "comb_timestamp(o, '$self->{layout}') IS NOT NULL",
+		"comb_timestamp(id) IS NOT NULL AND comb_timestamp(o, '$self->{layout}') IS NOT NULL",
+		'(comb_timestamp(id) IS NOT NULL OR n % 5 = 0)');
+	return ("$columns, CONSTRAINT timed CHECK ($where)", $where);
 }
 
 # Columns of a table whose "g" the clause may compute
@@ -358,7 +384,8 @@ sub table
 		push @ddl, map { $self->fill("${name}_$_", \@ddl) } 'a', 'b';
 		push @ddl, "CREATE VIEW $name AS SELECT * FROM ${name}_a WHERE k < 5"
 		  . " UNION ALL SELECT * FROM ${name}_b WHERE NOT k < 5";
-		$shape{where} = 'k IS NOT NULL';
+		my ($a, $b) = map { $self->{only}{"${name}_$_"} || 'true' } 'a', 'b';
+		$shape{where} = "(k < 5 AND $a) OR (NOT k < 5 AND $b)";
 		$shape{writable} = 0;
 	}
 	else
@@ -392,6 +419,7 @@ sub table
 		}
 		$shape{reader} = 1;
 	}
+	$shape{where} = "($shape{where}) AND $self->{only}{$t}" if $self->{only}{$t};
 	$shape{ddl} = \@ddl;
 	$self->{shapes}{$name} = \%shape;
 	return;
@@ -422,7 +450,8 @@ sub tables
 	my $name = sub { return 't' . ++$i; };
 
 	for my $kind ('heap', 'brin', 'range', pick('list', 'hash'), pick('inherit', 'range_other'),
-		pick('foreign_bare', 'foreign_same'), pick('heap2', 'range_foreign'))
+		pick('foreign_bare', 'foreign_same'), pick('heap2', 'range_foreign'),
+		pick('checked', 'range_checked'))
 	{
 		$self->table($name->(), $kind, '');
 	}
