@@ -28,6 +28,8 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/operations.md doc/ordered.md doc/pg_comb.md doc/range.md \
              doc/rfc9562.md doc/rtcomb.md doc/sequentialguid.md doc/snowflake.md \
              doc/testing.md doc/text.md doc/usage.md doc/key.svg doc/which.svg
+# For servers without the extension; psql runs these files, not CREATE EXTENSION.
+PORTABLE   = sql/portable/pg_comb.sql sql/portable/uninstall.sql
 
 REGRESS        = sanity time layouts generate ordered snowflake range hostile install \
                  mssql mssql_sort aggregate text
@@ -125,9 +127,10 @@ ifdef docdir
 documents = '$(DESTDIR)$(docdir)/extension/$(EXTENSION)'
 install: install-documents
 install-documents:
-	$(MKDIR_P) $(documents)/doc
+	$(MKDIR_P) $(documents)/doc $(documents)/sql/portable
 	$(INSTALL_DATA) $(addprefix $(srcdir)/, $(filter-out doc/%, $(DOCUMENTS))) $(documents)/
 	$(INSTALL_DATA) $(addprefix $(srcdir)/, $(filter doc/%, $(DOCUMENTS))) $(documents)/doc/
+	$(INSTALL_DATA) $(addprefix $(srcdir)/, $(PORTABLE)) $(documents)/sql/portable/
 uninstall: uninstall-documents
 uninstall-documents:
 	rm -rf $(documents)

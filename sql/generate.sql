@@ -146,8 +146,10 @@ CREATE INDEX ON orders ((comb_generate()));
 CREATE INDEX orders_created ON orders (comb_timestamp(id));
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
+-- extension only
 EXPLAIN (COSTS OFF)
 SELECT item FROM orders WHERE comb_timestamp(id) = '2026-11-20';
+-- extension and sql/portable
 SELECT item FROM orders WHERE comb_timestamp(id) = '2026-11-20';
 RESET enable_seqscan;
 RESET enable_bitmapscan;
@@ -178,7 +180,9 @@ SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
 CREATE TABLE rows AS SELECT n FROM generate_series(1, 20000) n;
 ALTER TABLE rows SET (parallel_workers = 2);
+-- extension only
 EXPLAIN (VERBOSE, COSTS OFF) SELECT comb_generate() FROM rows;
+-- extension and sql/portable
 SELECT count(DISTINCT id) = 20000 AS t
 FROM (SELECT comb_generate() AS id FROM rows OFFSET 0) made;
 EXPLAIN (COSTS OFF)
@@ -190,6 +194,7 @@ RESET min_parallel_table_scan_size;
 RESET max_parallel_workers_per_gather;
 
 --
+-- extension only
 -- comb_clock_status in a new session: NULL before the first key
 --
 \c -
@@ -222,5 +227,6 @@ ALTER SYSTEM SET pg_comb.max_drift = 'long';
 \set VERBOSITY default
 SHOW pg_comb.max_drift;
 
+-- extension and sql/portable
 DROP TABLE orders, invoices, events, stored, stamped, rows;
 DROP FUNCTION number_invoice;

@@ -71,6 +71,7 @@ FROM (VALUES
 ) AS v(n, period)
 ORDER BY n;
 
+-- extension only
 -- no key has a time in these periods, and no key lies between their bounds
 SELECT count(*) AS zero
 FROM (VALUES (tstzrange('2026-01-01 00:00:00.0001', '2026-01-01 00:00:00.0009')),
@@ -82,6 +83,7 @@ WHERE id BETWEEN comb_range_min(period, layout) AND comb_range_max(period, layou
 SELECT comb_range_min(tstzrange('2026-01-01', '2026-01-02'), 'uuidv1');
 
 --
+-- extension and sql/portable
 -- Plans on a plain table.  Keys of other versions lie between the keys of
 -- version 7.
 --
@@ -157,6 +159,7 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-03-01') AND n = 800;
 DROP INDEX orders_february;
 
+-- extension only
 -- Other layouts by comb_created().  If every value between the bounds is a key of
 -- the layout, the plan has no recheck.
 EXPLAIN (COSTS OFF)
@@ -174,6 +177,7 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'uuidv1');
 SET enable_seqscan = off;
 
+-- extension and sql/portable
 -- the function forms, for users who cannot write the operator
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'));
@@ -244,8 +248,10 @@ ALTER TABLE orders ENABLE ROW LEVEL SECURITY;
 CREATE POLICY small ON orders USING (n < 1000);
 CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM orders WHERE n % 2 = 0;
 SET enable_bitmapscan = off;
+-- extension only
 EXPLAIN (COSTS OFF)
 SELECT * FROM barrier WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
+-- extension and sql/portable
 SET ROLE regress_comb_reader;
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
@@ -254,8 +260,10 @@ SELECT * FROM orders WHERE id <@ tstzrange(now() - interval '1 day', NULL);
 -- comb_created() with a layout is not leakproof, but bounds that read no column are
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'uuidv7');
+-- extension only
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange(now() - interval '1 day', NULL), 'ulid');
+-- extension and sql/portable
 RESET ROLE;
 DROP VIEW barrier;
 DROP TABLE orders;
@@ -273,10 +281,12 @@ CREATE POLICY small ON orders USING (n < 1000);
 VACUUM ANALYZE orders, sale;
 RESET enable_seqscan;
 SET ROLE regress_comb_reader;
+-- extension only
 EXPLAIN (COSTS OFF)
 SELECT n FROM sale JOIN orders ON id <@ period;
 EXPLAIN (COSTS OFF)
 SELECT n FROM sale JOIN orders ON comb_created(id, period, 'ulid');
+-- extension and sql/portable
 RESET ROLE;
 DROP TABLE orders, sale;
 DROP ROLE regress_comb_reader;
@@ -298,8 +308,10 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM events WHERE id <@ tstzrange('2026-02-10', '2026-03-02');
 SELECT count(*) AS "1" FROM plan('SELECT * FROM events WHERE id <@ ''empty''') AS line WHERE line ~ 'One-Time Filter: false';
 SELECT count(*) AS "1" FROM plan('SELECT * FROM events WHERE id <@ NULL::tstzrange') AS line WHERE line ~ 'One-Time Filter: false';
+-- extension only
 EXPLAIN (COSTS OFF)
 SELECT * FROM events WHERE comb_created(id, tstzrange('2026-02-10', '2026-02-20'), 'ulid');
+-- extension and sql/portable
 -- the period looks constant but is stable: adding an interval depends on the
 -- time zone
 EXPLAIN (COSTS OFF)
@@ -320,6 +332,7 @@ RESET enable_seqscan;
 RESET enable_bitmapscan;
 DROP INDEX events_id;
 
+-- extension only
 -- a volatile or sub-select period stays in the clause as written
 SELECT bool_or(line ~ 'comb_recheck') AS f, bool_or(line ~ '<@') AS t
 FROM (VALUES ('tstzrange(''2026-02-01''::timestamptz - random() * interval ''1 day'', ''2026-02-02'')'),
@@ -377,6 +390,7 @@ DROP TABLE sure, unsure;
 RESET enable_seqscan;
 RESET enable_bitmapscan;
 
+-- extension and sql/portable
 -- DELETE prunes too
 BEGIN;
 SELECT count(*) AS "1" FROM plan('DELETE FROM events WHERE id <@ tstzrange(NULL, ''2026-02-01'')') AS line WHERE line ~ 'Scan';
@@ -431,6 +445,7 @@ SELECT * FROM (SELECT id FROM logs_1 UNION ALL SELECT id FROM logs_1) u WHERE id
 DROP TABLE logs, logs_plain;
 
 --
+-- extension only
 -- Layouts in SQL Server's order use comb_mssql_ops and no other class
 --
 CREATE TABLE moved (id uuid, n int);
@@ -461,6 +476,7 @@ SELECT * FROM moved WHERE comb_created(id, tstzrange('2026-02-10', '2026-02-20')
 DROP TABLE moved;
 
 --
+-- extension and sql/portable
 -- Inheritance: CHECK constraints exclude children
 --
 CREATE TABLE parent (id uuid, n int);
@@ -481,6 +497,7 @@ DROP TABLE domained;
 DROP DOMAIN order_id;
 
 --
+-- extension only
 -- The planner finds the extension's functions by the extension's schema, even if the
 -- user may not use this schema
 --
@@ -522,5 +539,6 @@ SELECT replace(line, '''::uuid', '''') AS plan
 FROM plan('SELECT * FROM remote WHERE id <@ tstzrange(''2026-02-10'', ''2026-02-20'')', 'VERBOSE') AS line;
 DROP EXTENSION postgres_fdw CASCADE;
 
+-- extension and sql/portable
 DROP TABLE periods;
 DROP FUNCTION key_at, uncertain, expensive, plan;

@@ -8,7 +8,10 @@
 SET client_min_messages = warning;
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
+\if :{?portable}
+\else
 CREATE EXTENSION IF NOT EXISTS pg_comb;
+\endif
 
 \ir include/seed.sql
 

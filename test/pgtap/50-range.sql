@@ -7,12 +7,19 @@
 SET client_min_messages = warning;
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
+\if :{?portable}
+\else
 CREATE EXTENSION IF NOT EXISTS pg_comb;
+\endif
 
 \ir include/seed.sql
 \if :{?periods}
 \else
 \set periods 15
+\endif
+\if :{?keys}
+\else
+\set keys 2000
 \endif
 SET LOCAL timezone = 'UTC';
 SET LOCAL jit = off;
@@ -34,7 +41,7 @@ SELECT n, CASE WHEN kind < 0.6 THEN id
 FROM (SELECT n, random() AS kind,
              comb_stamp(md5(random()::text)::uuid,
                         '2026-01-01'::timestamptz + random() * interval '30 days') AS id
-      FROM generate_series(1, 2000) n) s;
+      FROM generate_series(1, :keys) n) s;
 
 -- a row for each period: bounds are exact times of keys, so that inclusive and
 -- exclusive bounds differ; then all special periods
@@ -263,6 +270,8 @@ SELECT set_eq('SELECT n FROM ' || got, 'SELECT n FROM key WHERE comb_timestamp(i
 FROM unnest('{parallel_heap,parallel_parted}'::text[]) got;
 SET LOCAL max_parallel_workers_per_gather = 0;
 
+\if :{?portable}
+\else
 -- in every layout that sorts, the bounds of a period agree with comb_timestamp()
 SELECT is((SELECT count(*) FROM during, key
            WHERE id IS NOT NULL AND period IS NOT NULL
@@ -364,6 +373,8 @@ CREATE INDEX ON even (id);
 INSERT INTO even SELECT n, comb_stamp(md5(n::text)::uuid, '2026-01-01'::timestamptz + n * interval '1.44 min') FROM generate_series(30000, 30999) n;
 SELECT cmp_ok(estimate('SELECT * FROM even WHERE id <@ tstzrange(''2026-01-31 01:00'', NULL)'), '>', 50::float8, 'keys after ANALYZE');
 SELECT is(estimate('SELECT * FROM even WHERE id <@ tstzrange(''2026-02-03'', NULL)'), 1::float8, 'no keys after those');
+
+\endif
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -114,6 +114,11 @@ for my $file (sort glob('sql/*.sql'))
 	ok(-f "expected/$name.out", "test $name has an expected output");
 }
 
+for my $file (sort glob('sql/portable/*.sql'))
+{
+	like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is installed");
+}
+
 # Only comb_compat.h looks at the server's version
 none('PG_VERSION_NUM only in comb_compat.h',
 	grep { !m{/comb_compat\.h$} && slurp($_) =~ /PG_VERSION_NUM/ } glob('src/*.[ch]'));

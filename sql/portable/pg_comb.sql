@@ -1,0 +1,545 @@
+/*
+ * sql/portable/pg_comb.sql
+ *
+ * Functions of pg_comb in SQL and PL/pgSQL, for servers on which nobody can
+ * install an extension in C.  doc/portable.md says how to install this file, what
+ * is missing, and how to move to the extension.
+ *
+ * The file needs PostgreSQL 13 or later and the privilege CREATE on the first
+ * schema of search_path, and no superuser.  You can run the file again: it then
+ * replaces the functions, and keeps what uses them.
+ *
+ * The functions work with any search_path.  Bodies that the planner inlines name
+ * the schema of each function and operator.  The others set a search_path of their
+ * own.
+ */
+
+-- The parameters are declared with these two domains, as in the extension.  A
+-- column or a view can then stay as it is when the extension comes.
+DO $domains$
+BEGIN
+	IF pg_catalog.current_schema() IS NULL THEN
+		RAISE EXCEPTION USING
+			ERRCODE = 'invalid_schema_name',
+			MESSAGE = 'no schema has been selected to create in',
+			HINT = 'Set search_path to the schema for the functions.';
+	END IF;
+	IF pg_catalog.to_regtype(pg_catalog.format('%I.comb_layout', pg_catalog.current_schema())) IS NULL THEN
+		CREATE DOMAIN comb_layout AS text;
+	END IF;
+	IF pg_catalog.to_regtype(pg_catalog.format('%I.comb_period', pg_catalog.current_schema())) IS NULL THEN
+		CREATE DOMAIN comb_period AS tstzrange;
+	END IF;
+END
+$domains$;
+
+COMMENT ON DOMAIN comb_layout IS
+	'label of a layout: where in a uuid the time stands and in which unit; here only "uuidv7"';
+
+COMMENT ON DOMAIN comb_period IS
+	'type of the period in "uuid <@ period"; every tstzrange is a comb_period';
+
+--
+-- Keys of a given time, and bounds
+--
+-- Microseconds since 1970 are the whole seconds and the rest of a second, each as a
+-- number that float8 holds exactly.  extract(epoch from ...) alone is not exact
+-- enough, and on 13 it is float8 as well.
+--
+
+CREATE OR REPLACE FUNCTION comb_at(at timestamptz) RETURNS uuid
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	utc timestamp := timezone(interval '0', at);
+	random bytea := uuid_send(gen_random_uuid());
+	us bigint;
+	tick int;
+BEGIN
+	IF at < '1970-01-01 00:00:00+00' OR at > '10889-08-02 05:31:50.655999+00' THEN
+		RAISE EXCEPTION USING
+			ERRCODE = 'datetime_field_overflow',
+			MESSAGE = 'timestamp out of range for layout "uuidv7"',
+			DETAIL = 'The layout holds times from 1970-01-01 00:00:00+00 to 10889-08-02 05:31:50.655999+00.';
+	END IF;
+	us := date_part('epoch', date_trunc('second', utc))::bigint * 1000000
+		+ date_part('microseconds', utc)::bigint % 1000000;
+
+	-- 18 bits: the microseconds of the millisecond, and below them a random byte
+	tick := us % 1000 * 262144 / 1000 + get_byte(random, 0);
+	random := set_byte(random, 8, 128 | (tick & 63));
+	RETURN encode(overlay(random PLACING int8send((us / 1000 << 16) | 28672 | (tick >> 6)) FROM 1 FOR 8), 'hex');
+END
+$$;
+
+COMMENT ON FUNCTION comb_at(timestamptz) IS
+	'new UUIDv7 for the given time';
+
+CREATE OR REPLACE FUNCTION comb_stamp(base uuid, at timestamptz) RETURNS uuid
+	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	utc timestamp := timezone(interval '0', at);
+	id bytea := uuid_send(base);
+	ms bigint;
+BEGIN
+	IF at < '1970-01-01 00:00:00+00' OR at > '10889-08-02 05:31:50.655999+00' THEN
+		RAISE EXCEPTION USING
+			ERRCODE = 'datetime_field_overflow',
+			MESSAGE = 'timestamp out of range for layout "uuidv7"',
+			DETAIL = 'The layout holds times from 1970-01-01 00:00:00+00 to 10889-08-02 05:31:50.655999+00.';
+	END IF;
+	ms := date_part('epoch', date_trunc('second', utc))::bigint * 1000
+		+ date_part('microseconds', utc)::bigint % 1000000 / 1000;
+	id := set_byte(id, 6, 112 | (get_byte(id, 6) & 15));
+	id := set_byte(id, 8, 128 | (get_byte(id, 8) & 63));
+	RETURN encode(overlay(id PLACING substring(int8send(ms) FROM 3) FROM 1 FOR 6), 'hex');
+END
+$$;
+
+COMMENT ON FUNCTION comb_stamp(uuid, timestamptz) IS
+	'the uuid turned into a UUIDv7 of the given time; all other bits stay';
+
+CREATE OR REPLACE FUNCTION comb_min(at timestamptz) RETURNS uuid
+	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	utc timestamp := timezone(interval '0', greatest(at, '1970-01-01 00:00:00+00'));
+	ms bigint;
+BEGIN
+	IF at > '10889-08-02 05:31:50.655+00' THEN
+		RETURN 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+	END IF;
+
+	-- an instant inside a millisecond is rounded up
+	ms := date_part('epoch', date_trunc('second', utc))::bigint * 1000
+		+ (date_part('microseconds', utc)::bigint % 1000000 + 999) / 1000;
+	RETURN lpad(to_hex(ms), 12, '0') || '70008000000000000000';
+END
+$$;
+
+COMMENT ON FUNCTION comb_min(timestamptz) IS
+	'smallest UUIDv7 whose time is at or after the given one';
+
+CREATE OR REPLACE FUNCTION comb_max(at timestamptz) RETURNS uuid
+	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	utc timestamp := timezone(interval '0', least(at, '10889-08-02 05:31:50.655+00'));
+	ms bigint;
+BEGIN
+	IF at < '1970-01-01 00:00:00+00' THEN
+		RETURN '00000000-0000-0000-0000-000000000000';
+	END IF;
+	ms := date_part('epoch', date_trunc('second', utc))::bigint * 1000
+		+ date_part('microseconds', utc)::bigint % 1000000 / 1000;
+	RETURN lpad(to_hex(ms), 12, '0') || '7fffbfffffffffffffff';
+END
+$$;
+
+COMMENT ON FUNCTION comb_max(timestamptz) IS
+	'largest UUIDv7 whose time is at or before the given one';
+
+--
+-- For pg_partman
+--
+
+CREATE OR REPLACE FUNCTION comb_time_encoder(at timestamptz) RETURNS uuid
+	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	utc timestamp := timezone(interval '0', at);
+	ms bigint;
+BEGIN
+	IF at < '1970-01-01 00:00:00+00' OR at > '10889-08-02 05:31:50.655+00' THEN
+		RAISE EXCEPTION USING
+			ERRCODE = 'datetime_field_overflow',
+			MESSAGE = 'timestamp out of range for a partition bound',
+			DETAIL = 'Bounds can be from 1970-01-01 00:00:00+00 to 10889-08-02 05:31:50.655+00.';
+	END IF;
+	ms := date_part('epoch', date_trunc('second', utc))::bigint * 1000
+		+ (date_part('microseconds', utc)::bigint % 1000000 + 999) / 1000;
+	RETURN lpad(to_hex(ms), 12, '0') || '00000000000000000000';
+END
+$$;
+
+COMMENT ON FUNCTION comb_time_encoder(timestamptz) IS
+	'partition bound for a time, for pg_partman';
+
+-- 48 bits of milliseconds are 32 bits that count 65.536 s, and 16 bits that count
+-- milliseconds.  Both products are exact in float8, with which PostgreSQL multiplies
+-- intervals.  Adding to a timestamp without time zone is immutable.
+CREATE OR REPLACE FUNCTION comb_time_decoder(id uuid) RETURNS timestamptz
+	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	field text := 'x' || encode(substring(uuid_send(id) FOR 6), 'hex');
+BEGIN
+	RETURN timezone(interval '0', timestamp '1970-01-01 00:00:00'
+		+ left(field, 9)::bit(32)::bigint * interval '65.536 s'
+		+ ('x' || right(field, 4))::bit(16)::int * interval '1 ms');
+END
+$$;
+
+COMMENT ON FUNCTION comb_time_decoder(uuid) IS
+	'time of a partition bound or of a key whose first 48 bits are Unix milliseconds';
+
+CREATE OR REPLACE FUNCTION comb_time_decoder(id text) RETURNS timestamptz
+	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	field text := 'x' || encode(substring(uuid_send(id::uuid) FOR 6), 'hex');
+BEGIN
+	RETURN timezone(interval '0', timestamp '1970-01-01 00:00:00'
+		+ left(field, 9)::bit(32)::bigint * interval '65.536 s'
+		+ ('x' || right(field, 4))::bit(16)::int * interval '1 ms');
+END
+$$;
+
+COMMENT ON FUNCTION comb_time_decoder(text) IS
+	'time of a partition bound or of a key, given as text, for pg_partman';
+
+--
+-- Layouts
+--
+
+-- The functions with a layout are there so that the wrong layout is an error, and
+-- so that calls with 'uuidv7' can stay as they are.
+CREATE OR REPLACE FUNCTION comb_portable_layout(layout text) RETURNS boolean
+	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF layout = 'uuidv7' THEN
+		RETURN true;
+	END IF;
+	RAISE EXCEPTION USING
+		ERRCODE = 'feature_not_supported',
+		MESSAGE = format('layout "%s" needs the extension pg_comb', left(layout, 63)),
+		HINT = 'The functions of sql/portable know the layout "uuidv7" only.';
+END
+$$;
+
+COMMENT ON FUNCTION comb_portable_layout(text) IS
+	'true for the layout "uuidv7", an error for any other';
+
+--
+-- What depends on the server's version, and what calls other functions of this file
+--
+-- EXECUTE puts the schema into the bodies, in place of "@schema@".  The planner
+-- inlines most of these functions, and reads their bodies with the search_path of
+-- the query.
+--
+DO $functions$
+DECLARE
+	create_function text;
+	in_schema text := pg_catalog.quote_ident(pg_catalog.current_schema());
+	modern boolean := pg_catalog.current_setting('server_version_num')::int OPERATOR(pg_catalog.>=) 180000;
+
+	-- Is the id a UUIDv7?  In a filter the planner has no statistics for the test: it
+	-- takes "<> 0" for true in nearly all rows, and "= 7" in one row of 200.
+	is_key text := CASE WHEN modern THEN
+		'(coalesce(pg_catalog.uuid_extract_version(id), 0) OPERATOR(pg_catalog.=) 7)'
+	ELSE
+		'(pg_catalog.get_byte(pg_catalog.uuid_send(id), 6) OPERATOR(pg_catalog.>>) 4 OPERATOR(pg_catalog.=) 7'
+		' AND pg_catalog.get_byte(pg_catalog.uuid_send(id), 8) OPERATOR(pg_catalog.>>) 6 OPERATOR(pg_catalog.=) 2)'
+	END;
+	checked text := is_key OPERATOR(pg_catalog.||) '::pg_catalog.int4 OPERATOR(pg_catalog.<>) 0';
+BEGIN
+	FOREACH create_function IN ARRAY ARRAY[
+
+	-- STRICT would keep the planner from inlining what has a CASE
+	CASE WHEN modern THEN $create$
+		CREATE OR REPLACE FUNCTION comb_generate() RETURNS uuid
+			LANGUAGE sql VOLATILE PARALLEL SAFE
+			AS 'SELECT pg_catalog.uuidv7()'
+	$create$ ELSE $create$
+		CREATE OR REPLACE FUNCTION comb_generate() RETURNS uuid
+			LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
+			SET search_path = pg_catalog, pg_temp
+		AS $$
+		DECLARE
+			at timestamptz := clock_timestamp();
+			utc timestamp := timezone(interval '0', at);
+			us bigint := date_part('epoch', date_trunc('second', utc))::bigint * 1000000
+				+ date_part('microseconds', utc)::bigint % 1000000;
+			id uuid := encode(overlay(uuid_send(gen_random_uuid())
+				PLACING int8send((us / 1000 << 16) | 28672 | (us % 1000 * 4096 / 1000)) FROM 1 FOR 8), 'hex');
+		BEGIN
+			-- The next key of this session is larger, because it gets a later
+			-- microsecond.  The clock has nearly always moved on by itself.
+			LOOP
+				EXIT WHEN clock_timestamp() <> at;
+			END LOOP;
+			RETURN id;
+		END
+		$$
+	$create$ END,
+	$create$
+		COMMENT ON FUNCTION comb_generate() IS
+			'new UUIDv7, larger than all earlier UUIDv7 of this session unless the clock was set back'
+	$create$,
+
+	CASE WHEN modern THEN $create$
+		CREATE OR REPLACE FUNCTION comb_timestamp(id uuid) RETURNS timestamptz
+			LANGUAGE sql IMMUTABLE PARALLEL SAFE
+			AS 'SELECT CASE WHEN @key@ THEN pg_catalog.uuid_extract_timestamp(id) END'
+	$create$ ELSE $create$
+		CREATE OR REPLACE FUNCTION comb_timestamp(id uuid) RETURNS timestamptz
+			LANGUAGE sql IMMUTABLE PARALLEL SAFE
+		AS $$
+			SELECT CASE WHEN @key@ THEN
+				pg_catalog.timezone('0'::pg_catalog.interval, '1970-01-01 00:00:00'::pg_catalog.timestamp
+					OPERATOR(pg_catalog.+)
+					(('x' OPERATOR(pg_catalog.||) pg_catalog.encode(pg_catalog.substring(pg_catalog.uuid_send(id), 1, 4), 'hex'))
+						::pg_catalog.bit(32)::pg_catalog.int8 OPERATOR(pg_catalog.*) '65.536 s'::pg_catalog.interval)
+					OPERATOR(pg_catalog.+)
+					(('x' OPERATOR(pg_catalog.||) pg_catalog.encode(pg_catalog.substring(pg_catalog.uuid_send(id), 5, 2), 'hex'))
+						::pg_catalog.bit(16)::pg_catalog.int4 OPERATOR(pg_catalog.*) '1 ms'::pg_catalog.interval))
+				END
+		$$
+	$create$ END,
+	$create$
+		COMMENT ON FUNCTION comb_timestamp(uuid) IS
+			'time of creation of a UUIDv7, NULL for any other uuid'
+	$create$,
+
+	-- Bounds of periods
+	$create$
+		CREATE OR REPLACE FUNCTION comb_range_min(period tstzrange) RETURNS uuid
+			LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+			SET search_path = pg_catalog, pg_temp
+		AS $$
+		DECLARE
+			first timestamptz := coalesce(lower(period), '-infinity');
+			last timestamptz := coalesce(upper(period), 'infinity');
+		BEGIN
+			-- the comparisons keep the sums inside the range of timestamptz
+			IF NOT lower_inc(period) AND first < '20000-01-01 00:00:00+00' THEN
+				first := first + interval '1 us';
+			END IF;
+			IF NOT upper_inc(period) AND last > '1969-01-01 00:00:00+00' THEN
+				last := last - interval '1 us';
+			END IF;
+			IF isempty(period) OR first > last OR last < '1970-01-01 00:00:00+00' THEN
+				RETURN 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+			END IF;
+			RETURN @schema@.comb_min(first);
+		END
+		$$
+	$create$,
+	$create$
+		COMMENT ON FUNCTION comb_range_min(tstzrange) IS
+			'smallest UUIDv7 whose time is in the period; all ones if no UUIDv7 has such a time'
+	$create$,
+	$create$
+		CREATE OR REPLACE FUNCTION comb_range_max(period tstzrange) RETURNS uuid
+			LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+			SET search_path = pg_catalog, pg_temp
+		AS $$
+		DECLARE
+			first timestamptz := coalesce(lower(period), '-infinity');
+			last timestamptz := coalesce(upper(period), 'infinity');
+		BEGIN
+			IF NOT lower_inc(period) AND first < '20000-01-01 00:00:00+00' THEN
+				first := first + interval '1 us';
+			END IF;
+			IF NOT upper_inc(period) AND last > '1969-01-01 00:00:00+00' THEN
+				last := last - interval '1 us';
+			END IF;
+			IF isempty(period) OR first > last OR first > '10889-08-02 05:31:50.655+00' THEN
+				RETURN '00000000-0000-0000-0000-000000000000';
+			END IF;
+			RETURN @schema@.comb_max(last);
+		END
+		$$
+	$create$,
+	$create$
+		COMMENT ON FUNCTION comb_range_max(tstzrange) IS
+			'largest UUIDv7 whose time is in the period; the nil uuid if no UUIDv7 has such a time'
+	$create$,
+
+	-- Was the key made in the period?  The planner puts these bodies in place of the
+	-- calls, and the first two conditions use the index.  Where the two are NULL, the
+	-- third must not be false.
+	$create$
+		CREATE OR REPLACE FUNCTION comb_contained(id uuid, period comb_period) RETURNS boolean
+			LANGUAGE sql IMMUTABLE PARALLEL SAFE
+		AS $$
+			SELECT id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(period)
+				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(period)
+				AND (@checked@ OR id IS NULL OR period IS NULL)
+		$$
+	$create$,
+	$create$
+		COMMENT ON FUNCTION comb_contained(uuid, comb_period) IS
+			'implementation of <@ operator'
+	$create$,
+	$create$
+		CREATE OR REPLACE FUNCTION comb_contains(period comb_period, id uuid) RETURNS boolean
+			LANGUAGE sql IMMUTABLE PARALLEL SAFE
+		AS $$
+			SELECT id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(period)
+				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(period)
+				AND (@checked@ OR id IS NULL OR period IS NULL)
+		$$
+	$create$,
+	$create$
+		COMMENT ON FUNCTION comb_contains(comb_period, uuid) IS
+			'implementation of @> operator'
+	$create$,
+	$create$
+		CREATE OR REPLACE FUNCTION comb_created(id uuid, during tstzrange) RETURNS boolean
+			LANGUAGE sql IMMUTABLE PARALLEL SAFE
+		AS $$
+			SELECT id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(during)
+				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(during)
+				AND (@checked@ OR id IS NULL OR during IS NULL)
+		$$
+	$create$,
+	$create$
+		COMMENT ON FUNCTION comb_created(uuid, tstzrange) IS
+			'is the time of the UUIDv7 in the period? False for any other uuid'
+	$create$,
+	$create$
+		CREATE OR REPLACE FUNCTION comb_between(id uuid, since timestamptz, until timestamptz) RETURNS boolean
+			LANGUAGE sql IMMUTABLE PARALLEL SAFE
+		AS $$
+			SELECT id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(pg_catalog.tstzrange(since, until))
+				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(pg_catalog.tstzrange(since, until))
+				AND (@checked@ OR id IS NULL)
+		$$
+	$create$,
+	$create$
+		COMMENT ON FUNCTION comb_between(uuid, timestamptz, timestamptz) IS
+			'is the time of the UUIDv7 at or after the first and before the second? NULL for a time means no bound'
+	$create$,
+
+	-- The same with a layout
+	$create$
+		CREATE OR REPLACE FUNCTION comb_generate(layout comb_layout) RETURNS uuid
+			LANGUAGE sql VOLATILE PARALLEL SAFE
+			AS 'SELECT CASE WHEN @schema@.comb_portable_layout(layout) THEN @schema@.comb_generate() END'
+	$create$,
+	$create$
+		COMMENT ON FUNCTION comb_generate(comb_layout) IS
+			'comb_generate() for the layout "uuidv7", an error for any other'
+	$create$,
+	$create$
+		CREATE OR REPLACE FUNCTION comb_at(at timestamptz, layout comb_layout) RETURNS uuid
+			LANGUAGE sql VOLATILE PARALLEL SAFE
+			AS 'SELECT CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_at(at) END'
+	$create$,
+	$create$
+		COMMENT ON FUNCTION comb_at(timestamptz, comb_layout) IS
+			'comb_at(at) for the layout "uuidv7", an error for any other'
+	$create$,
+	$create$
+		CREATE OR REPLACE FUNCTION comb_stamp(base uuid, at timestamptz, layout comb_layout) RETURNS uuid
+			LANGUAGE sql IMMUTABLE PARALLEL SAFE
+			AS 'SELECT CASE WHEN base IS NOT NULL AND at IS NOT NULL AND @schema@.comb_portable_layout(layout)
+				THEN @schema@.comb_stamp(base, at) END'
+	$create$,
+	$create$
+		COMMENT ON FUNCTION comb_stamp(uuid, timestamptz, comb_layout) IS
+			'comb_stamp(base, at) for the layout "uuidv7", an error for any other'
+	$create$,
+	$create$
+		CREATE OR REPLACE FUNCTION comb_timestamp(id uuid, layout comb_layout) RETURNS timestamptz
+			LANGUAGE sql IMMUTABLE PARALLEL SAFE
+			AS 'SELECT CASE WHEN id IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_timestamp(id) END'
+	$create$,
+	$create$
+		COMMENT ON FUNCTION comb_timestamp(uuid, comb_layout) IS
+			'comb_timestamp(id) for the layout "uuidv7", an error for any other'
+	$create$,
+	$create$
+		CREATE OR REPLACE FUNCTION comb_min(at timestamptz, layout comb_layout) RETURNS uuid
+			LANGUAGE sql IMMUTABLE PARALLEL SAFE
+			AS 'SELECT CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_min(at) END'
+	$create$,
+	$create$
+		COMMENT ON FUNCTION comb_min(timestamptz, comb_layout) IS
+			'comb_min(at) for the layout "uuidv7", an error for any other'
+	$create$,
+	$create$
+		CREATE OR REPLACE FUNCTION comb_max(at timestamptz, layout comb_layout) RETURNS uuid
+			LANGUAGE sql IMMUTABLE PARALLEL SAFE
+			AS 'SELECT CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_max(at) END'
+	$create$,
+	$create$
+		COMMENT ON FUNCTION comb_max(timestamptz, comb_layout) IS
+			'comb_max(at) for the layout "uuidv7", an error for any other'
+	$create$,
+	$create$
+		CREATE OR REPLACE FUNCTION comb_range_min(period tstzrange, layout comb_layout) RETURNS uuid
+			LANGUAGE sql IMMUTABLE PARALLEL SAFE
+			AS 'SELECT CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_range_min(period) END'
+	$create$,
+	$create$
+		COMMENT ON FUNCTION comb_range_min(tstzrange, comb_layout) IS
+			'comb_range_min(period) for the layout "uuidv7", an error for any other'
+	$create$,
+	$create$
+		CREATE OR REPLACE FUNCTION comb_range_max(period tstzrange, layout comb_layout) RETURNS uuid
+			LANGUAGE sql IMMUTABLE PARALLEL SAFE
+			AS 'SELECT CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_range_max(period) END'
+	$create$,
+	$create$
+		COMMENT ON FUNCTION comb_range_max(tstzrange, comb_layout) IS
+			'comb_range_max(period) for the layout "uuidv7", an error for any other'
+	$create$,
+	$create$
+		CREATE OR REPLACE FUNCTION comb_created(id uuid, during tstzrange, layout comb_layout) RETURNS boolean
+			LANGUAGE sql IMMUTABLE PARALLEL SAFE
+		AS $$
+			SELECT id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(during, layout)
+				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(during, layout)
+				AND (@checked@ OR id IS NULL OR during IS NULL OR layout IS NULL)
+		$$
+	$create$,
+	$create$
+		COMMENT ON FUNCTION comb_created(uuid, tstzrange, comb_layout) IS
+			'comb_created(id, during) for the layout "uuidv7", an error for any other'
+	$create$]
+	LOOP
+		EXECUTE pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(create_function,
+			'@schema@', in_schema), '@checked@', checked), '@key@', is_key);
+	END LOOP;
+END
+$functions$;
+
+--
+-- The operators
+--
+DO $operators$
+BEGIN
+	IF pg_catalog.to_regoperator(pg_catalog.format('%1$I.<@(uuid,%1$I.comb_period)', pg_catalog.current_schema())) IS NULL THEN
+		CREATE OPERATOR <@ (
+			LEFTARG = uuid,
+			RIGHTARG = comb_period,
+			FUNCTION = comb_contained,
+			COMMUTATOR = @>
+		);
+		CREATE OPERATOR @> (
+			LEFTARG = comb_period,
+			RIGHTARG = uuid,
+			FUNCTION = comb_contains,
+			COMMUTATOR = <@
+		);
+	END IF;
+END
+$operators$;
+
+COMMENT ON OPERATOR <@ (uuid, comb_period) IS
+	'is the time of the UUIDv7 in the period? False for any other uuid';
+
+COMMENT ON OPERATOR @> (comb_period, uuid) IS
+	'is the time of the UUIDv7 in the period? False for any other uuid';

@@ -1,0 +1,37 @@
+/*
+ * sql/portable/uninstall.sql
+ *
+ * Drops what sql/portable/pg_comb.sql made, from the first schema of search_path
+ * that has it.  PostgreSQL refuses while a default, a view or an index still uses
+ * one of the functions, and names what does.  Run this file in a transaction, so
+ * that it drops all or nothing.
+ */
+DROP OPERATOR <@ (uuid, comb_period), @> (comb_period, uuid);
+
+DROP FUNCTION comb_between(uuid, timestamptz, timestamptz),
+	comb_created(uuid, tstzrange),
+	comb_created(uuid, tstzrange, comb_layout),
+	comb_contained(uuid, comb_period),
+	comb_contains(comb_period, uuid),
+	comb_range_min(tstzrange),
+	comb_range_min(tstzrange, comb_layout),
+	comb_range_max(tstzrange),
+	comb_range_max(tstzrange, comb_layout),
+	comb_min(timestamptz),
+	comb_min(timestamptz, comb_layout),
+	comb_max(timestamptz),
+	comb_max(timestamptz, comb_layout),
+	comb_timestamp(uuid),
+	comb_timestamp(uuid, comb_layout),
+	comb_generate(),
+	comb_generate(comb_layout),
+	comb_at(timestamptz),
+	comb_at(timestamptz, comb_layout),
+	comb_stamp(uuid, timestamptz),
+	comb_stamp(uuid, timestamptz, comb_layout),
+	comb_time_encoder(timestamptz),
+	comb_time_decoder(uuid),
+	comb_time_decoder(text),
+	comb_portable_layout(text);
+
+DROP DOMAIN comb_layout, comb_period;
