@@ -33,6 +33,8 @@ installed=       # packages that ensure() installed
 major=           # major version of the server
 postgres_bin=    # its directory of programs
 temp_config=     # settings for every private server
+python=/usr/bin/python3  # that of the distribution's packages
+[ -x "$python" ] || python=python3
 
 # The user's own connection settings and a calling make's options must not
 # reach the servers and builds in here.
@@ -97,7 +99,7 @@ choose_server() {
 }
 
 # Prints a line for each thing that the groups need and the machine lacks: a
-# program, file or Perl module, and Debian's package with it.  Packages can only
+# program, file, Perl module or Python package, and Debian's package with it.  Packages can only
 # complete a server that came as a package itself.
 lacking() {
 	local group thing package share tests server=postgresql
@@ -110,6 +112,7 @@ lacking() {
 		case $thing in
 			/*) [ -e "$thing" ] ;;
 			*::*) perl "-M$thing" -e 1 2>/dev/null ;;
+			python:*) "$python" -c "import ${thing#*:}" 2>/dev/null ;;
 			*) have "$thing" ;;
 		esac || say "$thing $package"
 	done <<-END
@@ -129,6 +132,14 @@ lacking() {
 		tap        faketime  faketime
 		node       node  nodejs
 		node       npm  npm
+		psycopg2   python:psycopg2  python3-psycopg2
+		psycopg3   python:psycopg  python3-psycopg
+		asyncpg    python:asyncpg  python3-asyncpg
+		sqlalchemy python:psycopg2  python3-psycopg2
+		sqlalchemy python:sqlalchemy  python3-sqlalchemy
+		sqlalchemy python:alembic  alembic
+		django     python:psycopg2  python3-psycopg2
+		django     python:django  python3-django
 		charts     gnuplot  gnuplot-nox
 		callgrind  valgrind  valgrind
 		source     dpkg-source  dpkg-dev
