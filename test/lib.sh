@@ -99,7 +99,8 @@ choose_server() {
 }
 
 # Prints a line for each thing that the groups need and the machine lacks: a
-# program, file, Perl module or Python package, and Debian's package with it.  Packages can only
+# program, file, extension of PHP, Perl module, or package of Python or Ruby, and
+# Debian's package with it.  Packages can only
 # complete a server that came as a package itself.
 lacking() {
 	local group thing package share tests server=postgresql
@@ -113,6 +114,8 @@ lacking() {
 			/*) [ -e "$thing" ] ;;
 			*::*) perl "-M$thing" -e 1 2>/dev/null ;;
 			python:*) "$python" -c "import ${thing#*:}" 2>/dev/null ;;
+			ruby:*) ruby -r logger -r "${thing#*:}" -e '' 2>/dev/null ;;
+			php:*) php -r "exit(extension_loaded('${thing#*:}') ? 0 : 1);" 2>/dev/null ;;
 			*) have "$thing" ;;
 		esac || say "$thing $package"
 	done <<-END
@@ -140,6 +143,15 @@ lacking() {
 		sqlalchemy python:alembic  alembic
 		django     python:psycopg2  python3-psycopg2
 		django     python:django  python3-django
+		jdbc       javac  default-jdk-headless
+		jdbc       /usr/share/java/postgresql.jar  libpostgresql-jdbc-java
+		activerecord ruby:pg  ruby-pg
+		activerecord ruby:active_record  ruby-activerecord
+		pgx        go  golang-go
+		pgx        /usr/share/gocode/src/github.com/jackc/pgx/v4  golang-github-jackc-pgx-v4-dev
+		pdo        php  php-cli
+		pdo        php:pdo_pgsql  php-pgsql
+		dbd-pg     DBD::Pg  libdbd-pg-perl
 		charts     gnuplot  gnuplot-nox
 		callgrind  valgrind  valgrind
 		source     dpkg-source  dpkg-dev

@@ -14,11 +14,11 @@
 
 # The names are also groups of lacking().
 all_clients=(pg postgresjs knex kysely sequelize drizzle typeorm mikro-orm prisma
-	psycopg2 psycopg3 asyncpg sqlalchemy django)
+	psycopg2 psycopg3 asyncpg sqlalchemy django jdbc activerecord pgx pdo dbd-pg)
 # Those that "make test" runs: their packages install within seconds.
 quick_clients=(pg postgresjs knex kysely sequelize drizzle typeorm mikro-orm psycopg2 psycopg3)
 
-client_limit=120             # seconds, for one client
+client_limit=300             # seconds, for one client
 install_limit=600            # and for npm
 node_wanted=20.19            # what the packages need
 
@@ -74,13 +74,24 @@ install_node_packages() {
 	! is_root || chown -R postgres "$work/src/test/clients"
 }
 
-# Sets "command" for a program.
+jdbc_driver=/usr/share/java/postgresql.jar
+pgx_package=golang-github-jackc-pgx-v4-dev
+
+# Sets "command" for a program.  pgx does not know its version in a build without
+# modules, which is how Debian's packages of Go are used.
+# shellcheck disable=SC2016 # variables of sh
 client_command() {
 	case $1 in
-		*.mjs) command=(node --test-reporter=tap) ;;
-		*.py) command=(env PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 "$python" -P) ;;
+		*.mjs) command=(node --test-reporter=tap "$1") ;;
+		*.py) command=(env PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 "$python" -P "$1") ;;
+		*.rb) command=(ruby "$1") ;;
+		*.php) command=(php "$1") ;;
+		*.pl) command=(perl "$1") ;;
+		*.java) command=(sh -c 'javac -d "$TMPDIR/java" -cp "$2" "$1" && exec java -cp "$2:$TMPDIR/java" Orders'
+			sh "$1" "$jdbc_driver") ;;
+		*.go) command=(env GO111MODULE=off GOPATH=/usr/share/gocode "GOCACHE=$work/tmp/go"
+			"PGX_VERSION=$(dpkg-query -W -f '${Version}' "$pgx_package" 2>/dev/null)" go run "$1") ;;
 	esac
-	command+=("$1")
 }
 
 # The extension's objects in a database, one per line
