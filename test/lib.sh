@@ -33,6 +33,8 @@ installed=       # packages that ensure() installed
 major=           # major version of the server
 postgres_bin=    # its directory of programs
 temp_config=     # settings for every private server
+python=/usr/bin/python3  # that of the distribution's packages
+[ -x "$python" ] || python=python3
 
 # The user's own connection settings and a calling make's options must not
 # reach the servers and builds in here.
@@ -97,7 +99,8 @@ choose_server() {
 }
 
 # Prints a line for each thing that the groups need and the machine lacks: a
-# program, file or Perl module, and Debian's package with it.  Packages can only
+# program, file, extension of PHP, Perl module, or package of Python or Ruby, and
+# Debian's package with it.  Packages can only
 # complete a server that came as a package itself.
 lacking() {
 	local group thing package share tests server=postgresql
@@ -110,6 +113,9 @@ lacking() {
 		case $thing in
 			/*) [ -e "$thing" ] ;;
 			*::*) perl "-M$thing" -e 1 2>/dev/null ;;
+			python:*) "$python" -c "import ${thing#*:}" 2>/dev/null ;;
+			ruby:*) ruby -r logger -r "${thing#*:}" -e '' 2>/dev/null ;;
+			php:*) php -r "exit(extension_loaded('${thing#*:}') ? 0 : 1);" 2>/dev/null ;;
 			*) have "$thing" ;;
 		esac || say "$thing $package"
 	done <<-END
@@ -131,6 +137,23 @@ lacking() {
 		dist       unzip  unzip
 		node       node  nodejs
 		node       npm  npm
+		psycopg2   python:psycopg2  python3-psycopg2
+		psycopg3   python:psycopg  python3-psycopg
+		asyncpg    python:asyncpg  python3-asyncpg
+		sqlalchemy python:psycopg2  python3-psycopg2
+		sqlalchemy python:sqlalchemy  python3-sqlalchemy
+		sqlalchemy python:alembic  alembic
+		django     python:psycopg2  python3-psycopg2
+		django     python:django  python3-django
+		jdbc       javac  default-jdk-headless
+		jdbc       /usr/share/java/postgresql.jar  libpostgresql-jdbc-java
+		activerecord ruby:pg  ruby-pg
+		activerecord ruby:active_record  ruby-activerecord
+		pgx        go  golang-go
+		pgx        /usr/share/gocode/src/github.com/jackc/pgx/v4  golang-github-jackc-pgx-v4-dev
+		pdo        php  php-cli
+		pdo        php:pdo_pgsql  php-pgsql
+		dbd-pg     DBD::Pg  libdbd-pg-perl
 		charts     gnuplot  gnuplot-nox
 		callgrind  valgrind  valgrind
 		source     dpkg-source  dpkg-dev

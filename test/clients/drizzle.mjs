@@ -1,4 +1,4 @@
-// Drizzle: drizzle-kit push and pull, and an insert by drizzle-orm
+// Drizzle: drizzle-kit push and pull, and queries by drizzle-orm
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -6,10 +6,11 @@ import { readFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
+import { eq, gt, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
 
-import { isKey, showVersions } from './common.mjs';
+import { checkClient, range, showVersions } from './common.mjs';
 import { orders } from './drizzle/schema.mjs';
 
 showVersions('drizzle-kit', 'drizzle-orm');
@@ -31,26 +32,54 @@ function drizzleKit(...args) {
 	});
 }
 
-async function insert() {
-	const [row] = await db.insert(orders).values({ item: 'bread' }).returning();
-	assert.ok(isKey(row.id), 'the id is a key');
-	assert.equal(typeof row.number, 'bigint');
-	const { rows } = await pool.query('SELECT item FROM orders WHERE id = $1 AND number = $2',
-		[row.id, row.number]);
-	assert.deepEqual(rows, [{ item: 'bread' }]);
-}
-
 test('push makes the table, and drops nothing', async () => {
 	const output = await drizzleKit('push', '--verbose');
 	assert.match(output, /CREATE TABLE "orders"/);
 	assert.doesNotMatch(output, /DROP/);
 	assert.match(output, /Changes applied/);
-	await insert();
+});
+
+checkClient({
+	async insert(item) {
+		const [order] = await db.insert(orders).values({ item }).returning();
+		return order;
+	},
+	async bulk(items) {
+		return db.insert(orders).values(items.map((item) => ({ item }))).returning();
+	},
+	async upsert(item, amount) {
+		const [order] = await db.insert(orders).values({ item, amount })
+			.onConflictDoUpdate({ target: orders.item, set: { amount } }).returning();
+		return order;
+	},
+	async time(id) {
+		const created = sql`comb_timestamp(${orders.id})`.mapWith((text) => new Date(text));
+		const [order] = await db.select({ created }).from(orders).where(eq(orders.id, id));
+		return order.created;
+	},
+	async between(since, until) {
+		return db.select().from(orders)
+			.where(sql`comb_between(${orders.id}, ${since}, ${until})`)
+			.orderBy(orders.id);
+	},
+	async during(since, until) {
+		return db.select().from(orders)
+			.where(sql`comb_created(${orders.id}, ${range(since, until)})`)
+			.orderBy(orders.id);
+	},
+	async page(after, size) {
+		return db.select().from(orders).where(gt(orders.id, after)).orderBy(orders.id).limit(size);
+	},
+	async find(number) {
+		const [order] = await db.select().from(orders).where(eq(orders.number, number));
+		return order;
+	},
+	fail: () => db.execute(sql`SELECT comb_generate('sequential')`),
+	told: (error) => error.cause,
 });
 
 test('a second push changes nothing', async () => {
 	assert.match(await drizzleKit('push', '--verbose'), /No changes detected/);
-	await insert();
 });
 
 test('pull sees the table alone', async () => {

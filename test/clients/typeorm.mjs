@@ -1,13 +1,13 @@
-// TypeORM: synchronize, dropDatabase, and what a migration would contain
+// TypeORM: repositories, synchronize, dropDatabase, and what a migration would contain
 
 import 'reflect-metadata';
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { DataSource, EntitySchema } from 'typeorm';
+import { DataSource, EntitySchema, MoreThan, Raw } from 'typeorm';
 
-import { database, host, isKey, port, showVersions, user } from './common.mjs';
+import { checkClient, database, host, isKey, port, range, showVersions, user } from './common.mjs';
 
 showVersions('typeorm');
 
@@ -16,7 +16,8 @@ const Order = new EntitySchema({
 	columns: {
 		id: { type: 'uuid', primary: true, default: () => 'comb_generate()' },
 		number: { type: 'bigint', default: () => 'comb_snowflake()' },
-		item: { type: 'text' },
+		item: { type: 'text', unique: true },
+		amount: { type: 'int', default: 1 },
 	},
 });
 
@@ -24,6 +25,8 @@ const dataSource = new DataSource({
 	type: 'postgres', host, port: Number(port), database, username: user,
 	entities: [Order],
 });
+
+const orders = dataSource.getRepository(Order);
 
 before(() => dataSource.initialize());
 after(() => dataSource.destroy());
@@ -35,23 +38,58 @@ async function pending() {
 }
 
 async function insert() {
-	const orders = dataSource.getRepository(Order);
 	const { id, number } = await orders.save({ item: 'bread' });
 	assert.ok(isKey(id), 'the id is a key');
-	// TypeORM has strings for bigint.
-	assert.equal(typeof number, 'string');
 	assert.equal((await orders.findOneByOrFail({ id, number })).item, 'bread');
 }
 
 test('synchronize makes the table', async () => {
 	await dataSource.synchronize();
-	await insert();
+});
+
+checkClient({
+	async insert(item) {
+		return orders.save({ item });
+	},
+	async bulk(items) {
+		return orders.save(items.map((item) => ({ item })));
+	},
+	async upsert(item, amount) {
+		await orders.upsert({ item, amount }, ['item']);
+		return orders.findOneBy({ item });
+	},
+	async time(id) {
+		const { created } = await orders.createQueryBuilder('o')
+			.select('comb_timestamp(o.id)', 'created').where({ id }).getRawOne();
+		return created;
+	},
+	async between(since, until) {
+		return orders.find({
+			where: { id: Raw((id) => `comb_between(${id}, :since, :until)`, { since, until }) },
+			order: { id: 'ASC' },
+		});
+	},
+	async during(since, until) {
+		const during = range(since, until);
+		return orders.find({
+			where: { id: Raw((id) => `comb_created(${id}, :during)`, { during }) },
+			order: { id: 'ASC' },
+		});
+	},
+	async page(after, size) {
+		return orders.find({ where: { id: MoreThan(after) }, order: { id: 'ASC' }, take: size });
+	},
+	async find(number) {
+		return orders.findOneBy({ number });
+	},
+	fail: () => dataSource.query("SELECT comb_generate('sequential')"),
+	told: (error) => error.driverError,
 });
 
 test('a second synchronize has nothing to do', async () => {
 	assert.deepEqual(await pending(), []);
 	await dataSource.synchronize();
-	await insert();
+	assert.equal(await orders.count(), 6);
 });
 
 test('dropDatabase drops the table, and synchronize makes it again', async () => {
@@ -66,7 +104,7 @@ test('dropDatabase drops the table, and synchronize makes it again', async () =>
 
 test('synchronize with dropBeforeSync, as dropSchema does it', async () => {
 	await dataSource.synchronize(true);
-	assert.equal(await dataSource.getRepository(Order).count(), 0);
+	assert.equal(await orders.count(), 0);
 	assert.deepEqual(await pending(), []);
 	await insert();
 });

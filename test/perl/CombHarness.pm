@@ -109,6 +109,13 @@ sub summary
 	return close_report();
 }
 
+# What sources have written for the end of the report.
+sub table
+{
+	open(my $fh, '<', "$ENV{COMB_WORK}/table") or return;
+	return <$fh>;
+}
+
 sub close_report
 {
 	count('failed', 'something runs') unless grep { $_ } values %count;
@@ -116,6 +123,7 @@ sub close_report
 	print map { "$_\n" } @tap, "1..$tests" if $inner;
 	print "\nSkipped:\n", map { "  $_\n" } @skipped if @skipped;
 	print "\n| server | passed | failed | skipped | date |\n|---|---:|---:|---:|---|\n", @rows if $with_table;
+	print "\n", table() if $ENV{COMB_WORK} && -f "$ENV{COMB_WORK}/table";
 	print "\nLogs and data directories are left in $ENV{COMB_WORK}.\n"
 	  if $count{failed} && $ENV{COMB_WORK};
 	print "\n$count{passed} passed, $count{failed} failed, $count{skipped} skipped\n";

@@ -1,0 +1,74 @@
+"""asyncpg"""
+
+import asyncio
+
+import asyncpg
+
+from common import check_client, done, show_versions
+
+show_versions(asyncpg=asyncpg.__version__)
+
+loop = asyncio.new_event_loop()
+run = loop.run_until_complete
+connection = run(asyncpg.connect())
+run(connection.execute("""CREATE TABLE orders (
+    id uuid PRIMARY KEY DEFAULT comb_generate(),
+    number bigint NOT NULL DEFAULT comb_snowflake(),
+    item text NOT NULL UNIQUE,
+    amount int NOT NULL DEFAULT 1)"""))
+
+
+async def insert(item):
+    return await connection.fetchrow("INSERT INTO orders (item) VALUES ($1) RETURNING *", item)
+
+
+async def bulk(items):
+    return await connection.fetch(
+        "INSERT INTO orders (item) SELECT unnest($1::text[]) RETURNING *", items)
+
+
+async def upsert(item, amount):
+    return await connection.fetchrow(
+        """INSERT INTO orders (item, amount) VALUES ($1, $2)
+        ON CONFLICT (item) DO UPDATE SET amount = excluded.amount RETURNING *""", item, amount)
+
+
+async def time(id):
+    return await connection.fetchval("SELECT comb_timestamp($1)", id)
+
+
+async def between(since, until):
+    return await connection.fetch(
+        "SELECT * FROM orders WHERE comb_between(id, $1, $2) ORDER BY id", since, until)
+
+
+async def during(since, until):
+    period = asyncpg.Range(since, until)
+    return await connection.fetch(
+        "SELECT * FROM orders WHERE comb_created(id, $1) ORDER BY id", period)
+
+
+async def page(after, size):
+    return await connection.fetch(
+        "SELECT * FROM orders WHERE id > $1 ORDER BY id LIMIT $2", after, size)
+
+
+async def find(number):
+    return await connection.fetchrow("SELECT * FROM orders WHERE number = $1", number)
+
+
+async def fail():
+    await connection.fetch("SELECT comb_generate('sequential')")
+
+
+def told(error):
+    return error.sqlstate, error.hint
+
+
+def waits(function):
+    return lambda *arguments: run(function(*arguments))
+
+
+check_client(told=told, **{function.__name__: waits(function) for function in (
+    insert, bulk, upsert, time, between, during, page, find, fail)})
+done()

@@ -1,0 +1,87 @@
+"""psycopg2"""
+
+from datetime import datetime
+
+import psycopg2
+from psycopg2.extras import DateTimeRange, DateTimeTZRange, RealDictCursor, register_uuid
+
+from common import check_client, done, rejects, show_versions, test
+
+show_versions(psycopg2=psycopg2.__version__)
+
+register_uuid()
+connection = psycopg2.connect("", cursor_factory=RealDictCursor)
+connection.autocommit = True
+
+
+def execute(query, values=None):
+    cursor = connection.cursor()
+    cursor.execute(query, values)
+    return cursor
+
+
+execute("""CREATE TABLE orders (
+    id uuid PRIMARY KEY DEFAULT comb_generate(),
+    number bigint NOT NULL DEFAULT comb_snowflake(),
+    item text NOT NULL UNIQUE,
+    amount int NOT NULL DEFAULT 1)""")
+
+
+def insert(item):
+    return execute("INSERT INTO orders (item) VALUES (%s) RETURNING *", [item]).fetchone()
+
+
+def bulk(items):
+    return execute(
+        "INSERT INTO orders (item) SELECT unnest(%s::text[]) RETURNING *", [items]).fetchall()
+
+
+def upsert(item, amount):
+    return execute(
+        """INSERT INTO orders (item, amount) VALUES (%s, %s)
+        ON CONFLICT (item) DO UPDATE SET amount = excluded.amount RETURNING *""",
+        [item, amount]).fetchone()
+
+
+def time(id):
+    return execute("SELECT comb_timestamp(%s) AS created", [id]).fetchone()["created"]
+
+
+def between(since, until):
+    return execute(
+        "SELECT * FROM orders WHERE comb_between(id, %s, %s) ORDER BY id", [since, until])
+
+
+def during(since, until):
+    period = DateTimeTZRange(since, until)
+    return execute("SELECT * FROM orders WHERE id <@ %s ORDER BY id", [period])
+
+
+def page(after, size):
+    return execute(
+        "SELECT * FROM orders WHERE id > %s ORDER BY id LIMIT %s", [after, size])
+
+
+def find(number):
+    return execute("SELECT * FROM orders WHERE number = %s", [number]).fetchone()
+
+
+def fail():
+    execute("SELECT comb_generate('sequential')")
+
+
+def told(error):
+    return error.pgcode, error.diag.message_hint
+
+
+def naive():
+    period = DateTimeRange(datetime(2026, 11, 20), datetime(2026, 11, 21))
+    error = rejects(
+        lambda: execute("SELECT * FROM orders WHERE id <@ %s", [period]), psycopg2.Error)
+    assert error.pgcode == "42883"
+
+
+check_client(insert=insert, bulk=bulk, upsert=upsert, time=time, between=between, during=during,
+             page=page, find=find, fail=fail, told=told)
+test("a range of naive datetimes is no tstzrange", naive)
+done()
