@@ -46,7 +46,8 @@ TAP_TESTS      = 1
 # prove starts in the source directory
 PROVE_TESTS   ?= test/t/*.pl
 
-HARNESS    = demo test test-all test-deep test-clients test-packages bench instructions fuzz soak dist
+HARNESS    = demo demo-cluster test test-all test-deep test-clients test-packages test-partitioning \
+             test-cluster bench instructions fuzz soak dist
 
 .PHONY: $(HARNESS)
 ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
@@ -68,6 +69,12 @@ test-clients:
 	@test/clients/run
 test-packages:
 	@test/all packages
+demo-cluster:
+	@test/all demo-cluster
+test-cluster:
+	@test/all 18 cluster
+test-partitioning:
+	@test/all partitioning
 bench:
 	@test/bench/run
 instructions:
