@@ -26,7 +26,7 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/created_at.md doc/efcore.md doc/faq.md doc/feed.md doc/guarantees.md \
              doc/installation.md doc/layouts.md doc/mask.md doc/mssql.md doc/nhibernate.md \
              doc/operations.md doc/ordered.md doc/pg_comb.md doc/range.md \
-             doc/rfc9562.md doc/rtcomb.md doc/sequentialguid.md doc/snowflake.md \
+             doc/rfc9562.md doc/rtcomb.md doc/sequentialguid.md doc/servers.md doc/snowflake.md \
              doc/testing.md doc/text.md doc/usage.md doc/key.svg doc/which.svg
 # For servers without the extension; psql runs these files, not CREATE EXTENSION.
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/uninstall.sql
@@ -48,7 +48,8 @@ TAP_TESTS      = 1
 # prove starts in the source directory
 PROVE_TESTS   ?= test/t/*.pl
 
-HARNESS    = demo test test-all test-deep test-clients test-packages bench instructions fuzz soak dist
+HARNESS    = demo demo-cluster test test-all test-deep test-clients test-packages test-partitioning \
+             test-cluster bench instructions fuzz soak dist
 
 .PHONY: $(HARNESS)
 ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
@@ -70,6 +71,12 @@ test-clients:
 	@test/clients/run
 test-packages:
 	@test/all packages
+demo-cluster:
+	@test/all demo-cluster
+test-cluster:
+	@test/all 18 cluster
+test-partitioning:
+	@test/all partitioning
 bench:
 	@test/bench/run
 instructions:

@@ -28,7 +28,8 @@ plain=no         # yes: the script's commands run as root
 limit=${STEP_LIMIT:-1200}  # seconds that a bounded command may take
 running=         # process id of the command that bounded() waits for
 keep=${KEEP:-no}  # yes: leave the directory for inspection
-drop_in=         # a configuration file to take back, see install_packages()
+drop_in=         # two files to take back, see install_packages()
+no_service=
 installed=       # packages that ensure() installed
 major=           # major version of the server
 postgres_bin=    # its directory of programs
@@ -135,6 +136,12 @@ lacking() {
 		tap        faketime  faketime
 		dist       git  git
 		dist       unzip  unzip
+		partitioning  $share/pg_partman.control  $server-$major-partman
+		partitioning  $share/timescaledb.control  $server-$major-timescaledb
+		cluster    DBD::Pg  libdbd-pg-perl
+		cluster    patroni  patroni
+		cluster    etcd  etcd-server
+		cluster    /usr/lib/python3/dist-packages/etcd  python3-etcd
 		node       node  nodejs
 		node       npm  npm
 		psycopg2   python:psycopg2  python3-psycopg2
@@ -206,11 +213,11 @@ ensure() {
 	export PG_CONFIG
 }
 
-# Installs those of the packages that the system has.  Debian starts a cluster
-# with the first server package, which nobody asked for here: a drop-in says no
-# while the packages are unpacked.
+# Installs those of the packages that the system has.  Debian makes a cluster with
+# the first server package, and starts the services of packages such as etcd's.
+# Nobody asked for either here: two files say no while the packages are unpacked.
 install_packages() {
-	local log package conf=/etc/postgresql-common/createcluster.d
+	local log package conf=/etc/postgresql-common/createcluster.d policy=/usr/sbin/policy-rc.d
 	log=$(mktemp) || die "No temporary file can be made."
 	apt-get -qq update >"$log" 2>&1
 	for package in $1; do
@@ -218,13 +225,17 @@ install_packages() {
 	done
 	[ -n "$installed" ] || return
 	say "Installing what is missing:$installed"
-	trap 'rm -f "$drop_in"; rmdir "${drop_in%/*}" 2>/dev/null' EXIT
+	trap 'rm -f "$drop_in" "$no_service"; rmdir "${drop_in%/*}" 2>/dev/null' EXIT
 	drop_in=$conf/pg_comb-setup.conf
 	mkdir -p "$conf" && say "create_main_cluster = false" >"$drop_in"
+	if [ ! -e "$policy" ]; then
+		no_service=$policy
+		printf '%s\n' '#!/bin/sh' 'exit 101' >"$no_service" && chmod 755 "$no_service"
+	fi
 	# shellcheck disable=SC2086 # a list of words
 	DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $installed \
 		>>"$log" 2>&1 </dev/null || die "apt-get could not install$installed; its messages are in $log."
-	rm -f "$drop_in" "$log"
+	rm -f "$drop_in" "$no_service" "$log"
 	rmdir "$conf" 2>/dev/null
 }
 

@@ -10,7 +10,7 @@ use IPC::Run ();
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(need_faketime clock_ends_in_2038 start_at start_with_clock crash wait_for_server ask error_of background finish_background shown_in);
+our @EXPORT = qw(need_faketime clock_settings clock_ends_in_2038 start_at start_with_clock crash wait_for_server ask error_of background finish_background shown_in);
 
 my $library;
 my @shared;
@@ -32,6 +32,23 @@ sub need_faketime
 # that they could pass.
 sub clock_ends_in_2038 { return length(pack('l!', 0)) < 8; }
 
+# Return the environment in which a program has a shifted clock.  An empty shift leaves
+# the clock to other settings of libfaketime.
+sub clock_settings
+{
+	my ($shift) = @_;
+	my %settings = (
+		LD_PRELOAD                   => $library,
+		FAKETIME_DONT_FAKE_MONOTONIC => 1,
+		FAKETIME_DISABLE_SHM         => 1);
+
+	$settings{FAKETIME} = $shift if $shift;
+	local %ENV = (%ENV, %settings);
+	my $share = share();
+	$settings{FAKETIME_SHARED} = $share if $share;
+	return %settings;
+}
+
 # Start a server with a shifted clock.  A shift such as "-12h" moves the clock, an
 # undefined shift leaves the true clock, and an empty shift leaves the clock to other
 # settings of libfaketime.  After a crash, old processes may take a moment to end, so
@@ -39,14 +56,9 @@ sub clock_ends_in_2038 { return length(pack('l!', 0)) < 8; }
 sub start_at
 {
 	my ($node, $shift) = @_;
-	local $ENV{LD_PRELOAD} = $library // '';
-	delete $ENV{LD_PRELOAD} unless defined $shift;
-	local $ENV{FAKETIME}   = $shift;
-	delete $ENV{FAKETIME} unless $shift;
-	local $ENV{FAKETIME_DONT_FAKE_MONOTONIC} = 1;
-	local $ENV{FAKETIME_DISABLE_SHM}         = 1;
-	local $ENV{FAKETIME_SHARED} = defined $shift ? share() : '';
-	delete $ENV{FAKETIME_SHARED} unless $ENV{FAKETIME_SHARED};
+	local %ENV = %ENV;
+	delete @ENV{qw(LD_PRELOAD FAKETIME FAKETIME_SHARED)};
+	%ENV = (%ENV, clock_settings($shift)) if defined $shift;
 
 	for (1 .. 60)
 	{

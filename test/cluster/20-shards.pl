@@ -1,0 +1,134 @@
+# Old months on other servers, by postgres_fdw
+#
+# A table is partitioned by ranges of its keys.  This month's partition is local, and
+# each of the two months before is a foreign table on a server of its own.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my %node = map { $_ => PostgreSQL::Test::Cluster->new($_) } ('main', 'september', 'october');
+my $zone = "SET timezone = 'UTC';\n";
+
+foreach my $node (values %node)
+{
+	$node->init;
+	$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\ntimezone = 'UTC'\n");
+	$node->start;
+}
+make_tables();
+
+note '';
+note 'The months of a table on three servers.  What the local server sends elsewhere:';
+note '';
+
+my $week = "'[2026-09-14, 2026-09-21)'";
+my @plan = plan_of('a week of September', "SELECT n FROM event WHERE id <@ $week");
+is(scalar(grep { /Foreign Scan/ } @plan), 1, 'a period reads its own server only');
+like(remote(@plan), qr/WHERE \(\(id >= '[-0-9a-f]{36}'(::uuid)?\)\) AND \(\(id <= '[-0-9a-f]{36}'/, 'both bounds are sent, as plain comparisons');
+is(rows("SELECT count(*) FROM event WHERE id <@ $week"), 7 * 24 * 60, 'and the answer is right');
+
+@plan = plan_of('a period of November, local', "SELECT n FROM event WHERE id <@ '[2026-11-02, 2026-11-03)'");
+is(remote(@plan), '', 'a period of this month asks nobody');
+
+my $prepared = "SET plan_cache_mode = force_generic_plan; PREPARE asked(tstzrange) AS SELECT count(*) FROM event WHERE id <@ \$1;\n";
+@plan = plan_of('the same with a parameter, in a generic plan', "EXECUTE asked($week)", $prepared);
+is(scalar(grep { /Foreign Scan/ } @plan), 1, 'a parameter reads its own server only, too');
+unlike(remote(@plan), qr/WHERE/, 'but nothing is sent: the server sends all of the month');
+is(rows("EXECUTE asked($week)", $prepared), 7 * 24 * 60, 'the answer is right');
+
+@plan = plan_of('the clock in the period', 'SELECT count(*) FROM event WHERE id <@ tstzrange(now() - interval \'1000 days\', now())');
+unlike(remote(@plan), qr/WHERE/, 'of a period with now() nothing is sent');
+
+# Keys and rows that the local server makes
+$node{main}->safe_psql('postgres', "INSERT INTO event (n) VALUES (-1);
+	INSERT INTO event SELECT comb_at('2026-10-31 23:59:59.999'), -2");
+is($node{main}->safe_psql('postgres', 'SELECT string_agg(tableoid::regclass::text, \' \' ORDER BY n) FROM event WHERE n < 0'),
+	'event_2026_10 event_now', 'the local server makes the keys, and each row goes to its month');
+is($node{october}->safe_psql('postgres', 'SELECT count(*) FROM event WHERE n = -2'), '1', 'so there is one clock and one instance number');
+
+#
+# With the extension on the other servers
+#
+note '';
+note "With pg_comb on the other servers, and extensions 'pg_comb':";
+note '';
+$node{main}->safe_psql('postgres', "ALTER SERVER $_ OPTIONS (ADD extensions 'pg_comb')") for ('september', 'october');
+like(error_of("SELECT count(*) FROM event WHERE id <@ $week"),
+	qr/function public\.comb_recheck\(uuid, tstzrange\) does not exist/, 'the option without the extension there is an error');
+$node{$_}->safe_psql('postgres', 'CREATE EXTENSION pg_comb') for ('september', 'october');
+
+@plan = plan_of('the parameter again', "EXECUTE asked($week)", $prepared);
+like(remote(@plan), qr/WHERE \(public\.comb_recheck\(id, \$1::tstzrange\)\) AND .*comb_range_min\(\$1/, 'the whole clause is sent');
+is(rows("EXECUTE asked($week)", $prepared), 7 * 24 * 60, 'the answer is right');
+@plan = plan_of('the clock', 'SELECT count(*) FROM event WHERE id <@ tstzrange(now() - interval \'1000 days\', now())');
+unlike(remote(@plan), qr/WHERE/, 'of a period with now() nothing is sent, as before');
+@plan = plan_of('retention', "DELETE FROM event_2026_09 WHERE id <@ '(, 2026-09-08)'");
+like(join("\n", @plan), qr/Foreign Delete on/, 'a DELETE runs on the other server');
+$node{main}->safe_psql('postgres', "${zone}DELETE FROM event WHERE id <@ '(, 2026-09-08)'");
+is($node{september}->safe_psql('postgres', 'SELECT count(*) FROM event'), 23 * 24 * 60, 'and deletes the rows of the period');
+
+$_->stop for values %node;
+done_testing();
+
+# The tables on all servers, with a row a minute for the two months before
+sub make_tables
+{
+	$node{$_}->safe_psql('postgres', 'CREATE TABLE event (id uuid PRIMARY KEY, n int)') for ('september', 'october');
+	$node{main}->safe_psql('postgres', qq{
+		$zone
+		CREATE EXTENSION pg_comb;
+		CREATE EXTENSION postgres_fdw;
+		CREATE TABLE event (id uuid NOT NULL DEFAULT comb_generate(), n int) PARTITION BY RANGE (id);
+		CREATE TABLE event_now PARTITION OF event FOR VALUES FROM (comb_min('2026-11-01')) TO (MAXVALUE)});
+	add_month('september', '2026_09', '2026-09-01');
+	add_month('october', '2026_10', '2026-10-01');
+	$node{main}->safe_psql('postgres', qq{
+		$zone
+		INSERT INTO event SELECT comb_at('2026-09-01'::timestamptz + n * interval '1 min'), n
+			FROM generate_series(0, 61 * 24 * 60 - 1) n});
+	return;
+}
+
+sub add_month
+{
+	my ($name, $suffix, $from) = @_;
+	my ($host, $port) = ($node{$name}->host, $node{$name}->port);
+	$node{main}->safe_psql('postgres', qq{
+		$zone
+		CREATE SERVER $name FOREIGN DATA WRAPPER postgres_fdw
+			OPTIONS (host '$host', port '$port', dbname 'postgres', batch_size '1000', fetch_size '10000');
+		CREATE USER MAPPING FOR CURRENT_USER SERVER $name;
+		CREATE FOREIGN TABLE event_$suffix PARTITION OF event
+			FOR VALUES FROM (comb_min('$from')) TO (comb_min('$from'::timestamptz + interval '1 month'))
+			SERVER $name OPTIONS (table_name 'event')});
+	return;
+}
+
+# Show and return the plan of a statement
+sub plan_of
+{
+	my ($title, $sql, $before) = @_;
+	my @lines = split(/\n/, $node{main}->safe_psql('postgres', $zone . ($before // '') . "EXPLAIN (COSTS OFF, VERBOSE) $sql"));
+	note "$title: $sql";
+	note "   $_" =~ s/ +/ /r for grep { /Remote SQL/ } @lines;
+	note '   (no remote SQL)' unless grep { /Remote SQL/ } @lines;
+	return @lines;
+}
+
+sub remote { return join(' ', grep { /Remote SQL/ } @_); }
+
+sub rows
+{
+	my ($sql, $before) = @_;
+	return $node{main}->safe_psql('postgres', $zone . ($before // '') . $sql);
+}
+
+sub error_of
+{
+	my ($sql) = @_;
+	my ($rc, $stdout, $stderr) = $node{main}->psql('postgres', $zone . $sql);
+	return $stderr;
+}

@@ -1,0 +1,472 @@
+# Failover by Patroni and etcd, under load
+#
+# Three servers replicate synchronously, and clients insert rows with ordered keys and
+# Snowflakes.  Then the primary and its Patroni are killed.  The standby that takes over
+# has a clock five minutes behind.  The clients write down when each insert began, when
+# it was acknowledged, and the row's keys.  From this the test counts keys that came
+# twice, keys out of order, and rows that were acknowledged but are gone.
+#
+# COMB_SYNCHRONOUS=off shows what asynchronous replication does instead.
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombTest;
+use HTTP::Tiny ();
+use IPC::Run ();
+use JSON::PP ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use POSIX qw(:sys_wait_h _exit);
+use Test::More;
+use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC usleep);
+
+my @members = ('one', 'two', 'three');
+my $clients = 8;
+my $synchronous = ($ENV{COMB_SYNCHRONOUS} // 'on') eq 'off' ? 'false' : 'true';
+my $shift = '-300s';
+
+need_faketime();
+my ($patroni) = grep { -x } map { "$_/patroni" } split(/:/, $ENV{PATH});
+my ($etcd) = grep { -x } map { "$_/etcd" } split(/:/, $ENV{PATH});
+plan skip_all => 'needs Patroni and etcd (Debian: patroni, python3-etcd, etcd-server)' unless $patroni && $etcd;
+plan skip_all => 'needs DBD::Pg (Debian: libdbd-pg-perl)' unless eval { require DBD::Pg; 1 };
+
+my ($bin) = PostgreSQL::Test::Utils::run_command([ 'pg_config', '--bindir' ]);
+my $dir = PostgreSQL::Test::Utils::tempdir();
+my $sockets = PostgreSQL::Test::Utils::tempdir_short();
+my $log = $PostgreSQL::Test::Utils::log_path;
+my %port = map { $_ => PostgreSQL::Test::Cluster::get_free_port() } 'etcd', 'peer', map { ($_, "$_ rest") } @members;
+my $http = HTTP::Tiny->new(timeout => 5, proxy => undef, http_proxy => undef, https_proxy => undef);
+my %pid;     # of etcd, of each member's Patroni, and of each client
+my $main = $$;
+
+note '';
+note "Three servers under Patroni and etcd, synchronous_mode: $synchronous.  The clocks of two and three are";
+note "5 minutes behind.  $clients clients insert rows with ordered keys and Snowflakes.";
+note '';
+start_cluster();
+query('one', q{
+	CREATE EXTENSION pg_comb;
+	CREATE TABLE journal (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), flake bigint UNIQUE DEFAULT comb_snowflake(),
+		plain uuid DEFAULT comb_generate(), client int, n int)});
+my @before = split(/\|/, query('one', 'SELECT now(), comb_generate()'));
+
+start_clients();
+sleep 5;
+my ($killed, $promoted) = fail_over();
+sleep 5;
+stop_clients();
+my $rejoined = rejoin('one');
+
+my $seen = what_clients_saw();
+my $rows = rows_of($promoted);
+my %figure = figures($seen, $rows);
+
+note sprintf('%-36s %8d', $_->[0], $figure{ $_->[1] }) for
+  [ 'acknowledged', 'acknowledged' ],
+  [ '  by the killed primary', 'old' ],
+  [ "  by server $promoted", 'new' ],
+  [ 'keys that came twice', 'duplicates' ],
+  [ 'ordered keys out of order', 'id' ],
+  [ 'Snowflakes out of order', 'flake' ],
+  [ 'keys of comb_generate() out of order', 'plain' ],
+  [ 'acknowledged but lost', 'lost' ],
+  [ 'stored, but not acknowledged', 'unanswered' ];
+note sprintf('%-36s %8.1f s', 'longest outage', $figure{outage});
+note '';
+
+isnt($promoted, 'one', "the killed primary's place is taken by server $promoted");
+cmp_ok($figure{old}, '>', 1000, 'the clients were served before');
+cmp_ok($figure{new}, '>', 1000, 'and after');
+my ($clock) = query($promoted, "SELECT extract(epoch FROM now())::int - " . time);
+cmp_ok($clock, '<', -290, "the new primary's clock is behind by " . -$clock . ' s');
+is($figure{duplicates}, 0, 'no key came twice');
+is($figure{id}, 0, 'each ordered key is larger than all acknowledged before its call');
+is($figure{flake}, 0, 'each Snowflake, too');
+cmp_ok($figure{plain}, '>', 0, 'comb_generate() promises no such order, and the count shows that');
+if ($synchronous eq 'true')
+{
+	is($figure{lost}, 0, 'no acknowledged row is lost');
+}
+else
+{
+	note "$figure{lost} acknowledged rows are lost, as asynchronous replication allows.";
+}
+is($rejoined, 'streaming', 'the old primary is a standby of the new one');
+is(query('one', 'SELECT count(*), pg_is_in_recovery() FROM journal'), scalar(keys %$rows) . '|t', 'and has the same rows');
+
+stop_all();
+is_deeply([ processes() ], [], 'nothing is left running');
+done_testing();
+
+END
+{
+	local $?;
+	stop_all() if $main && $main == $$;
+}
+
+#
+# The cluster
+#
+
+sub write_file
+{
+	my ($name, $text, $mode) = @_;
+	open(my $fh, '>', "$dir/$name") or die "could not open $dir/$name: $!";
+	print $fh $text;
+	close($fh);
+	chmod $mode, "$dir/$name" if $mode;
+	return "$dir/$name";
+}
+
+# Start a program in the background, with its output in a file
+sub spawn
+{
+	my ($name, @command) = @_;
+	my $pid = fork() // die "could not fork: $!";
+	if (!$pid)
+	{
+		open(STDIN,  '<', '/dev/null');
+		open(STDOUT, '>>', "$log/failover_$name.log");
+		open(STDERR, '>&', \*STDOUT);
+		exec(@command) or _exit(127);
+	}
+	$pid{$name} = $pid;
+	return;
+}
+
+# A directory with PostgreSQL's programs, in which "postgres" starts with a clock of its
+# own.  Nobody else's clock is shifted.
+sub programs
+{
+	my ($name, $behind) = @_;
+	return $bin unless $behind;
+	my %settings = clock_settings($shift);
+
+	mkdir "$dir/bin_$name";
+	symlink $_, "$dir/bin_$name/" . s{.*/}{}r for grep { !m{/postgres$} } glob("$bin/*");
+	write_file("bin_$name/postgres", "#!/bin/sh\nexec env "
+		. join(' ', map { "'$_=$settings{$_}'" } sort keys %settings) . " $bin/postgres \"\$@\"\n", 0755);
+	return "$dir/bin_$name";
+}
+
+# The settings by which a server finds the extension, as lines of YAML
+sub temp_config
+{
+	return '' unless $ENV{TEMP_CONFIG};
+	return join('', map { /^(\w+) = ('.*')$/ ? "    $1: $2\n" : () } split(/\n/, slurp_file($ENV{TEMP_CONFIG})));
+}
+
+sub configuration
+{
+	my ($name) = @_;
+	my $programs = programs($name, $name ne 'one');
+	return write_file("$name.yml", qq{
+scope: comb
+name: $name
+restapi:
+  listen: 127.0.0.1:$port{"$name rest"}
+  connect_address: 127.0.0.1:$port{"$name rest"}
+etcd3:
+  host: 127.0.0.1:$port{etcd}
+bootstrap:
+  dcs:
+    ttl: 20
+    loop_wait: 2
+    retry_timeout: 3
+    maximum_lag_on_failover: 1073741824
+    synchronous_mode: $synchronous
+    postgresql:
+      use_pg_rewind: true
+      parameters:
+        pg_comb.snowflake_instance: 7
+        max_connections: 40
+        wal_keep_size: 512MB
+  initdb:
+  - encoding: UTF8
+  - locale: C
+  - no-sync
+postgresql:
+  listen: 127.0.0.1:$port{$name}
+  connect_address: 127.0.0.1:$port{$name}
+  data_dir: $dir/data_$name
+  bin_dir: $programs
+  pgpass: $dir/pgpass_$name
+  use_unix_socket: true
+  authentication:
+    superuser: {username: postgres}
+    replication: {username: postgres}
+    rewind: {username: postgres}
+  parameters:
+    unix_socket_directories: '$sockets'
+    timezone: 'UTC'
+    fsync: 'off'
+} . temp_config() . q{
+  pg_hba:
+  - local all all trust
+  - host all all 127.0.0.1/32 trust
+  - host replication all 127.0.0.1/32 trust
+});
+}
+
+sub start_cluster
+{
+	spawn('etcd', $etcd, '--name', 'etcd', '--data-dir', "$dir/etcd", '--unsafe-no-fsync',
+		'--listen-client-urls', "http://127.0.0.1:$port{etcd}", '--advertise-client-urls', "http://127.0.0.1:$port{etcd}",
+		'--listen-peer-urls', "http://127.0.0.1:$port{peer}", '--initial-advertise-peer-urls', "http://127.0.0.1:$port{peer}",
+		'--initial-cluster', "etcd=http://127.0.0.1:$port{peer}");
+	my %file = map { $_ => configuration($_) } @members;
+	spawn('one', $patroni, $file{one});
+	wait_for('the first server', sub { role('one') =~ /^(leader|master)$/ });
+	spawn($_, $patroni, $file{$_}) for ('two', 'three');
+	wait_for('the standbys', sub { 2 == grep { state_of($_) eq 'streaming' } ('two', 'three') });
+	wait_for('a synchronous standby', sub { grep { role($_) eq 'sync_standby' } ('two', 'three') }) if $synchronous eq 'true';
+	return;
+}
+
+# What Patroni says of a member, asked of any that answers
+sub member
+{
+	my ($name) = @_;
+	foreach my $asked (@members)
+	{
+		my $answer = $http->get("http://127.0.0.1:$port{qq{$asked rest}}/cluster");
+		next unless $answer->{success};
+		my ($found) = grep { $_->{name} eq $name } @{ JSON::PP::decode_json($answer->{content})->{members} };
+		return $found // {};
+	}
+	return {};
+}
+
+sub role { return member($_[0])->{role} // ''; }
+sub state_of { return member($_[0])->{state} // ''; }
+
+sub wait_for
+{
+	my ($what, $test) = @_;
+	for (1 .. 360)
+	{
+		return if $test->();
+		foreach my $name (grep { waitpid($pid{$_}, WNOHANG) != 0 } keys %pid)
+		{
+			delete $pid{$name};
+			die "$name ended, and $what did not come up";
+		}
+		usleep(250_000);
+	}
+	die "$what did not come up within 90 seconds";
+}
+
+sub query
+{
+	my ($name, $sql) = @_;
+	my ($out, $err) = ('', '');
+	IPC::Run::run([ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-h', $sockets, '-p', $port{$name}, '-U', 'postgres', 'postgres' ],
+		'<', \$sql, '>', \$out, '2>', \$err) or die "server $name: $err";
+	chomp $out;
+	return $out;
+}
+
+# Kill the primary and its Patroni, and wait for another primary
+sub fail_over
+{
+	my $postmaster = (split(/\n/, slurp_file("$dir/data_one/postmaster.pid")))[0];
+	kill 'KILL', delete $pid{one}, $postmaster;
+	my $at = clock_gettime(CLOCK_MONOTONIC);
+	my $new;
+	wait_for('a new primary', sub {
+		($new) = grep { my $a = $http->get("http://127.0.0.1:$port{qq{$_ rest}}/primary"); $a->{success} } ('two', 'three') });
+	return ($at, $new);
+}
+
+sub rejoin
+{
+	my ($name) = @_;
+	spawn($name, $patroni, "$dir/$name.yml");
+	eval { wait_for('the old primary', sub { state_of($name) eq 'streaming' && role($name) ne 'leader' }); 1 } or return 'not back';
+	my $state = state_of($name);
+	my $target = query($promoted, 'SELECT pg_current_wal_lsn()');
+	wait_for('the last rows', sub { query($name, "SELECT pg_last_wal_replay_lsn() >= '$target'") eq 't' });
+	return $state;
+}
+
+#
+# The clients
+#
+
+sub start_clients
+{
+	foreach my $client (1 .. $clients)
+	{
+		my $pid = fork() // die "could not fork: $!";
+		if (!$pid)
+		{
+			eval { client($client); 1 } or print STDERR $@;
+			_exit(0);
+		}
+		$pid{"client $client"} = $pid;
+	}
+	return;
+}
+
+# Insert row after row, and connect again after an error.  Only what the server has
+# acknowledged is written down.
+sub client
+{
+	my ($client) = @_;
+	my $source = 'dbi:Pg:dbname=postgres;host=' . join(',', ('127.0.0.1') x @members)
+	  . ';port=' . join(',', @port{@members}) . ';target_session_attrs=read-write;connect_timeout=2';
+	my $stopped = 0;
+	my $n = 0;
+	my $connection;
+
+	local $SIG{TERM} = sub { $stopped = 1 };
+	open(my $fh, '>', "$dir/client_$client") or die "could not open $dir/client_$client: $!";
+	until ($stopped)
+	{
+		eval {
+			$connection //= DBI->connect($source, 'postgres', '', { RaiseError => 1, PrintError => 0, pg_server_prepare => 0 });
+			my $began = clock_gettime(CLOCK_MONOTONIC);
+			my ($id, $flake, $plain) = $connection->selectrow_array(
+				"INSERT INTO journal (client, n) VALUES ($client, " . ++$n . ') RETURNING id, flake, plain');
+			my $ended = clock_gettime(CLOCK_MONOTONIC);
+			printf $fh "%.6f %.6f %d %s %s %s\n", $began, $ended, $n, $id, $flake, $plain;
+			1;
+		} or do {
+			$connection = undef;
+			usleep(100_000);
+		};
+		usleep(2_000);
+	}
+	close($fh);
+	return;
+}
+
+sub stop_clients
+{
+	my @names = grep { /^client/ } keys %pid;
+	kill 'TERM', @pid{@names};
+	waitpid(delete $pid{$_}, 0) for @names;
+	return;
+}
+
+#
+# The figures
+#
+
+sub what_clients_saw
+{
+	my @seen;
+	foreach my $client (1 .. $clients)
+	{
+		foreach my $line (split(/\n/, slurp_file("$dir/client_$client")))
+		{
+			my %row = (client => $client);
+			@row{qw(began ended n id flake plain)} = split(/ /, $line);
+			push @seen, \%row;
+		}
+	}
+	return \@seen;
+}
+
+sub rows_of
+{
+	my ($name) = @_;
+	return { map { $_ => 1 } split(/\n/, query($name, "SELECT client || ' ' || n || ' ' || id || ' ' || flake FROM journal")) };
+}
+
+# Count the rows whose key is not larger than all keys acknowledged before the row's call
+# began.  Keys are compared as text of one length.
+sub out_of_order
+{
+	my ($seen, $key) = @_;
+	my @by_start = sort { $a->{began} <=> $b->{began} } @$seen;
+	my @by_end = sort { $a->{ended} <=> $b->{ended} } @$seen;
+	my $largest = '';
+	my $count = 0;
+
+	foreach my $row (@by_start)
+	{
+		while (@by_end && $by_end[0]{ended} < $row->{began})
+		{
+			my $before = as_text(shift(@by_end)->{$key});
+			$largest = $before if $before gt $largest;
+		}
+		$count++ if as_text($row->{$key}) le $largest;
+	}
+	return $count;
+}
+
+sub as_text { return $_[0] =~ /-/ ? $_[0] : sprintf('%020d', $_[0]); }
+
+sub figures
+{
+	my ($seen, $rows) = @_;
+	my %figure = (acknowledged => scalar @$seen, outage => 0);
+	my (%id, %flake, $last);
+
+	$id{ $_->{id} }++, $flake{ $_->{flake} }++ for @$seen;
+	$figure{duplicates} = 2 * @$seen - keys(%id) - keys(%flake);
+	$figure{$_} = out_of_order($seen, $_) for qw(id flake plain);
+	$figure{old} = grep { $_->{ended} < $killed } @$seen;
+	$figure{new} = grep { $_->{began} > $killed } @$seen;
+	$figure{lost} = grep { !$rows->{"$_->{client} $_->{n} $_->{id} $_->{flake}"} } @$seen;
+	$figure{unanswered} = keys(%$rows) - @$seen + $figure{lost};
+	foreach my $row (sort { $a->{ended} <=> $b->{ended} } @$seen)
+	{
+		$figure{outage} = $row->{ended} - $last if defined $last && $row->{ended} - $last > $figure{outage};
+		$last = $row->{ended};
+	}
+	return %figure;
+}
+
+#
+# The end
+#
+
+# The processes that use the directory: by their place, or by an argument
+sub processes
+{
+	my @found;
+	foreach my $pid (map { m{(\d+)$} ? $1 : () } glob('/proc/[0-9]*'))
+	{
+		next if $pid == $$;
+		my $place = readlink("/proc/$pid/cwd") // '';
+		open(my $fh, '<', "/proc/$pid/cmdline") or next;
+		my $command = do { local $/; <$fh> } // '';
+		push @found, $pid if index("$place $command", $dir) >= 0;
+	}
+	return @found;
+}
+
+# Stop the clients, then each Patroni, which stops its server, then etcd.  Whatever
+# remains after half a minute is killed.
+sub stop_all
+{
+	foreach my $pattern (qr/^client/, qr/^(one|two|three)$/, qr/^etcd$/)
+	{
+		my @names = grep { /$pattern/ } keys %pid;
+		kill 'TERM', @pid{@names} if @names;
+		for (1 .. 120)
+		{
+			@names = grep { waitpid($pid{$_}, WNOHANG) == 0 } @names or last;
+			usleep(250_000);
+		}
+		kill 'KILL', @pid{@names} if @names;
+		waitpid($_, 0) for @pid{@names};
+		delete @pid{ grep { /$pattern/ } keys %pid };
+	}
+	foreach my $file (glob("$dir/data_*/postmaster.pid"))
+	{
+		my $postmaster = (split(/\n/, slurp_file($file)))[0];
+		kill 'QUIT', $postmaster if (readlink("/proc/$postmaster/cwd") // '') eq $file =~ s{/postmaster\.pid$}{}r;
+	}
+	for (1 .. 40)
+	{
+		last unless processes();
+		usleep(250_000);
+	}
+	return;
+}

@@ -1,0 +1,133 @@
+# Partitions by pg_partman 5.2 and later: uuid keys, with pg_comb's two functions
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\ntimezone = 'UTC'\n");
+$node->start;
+my $version = $node->safe_psql('postgres', q{SELECT default_version FROM pg_available_extensions WHERE name = 'pg_partman'});
+plan skip_all => 'pg_partman is not installed (Debian: postgresql-NN-partman)' unless $version;
+plan skip_all => "pg_partman $version takes no uuid columns"
+  unless $node->safe_psql('postgres', "SELECT string_to_array('$version', '.')::int[] >= '{5,2}'") eq 't';
+note "pg_partman $version";
+my $moves = $node->safe_psql('postgres', "SELECT string_to_array('$version', '.')::int[] >= '{5,3}'") eq 't';
+
+# From 5.4 on the function has a new name.
+my $create = $node->safe_psql('postgres', "SELECT string_to_array('$version', '.')::int[] >= '{5,4}'") eq 't'
+  ? 'create_partition' : 'create_parent';
+
+sub sql { return $node->safe_psql('postgres', $_[0]); }
+
+# The partitions of a table that hold a range of keys, as their first days
+sub days
+{
+	my ($table) = @_;
+	return sql(qq{
+		SELECT string_agg(comb_time_decoder(substring(pg_get_expr(relpartbound, oid) FROM \$\$FROM \\('([^']*)'\$\$))::date::text, ' '
+			ORDER BY relname)
+		FROM pg_class WHERE oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = '$table'::regclass)
+			AND pg_get_expr(relpartbound, oid) <> 'DEFAULT'});
+}
+
+# The last days, as days() prints them
+sub wanted
+{
+	my ($from, $to) = @_;
+	return sql(qq{SELECT string_agg((current_date + n)::text, ' ' ORDER BY n) FROM generate_series($from, $to) n});
+}
+
+sub make
+{
+	my ($table) = @_;
+	sql("CREATE TABLE public.$table (id uuid PRIMARY KEY DEFAULT public.comb_generate(), n int) PARTITION BY RANGE (id);
+		SELECT partman.$create('public.$table', 'id', '1 day', p_time_encoder := 'public.comb_time_encoder',
+			p_time_decoder := 'public.comb_time_decoder', p_premake := 3)");
+	return;
+}
+
+sql('CREATE EXTENSION pg_comb; CREATE SCHEMA partman; CREATE EXTENSION pg_partman SCHEMA partman');
+make('visit');
+
+# The test must not run into midnight.
+my $left = sql(q{SELECT extract(epoch FROM current_date + 1 - now())::int});
+sleep $left + 1 if $left < 60;
+
+is(days('visit'), wanted(-3, 3), 'seven days are made');
+is(sql(q{SELECT count(*) FROM pg_class WHERE relname = 'visit_default'}), '1', 'and a default partition');
+sql('INSERT INTO visit (n) SELECT generate_series(1, 1000)');
+is( sql(q{SELECT DISTINCT tableoid::regclass::text = 'visit_p' || to_char(now(), 'YYYYMMDD') FROM visit}),
+	't', 'new keys are in the partition of today');
+is( sql(q{SELECT count(*) FROM partman.show_partitions('public.visit') AS p (s, name),
+		LATERAL partman.show_partition_info(s || '.' || name, '1 day', 'public.visit') AS i
+		WHERE i.child_start_time = comb_time_decoder(comb_time_encoder(i.child_start_time)) AND i.child_end_time - i.child_start_time = '1 day'}),
+	'7', 'show_partition_info() tells the days');
+
+# Pruning by period
+is( () = sql(q{SET plan_cache_mode = force_custom_plan; PREPARE day(tstzrange) AS SELECT * FROM visit WHERE id <@ $1;
+		EXPLAIN (COSTS OFF) EXECUTE day(tstzrange(current_date, current_date + 1))}) =~ /on visit_\w+ visit/g,
+	1, 'a day reads one partition');
+
+#
+# Maintenance makes days, and retention drops days
+#
+sql(q{UPDATE partman.part_config SET premake = 5 WHERE parent_table = 'public.visit'; SELECT partman.run_maintenance('public.visit')});
+is(days('visit'), wanted(-3, 5), 'maintenance makes the days to come');
+sql(q{UPDATE partman.part_config SET retention = '2 days', retention_keep_table = false WHERE parent_table = 'public.visit';
+	SELECT partman.run_maintenance('public.visit')});
+is(days('visit'), wanted(-2, 5), 'retention drops the days that are over');
+is(sql('SELECT count(*) FROM visit'), '1000', 'and no row of a day that is left');
+
+#
+# Rows of the default partition move to their days
+#
+sql(q{INSERT INTO visit SELECT comb_at(current_date + 12 + n * interval '1 hour'), n FROM generate_series(0, 47) n});
+is(sql('SELECT count(*) FROM visit_default'), '48', 'rows outside all days are in the default partition');
+SKIP: {
+	skip "pg_partman $version moves no rows of uuid tables", 3 unless $moves;
+	is(sql(q{SELECT partman.partition_data_time('public.visit', p_batch_count := 100)}), '48', 'partition_data_time() moves them');
+	is(sql('SELECT count(*) FROM ONLY visit_default'), '0', 'all of them');
+	is( sql(q{SELECT string_agg(tableoid::regclass || ' ' || c, ' ' ORDER BY tableoid::regclass::text) = format('visit_p%s 24 visit_p%s 24',
+				to_char(current_date + 12, 'YYYYMMDD'), to_char(current_date + 13, 'YYYYMMDD'))
+			FROM (SELECT tableoid, count(*) AS c FROM visit WHERE id <@ tstzrange(current_date + 11, NULL) GROUP BY 1) AS s}),
+		't', 'each row is in the partition of its day');
+}
+
+#
+# Undo: the rows go to a plain table
+#
+sql('CREATE TABLE visit_kept (LIKE visit INCLUDING ALL)');
+my $before = sql('SELECT count(*), md5(string_agg(id::text, \' \' ORDER BY id)) FROM visit');
+sql(q{SELECT partman.undo_partition('public.visit', 'public.visit_kept', p_loop_count := 100, p_keep_table := false)});
+is(sql('SELECT count(*), md5(string_agg(id::text, \' \' ORDER BY id)) FROM visit_kept'), $before, 'undo_partition() brings all rows into a plain table');
+is(sql(q{SELECT count(*) FROM pg_class WHERE relname ~ '^visit_p\d'}), '0', 'and drops the partitions');
+
+#
+# The trap: a single key without a time
+#
+SKIP: {
+	skip "pg_partman $version moves no rows of uuid tables", 4 unless $moves;
+	make('trap');
+	sql(q{INSERT INTO trap VALUES ('f29feb3d-3a5c-4f29-9d6b-7c4f6b3a2a10', 1)});
+	is(sql('SELECT count(*) FROM trap_default'), '1', 'a v4 key is in the default partition');
+	sql(q{SELECT partman.partition_data_time('public.trap')});
+	my $year = sql(q{SELECT max(substring(relname FROM '_p(\d{4,5})\d{4}')::int) FROM pg_class WHERE relname ~ '^trap_p'});
+	cmp_ok($year, '>', 7000, "partition_data_time() makes a partition of the year $year for it");
+	sql(q{UPDATE partman.part_config SET premake = 5 WHERE parent_table = 'public.trap'; SELECT partman.run_maintenance('public.trap')});
+	my $tomorrow = sql(q{SELECT count(*) FROM pg_class WHERE relname = 'trap_p' || to_char(current_date + 5, 'YYYYMMDD')});
+	my $far = sql(qq{SELECT count(*) FROM pg_class WHERE relname ~ '^trap_p$year'});
+	is($tomorrow, '0', 'from then on maintenance does not make the days to come');
+	cmp_ok($far, '>', 1, "but $far days of the year $year");
+}
+
+make('safe');
+sql('ALTER TABLE safe ADD CHECK (comb_timestamp(id) IS NOT NULL)');
+my ($rc, $stdout, $stderr) = $node->psql('postgres', q{INSERT INTO safe VALUES ('f29feb3d-3a5c-4f29-9d6b-7c4f6b3a2a10', 1)});
+like($stderr, qr/violates check constraint/, 'the CHECK of the documents keeps such a key out');
+
+$node->stop;
+done_testing();
