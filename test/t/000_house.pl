@@ -217,6 +217,10 @@ for my $message (sort keys %message)
 none('operations.md has no message that the sources do not have',
 	grep { !$message{$_} } sort keys %explained);
 
+# The consumer in JavaScript is the one that test/clients runs.
+my ($consumer) = slurp('doc/feed.md') =~ /^```js\n(.*?)^```/ms;
+isnt(index(slurp('test/clients/feed.mjs'), $consumer), -1, 'doc/feed.md shows the consumer of test/clients/feed.mjs');
+
 # Links lead somewhere
 sub anchors
 {
