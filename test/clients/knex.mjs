@@ -71,4 +71,5 @@ checkClient({
 	},
 	fail: () => knex.raw("SELECT comb_generate('sequential')"),
 	told: (error) => error,
+	bigint: 'string',
 });

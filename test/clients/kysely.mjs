@@ -68,4 +68,5 @@ checkClient({
 	},
 	fail: () => sql`SELECT comb_generate('sequential')`.execute(db),
 	told: (error) => error,
+	bigint: 'string',
 });

@@ -82,6 +82,7 @@ checkClient({
 	},
 	fail: () => orm.em.execute("SELECT comb_generate('sequential')"),
 	told: (error) => error,
+	bigint: 'bigint',
 });
 
 test('a second update is empty', async () => {

@@ -24,7 +24,8 @@ async function query(text, ...values) {
 
 checkClient({
 	async insert(item) {
-		const [order] = await query('INSERT INTO orders (item) VALUES ($1) RETURNING *', item);
+		const { rows: [order] } = await pool.query(
+			'INSERT INTO orders (item) VALUES ($1) RETURNING *', [item]);
 		return order;
 	},
 	async bulk(items) {
@@ -40,7 +41,9 @@ checkClient({
 		return created;
 	},
 	async between(since, until) {
-		return query('SELECT * FROM orders WHERE comb_between(id, $1, $2) ORDER BY id', since, until);
+		const { rows } = await pool.query(
+			'SELECT * FROM orders WHERE comb_between(id, $1, $2) ORDER BY id', [since, until]);
+		return rows;
 	},
 	async during(since, until) {
 		return query('SELECT * FROM orders WHERE comb_created(id, $1) ORDER BY id', range(since, until));
@@ -54,4 +57,5 @@ checkClient({
 	},
 	fail: () => query("SELECT comb_generate('sequential')"),
 	told: (error) => error,
+	bigint: 'string',
 });

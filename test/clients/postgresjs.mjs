@@ -50,4 +50,5 @@ checkClient({
 	},
 	fail: () => sql`SELECT comb_generate('sequential')`,
 	told: (error) => error,
+	bigint: 'string',
 });

@@ -57,4 +57,5 @@ checkClient({
 	},
 	fail: () => prisma.$queryRaw`SELECT comb_generate('sequential')`,
 	told: (error) => error.meta.driverAdapterError.cause,
+	bigint: 'bigint',
 });

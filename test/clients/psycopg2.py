@@ -48,13 +48,17 @@ def time(id):
 
 
 def between(since, until):
-    return execute(
+    cursor = connection.cursor()
+    cursor.execute(
         "SELECT * FROM orders WHERE comb_between(id, %s, %s) ORDER BY id", [since, until])
+    return cursor
 
 
 def during(since, until):
+    cursor = connection.cursor()
     period = DateTimeTZRange(since, until)
-    return execute("SELECT * FROM orders WHERE id <@ %s ORDER BY id", [period])
+    cursor.execute("SELECT * FROM orders WHERE id <@ %s ORDER BY id", [period])
+    return cursor
 
 
 def page(after, size):

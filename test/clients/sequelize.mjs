@@ -62,6 +62,14 @@ checkClient({
 	},
 	fail: () => sequelize.query("SELECT comb_generate('sequential')"),
 	told: (error) => error.parent,
+	bigint: 'string',
+});
+
+test('an array is no range, and a time is no key', async () => {
+	const now = new Date();
+	const error = (condition) => Order.findAll({ where: { id: condition } }).catch((e) => e.parent.code);
+	assert.equal(await error({ [Op.contained]: [now, now] }), '42883');
+	assert.equal(await error({ [Op.between]: [now, now] }), '22P02');
 });
 
 test('sync() with alter drops nothing, and keeps the rows', async () => {

@@ -84,6 +84,7 @@ checkClient({
 	},
 	fail: () => dataSource.query("SELECT comb_generate('sequential')"),
 	told: (error) => error.driverError,
+	bigint: 'string',
 });
 
 test('a second synchronize has nothing to do', async () => {

@@ -221,6 +221,28 @@ none('operations.md has no message that the sources do not have',
 my ($consumer) = slurp('doc/feed.md') =~ /^```js\n(.*?)^```/ms;
 isnt(index(slurp('test/clients/feed.mjs'), $consumer), -1, 'doc/feed.md shows the consumer of test/clients/feed.mjs');
 
+# Snippets of clients: the lines of each stand in its program, and every program has a
+# snippet.  The versions are those that npm installs.
+my $clients = slurp('doc/clients.md');
+my %shown;
+
+while ($clients =~ m{^\[[^\]]+\]\(\.\./(test/clients/[^)]+)\)\n\n```\w+\n(.*?)^```$}msg)
+{
+	my ($file, $snippet) = ($1, $2);
+	my $program = slurp($file);
+	$shown{$file} = 1;
+	none("doc/clients.md has the lines of $file",
+		grep { index($program, $_) < 0 } map { s/^\s+|\s+$//gr } split /\n/, $snippet);
+}
+none('doc/clients.md shows every client',
+	grep { !m{/(?:common|feed)\.} && !$shown{$_} } glob('test/clients/*.{mjs,py,java,rb,go,php,pl}'));
+for my $file ('test/clients/package.json', 'test/clients/prisma/package.json')
+{
+	my $packages = JSON::PP->new->decode(slurp($file))->{dependencies};
+	none("doc/clients.md has the versions of $file",
+		grep { !m{/core$|^reflect-} && $clients !~ /`\Q$_\E` \Q$packages->{$_}\E\b/ } sort keys %$packages);
+}
+
 # Links lead somewhere
 sub anchors
 {
