@@ -11,11 +11,16 @@
  */
 #include "postgres.h"
 
+#include <assert.h>
 #include <float.h>
+
+/* The program is linked with nothing of the server */
+#undef Assert
+#define Assert(condition)	assert(condition)
 
 #include "../src/comb_codec.c"
 
-#undef printf					/* the program is linked with nothing of the server */
+#undef printf
 
 /* The original computes in doubles of 64 bits, as the IEEE says. */
 #if defined(__i386__) && defined(__GNUC__) && !defined(__clang__)
