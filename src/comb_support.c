@@ -151,13 +151,17 @@ comb_is_cheap(PlannerInfo *root, Node *period)
 	return cost.startup + cost.per_tuple <= 10 * cpu_operator_cost;
 }
 
-/* Does the executor only have to fetch the period, or to compute it? */
+/*
+ * Is the period something else than a constant or a column?  A call site
+ * remembers a constant.  For a column, the estimate of comb_recheck() is worth
+ * more than the time.
+ */
 static bool
 comb_is_computed(Node *period)
 {
 	if (IsA(period, RelabelType))
 		period = (Node *) ((RelabelType *) period)->arg;
-	return !IsA(period, Const) && !IsA(period, Param) && !IsA(period, Var);
+	return !IsA(period, Const) && !IsA(period, Var);
 }
 
 /*
