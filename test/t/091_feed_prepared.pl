@@ -115,7 +115,14 @@ foreach (1 .. 12)
 	$second->ask("COMMIT PREPARED 'b'");
 }
 is($reader->poll, 12, 'twelve of them beside a long transaction: all are read at once');
+$second->event;
+prepare($first, 'b');
+$second->event;
+is($reader->poll, 1, 'one more that has not ended: the rows before it are read');
+$second->ask("COMMIT PREPARED 'b'");
 $unrelated->ask('COMMIT');
+
+$reader->reads_all('and the other rows then');
 
 prepare($first, "p$_") for 1 .. 4;
 $second->event;
