@@ -3,7 +3,7 @@
 # show nothing.
 #
 # DURATION sets the seconds, 10 by default, and SEED repeats a run's order of events.
-# Runs of up to a minute bound the load.
+# Only runs of up to a minute limit the writers' rate.
 #
 # A reader's place is a row of the table place, which the reader updates in the
 # transaction that reads.  So a reader goes on after a crash.  For each poll the table
@@ -299,7 +299,7 @@ while ($killed == 0 || time() - $started < $duration)
 	$unrelated->ask('COMMIT');
 	$unrelated->quit;
 
-	usleep(int(rand(2_000_000)));
+	usleep(int(rand($duration > 60 ? 20_000_000 : 2_000_000)));
 	my $pid = $node->safe_psql('postgres',
 		q{SELECT pid FROM pg_stat_activity WHERE application_name IN ('writer', 'reader') ORDER BY random() LIMIT 1});
 	next if $pid eq '' || !kill('KILL', $pid);

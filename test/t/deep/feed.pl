@@ -200,6 +200,33 @@ foreach my $point ('comb-counter-read', 'comb-seats-read')
 }
 
 #
+# An error at a step
+#
+foreach my $point ('comb-counter-read', 'comb-seat-first', 'comb-seats-read')
+{
+	my $key = begin_event($writer);
+	$other->event;
+	$reader->ask("SELECT injection_points_attach('$point', 'error')");
+	like($reader->complaints('SELECT comb_settled()'), qr/ERROR: .*injection point/, "$point: an error");
+	$reader->ask("SELECT injection_points_detach('$point')");
+	is($reader->poll, 0, "$point: the next query is held back");
+	$writer->ask('COMMIT');
+	$reader->reads_all("$point: nothing is lost");
+}
+$writer->ask(q{SELECT injection_points_attach('comb-announce', 'error')});
+like($writer->complaints(q{BEGIN; SAVEPOINT s; INSERT INTO event (what) VALUES ('fails')}),
+	qr/ERROR: .*injection point/, 'an error before an announcement');
+$node->safe_psql('postgres', q{SELECT injection_points_detach('comb-announce')});
+$other->event;
+$writer->ask('ROLLBACK TO s');
+$writer->event;
+$other->event;
+is($reader->poll, 1, 'the transaction announces its next key');
+$writer->ask('COMMIT');
+is($reader->poll, 2, 'which is read');
+$reader->reads_all('and nothing is lost');
+
+#
 # A held writer cannot be cancelled or terminated while it takes back
 #
 $writer = $writers[1];
