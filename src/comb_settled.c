@@ -176,6 +176,8 @@ comb_seat_bound(CombSeat *seat, const CombView *view)
 	if (first == 0 ||
 		pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
 		first = COMB_NO_BOUND;
+	else
+		COMB_INJECTION_POINT("comb-seat-running");
 	COMB_INJECTION_POINT("comb-seat-first");
 	pg_read_barrier();
 	bound = comb_ring_bound(seat, view);

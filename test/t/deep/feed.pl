@@ -26,11 +26,18 @@ plan skip_all => 'the server is not built with injection points'
 $node->safe_psql('postgres', 'CREATE EXTENSION injection_points');
 $node->safe_psql('postgres', $CombSession::setup);
 
-# The first sessions of the server have the first seats.  One writer therefore has
-# the seat that a reader looks at first.
 my @writers = map { CombSession->new($node) } 1 .. 4;
 my ($reader, $other) = map { CombSession->new($node) } 1 .. 2;
 $_->ask('SELECT injection_points_set_local(); SELECT comb_settled() IS NULL') foreach (@writers, $reader);
+
+# The seat of a session, which is the first part of its virtual transaction id
+sub seat
+{
+	my ($session) = @_;
+	return $session->ask(q{SELECT split_part(virtualtransaction, '/', 1) FROM pg_locks
+	                       WHERE pid = pg_backend_pid() AND locktype = 'virtualxid'});
+}
+@writers = sort { seat($a) <=> seat($b) } @writers;
 
 # The session runs the statement until the point.
 sub hold
@@ -135,7 +142,7 @@ foreach my $point ('comb-counter-read', 'comb-seat-first', 'comb-seats-read')
 #
 # A reader is held, and a transaction that it does not see ends or is prepared
 #
-foreach my $point ('comb-counter-read', 'comb-seat-first', 'comb-seats-read')
+foreach my $point ('comb-counter-read', 'comb-seat-running', 'comb-seats-read')
 {
 	foreach my $end ('COMMIT', 'ROLLBACK', "PREPARE TRANSACTION 'a'")
 	{
@@ -161,24 +168,26 @@ foreach my $point ('comb-counter-read', 'comb-seat-first', 'comb-seats-read')
 }
 
 #
-# A reader is held, and its ring moves on
+# A reader is held, and the ring of a later seat moves on
 #
 foreach my $commits (2, 5, 7, 12)
 {
+	my ($earlier, @later) = @writers;
 	my $passed = 0;
-	foreach $writer (@writers)
+	foreach $writer (@later)
 	{
 		my $key = begin_event($writer);
 		$other->event;
 		$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
 		$writer->ask('COMMIT');
-		hold($reader, 'comb-seat-first', 'SELECT comb_settled()');
+		$earlier->ask('BEGIN; SELECT comb_generate_ordered()');
+		hold($reader, 'comb-seat-running', 'SELECT comb_settled()');
 		$writer->ask("CALL many($commits)");
-		my $bound = release($reader, 'comb-seat-first');
+		my $bound = release($reader, 'comb-seat-running');
 		$passed++ if $bound gt $key;
-		$reader->ask('COMMIT');
+		$_->ask('COMMIT') foreach ($reader, $earlier);
 	}
-	is($passed, 0, "$commits commits while a ring is read");
+	is($passed, 0, "$commits commits before a ring is read");
 	$reader->reads_all("$commits commits: nothing is lost");
 }
 
@@ -202,7 +211,7 @@ foreach my $point ('comb-counter-read', 'comb-seats-read')
 #
 # An error at a step
 #
-foreach my $point ('comb-counter-read', 'comb-seat-first', 'comb-seats-read')
+foreach my $point ('comb-counter-read', 'comb-seat-running', 'comb-seats-read')
 {
 	my $key = begin_event($writer);
 	$other->event;
