@@ -125,34 +125,30 @@ typedef struct CombKnownPeriod
 	CombPeriod	period;			/* only if constant */
 } CombKnownPeriod;
 
-/* Return the period in an argument, and take a constant apart only once */
-static pg_noinline CombPeriod
-comb_period_arg_lookup(FunctionCallInfo fcinfo, int argno)
+/* Set up what a call site knows of its period */
+static pg_noinline const CombKnownPeriod *
+comb_know_period(FunctionCallInfo fcinfo, int argno)
 {
-	CombKnownPeriod *known = (CombKnownPeriod *) fcinfo->flinfo->fn_extra;
-	CombPeriod	period = comb_period(PG_GETARG_DATUM(argno));
+	CombKnownPeriod *known = (CombKnownPeriod *)
+		MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(CombKnownPeriod));
 
-	if (known == NULL)
-	{
-		known = (CombKnownPeriod *)
-			MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
-							   sizeof(CombKnownPeriod));
-		known->constant = comb_arg_is_const(fcinfo->flinfo, argno);
-		known->period = period;
-		fcinfo->flinfo->fn_extra = known;
-	}
-	return period;
+	known->constant = comb_arg_is_const(fcinfo->flinfo, argno);
+	known->period = comb_period(PG_GETARG_DATUM(argno));
+	fcinfo->flinfo->fn_extra = known;
+	return known;
 }
 
+/* Return the period in an argument, and take a constant apart only once */
 static inline CombPeriod
 comb_period_arg(FunctionCallInfo fcinfo, int argno)
 {
 	const CombKnownPeriod *known =
 		(CombKnownPeriod *) fcinfo->flinfo->fn_extra;
 
-	if (likely(known != NULL && known->constant))
-		return known->period;
-	return comb_period_arg_lookup(fcinfo, argno);
+	if (unlikely(known == NULL))
+		known = comb_know_period(fcinfo, argno);
+	return known->constant ? known->period :
+		comb_period(PG_GETARG_DATUM(argno));
 }
 
 /* Is the argument "idno" a UUIDv7 whose time is in the argument "periodno"? */

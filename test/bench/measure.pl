@@ -198,7 +198,7 @@ sub run_row
 	$row->{details}->(@labels) if $row->{details};
 	if ($report)
 	{
-		my @pictures = $name eq 'growth' ? plot_growth(@labels)
+		my @pictures = $row->{charts} ? $row->{charts}->(@labels)
 		  : $name eq 'latency' ? plot_latency($row->{title}, @labels)
 		  : plot_bars($name, $row->{title}, \@labels, \%median);
 		show('', "![$_]($_.svg)") foreach @pictures;
@@ -240,23 +240,16 @@ sub plot_bars
 		  . ":ytic(1) with boxxyerror lc rgb variable, '' using 2:0:2 with labels left offset 0.5,0");
 }
 
-# Lines over the rows, for each of the quantities in growth.series
-sub plot_growth
+# A line for each label, which stands in the first column of the file; the second has x
+sub plot_lines
 {
-	my @labels = @_;
-	my @plots = (
-		[ 'growth-rate',  'INSERT, thousand rows a second',         3 ],
-		[ 'growth-index', "Size of the primary key's index, MB",    4 ],
-		[ 'growth-wal',   'WAL after a checkpoint, bytes a row',    5 ]);
-	return map {
-		my ($name, $title, $column) = @$_;
-		plot($name, 360, "set title \"$title\" noenhanced", "set xlabel 'million rows in the table'",
-			'set yrange [0:*]', 'set key outside right', "set grid y lc rgb '#dddddd'",
-			'plot ' . join(', ', map {
-				"'$dir/growth.series' using 2:(stringcolumn(1) eq \"$_\" ? column($column) : NaN)"
-				  . " with lines lw 2 title \"$_\" noenhanced"
-			} @labels))
-	} @plots;
+	my ($name, $title, $xlabel, $file, $column, $labels) = @_;
+	return plot($name, 360, "set title \"$title\" noenhanced", "set xlabel '$xlabel'",
+		'set yrange [0:*]', 'set key outside right', "set grid y lc rgb '#dddddd'",
+		'plot ' . join(', ', map {
+			"'$dir/$file.series' using 2:(stringcolumn(1) eq \"$_\" ? column($column) : NaN)"
+			  . " with linespoints lw 2 pt 7 ps 0.4 title \"$_\" noenhanced"
+		} @$labels));
 }
 
 # A line for each label over the quantiles in latency.series

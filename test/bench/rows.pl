@@ -8,6 +8,7 @@
 #   setup     makes what the measurements need
 #   details   prints more than the table
 #   cleanup   undoes what the setup did to the server
+#   charts    makes the pictures, where they are not bars, and returns their names
 #   rounds    how often, where that is not ROUNDS
 use strict;
 use warnings;
@@ -313,6 +314,159 @@ sub latency_details
 	return;
 }
 
+# Lines over the rows, for each of the quantities in growth.series
+sub growth_charts
+{
+	my @labels = @_;
+	return map {
+		my ($name, $title, $column) = @$_;
+		plot_lines($name, $title, 'million rows in the table', 'growth', $column, \@labels)
+	} ([ 'growth-rate', 'INSERT, thousand rows a second', 3 ],
+		[ 'growth-index', "Size of the primary key's index, MB", 4 ],
+		[ 'growth-wal', 'WAL after a checkpoint, bytes a row', 5 ]);
+}
+
+#
+# Many sessions
+#
+
+# Each kind of key: the table's column, and what follows the table's columns.  The table
+# without an index shows which waits are those of the index's pages.
+our $processors = query_processors();
+my $parts = 4 * $processors;
+my %scale = (
+	'comb_generate()'           => [ 'uuid DEFAULT comb_generate() PRIMARY KEY',        '' ],
+	'gen_random_uuid()'         => [ 'uuid DEFAULT gen_random_uuid() PRIMARY KEY',      '' ],
+	'uuidv7()'                  => [ 'uuid DEFAULT uuidv7() PRIMARY KEY',               '' ],
+	'bigint identity'           => [ 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY', '' ],
+	'comb_generate(), hash'     => [ 'uuid DEFAULT comb_generate() PRIMARY KEY',        'PARTITION BY HASH (id)' ],
+	'comb_generate(), no index' => [ 'uuid DEFAULT comb_generate()',                    '' ]);
+my %scaled;    # what each label was measured to have besides its figure
+
+sub query_processors
+{
+	open(my $pipe, '-|', 'getconf', '_NPROCESSORS_ONLN') or die "could not run getconf: $!\n";
+	my $n = <$pipe>;
+	close($pipe);
+	return $n + 0;
+}
+
+# Powers of two up to the number of processors, then twice and four times as many
+sub session_counts
+{
+	my @counts = grep { $_ < $processors } map { 2**$_ } 0 .. 12;
+	return (@counts, $processors, 2 * $processors, 4 * $processors);
+}
+
+sub scale_kinds
+{
+	return ('comb_generate()', (has_function('uuidv7()') ? 'uuidv7()' : ()), 'gen_random_uuid()', 'bigint identity',
+		'comb_generate(), hash', 'comb_generate(), no index');
+}
+
+sub scale_setup
+{
+	query(q{CREATE FUNCTION sample_waits(seconds float8) RETURNS TABLE (wait text, samples bigint) LANGUAGE plpgsql AS $$
+		DECLARE
+			stop timestamptz := clock_timestamp() + seconds * interval '1 s';
+		BEGIN
+			CREATE TEMP TABLE sample (wait text) ON COMMIT DROP;
+			WHILE clock_timestamp() < stop LOOP
+				PERFORM pg_stat_clear_snapshot();
+				INSERT INTO sample SELECT coalesce(wait_event_type || ':' || wait_event, 'running')
+				FROM pg_stat_activity WHERE application_name = 'pgbench' AND state = 'active';
+				PERFORM pg_sleep(0.02);
+			END LOOP;
+			RETURN QUERY SELECT s.wait, count(*) FROM sample s GROUP BY 1;
+		END $$});
+	return;
+}
+
+# Thousand rows a second from so many sessions, into a new table.  A transaction has
+# a thousand rows and does not wait for the disk, so that the index is most of the
+# work.  Another session meanwhile looks what the inserting ones wait for.
+sub scale_up
+{
+	my ($label) = @_;
+	my ($kind, $sessions) = $label =~ /^(.*), (\d+) sessions?$/;
+	my ($column, $by) = @{ $scale{$kind} };
+	my $seconds = $ENV{QUICK} ? 1 : 5;
+	my $wal = "SELECT pg_current_wal_insert_lsn() - '0/0'";
+
+	query("CREATE TABLE scaled (id $column, n int) $by",
+		$by ? map { "CREATE TABLE scaled_$_ PARTITION OF scaled FOR VALUES WITH (MODULUS $parts, REMAINDER $_)" } 0 .. $parts - 1 : ());
+	query('CHECKPOINT');
+	my $before = query($wal);
+	open(my $sampler, '-|', qw(psql -X -q -A -t -c), "SELECT * FROM sample_waits($seconds - 0.2)")
+	  or die "could not run psql: $!\n";
+	local $ENV{PGOPTIONS} = '-c synchronous_commit=off';
+	my $tps = pgbench('INSERT INTO scaled (n) SELECT n FROM generate_series(1, 1000) n',
+		qw(-M prepared -T), $seconds, '-c', $sessions, '-j', $sessions < $processors ? $sessions : $processors);
+	while (my $line = <$sampler>)
+	{
+		chomp($line);
+		my ($wait, $samples) = split(/\|/, $line);
+		$scaled{$label}{waits}{$wait} += $samples;
+		$scaled{$label}{samples} += $samples;
+	}
+	close($sampler);
+	my $rows = query('SELECT count(*) FROM scaled');
+	push @{ $scaled{$label}{wal} }, (query($wal) - $before) / $rows;
+	push @{ $scaled{$label}{rate} }, $tps;
+	query('DROP TABLE scaled');
+	return sprintf('%.0f', $tps);
+}
+
+# The share of a label's samples in which a session waited for what matches
+sub share_of
+{
+	my ($label, $pattern) = @_;
+	my ($waits, $all) = @{ $scaled{$label} }{qw(waits samples)};
+	my $sum = 0;
+	$sum += $waits->{$_} foreach grep { /$pattern/ } keys %{ $waits || {} };
+	return $all ? 100 * $sum / $all : 0;
+}
+
+# The wait for a page's content.  From 19 on, buffers have locks of their own.
+my $page = qr/BufferContent|^Buffer:(Exclusive|Shared|ShareExclusive)|BufferExclusive|BufferShared/;
+
+sub scale_waits
+{
+	my @labels = @_;
+	show('', '| | WAL, bytes a row | running | wait for a page | other waits |', '|---|---:|---:|---:|---|');
+	foreach my $label (@labels)
+	{
+		my $waits = $scaled{$label}{waits};
+		my @others = sort { $waits->{$b} <=> $waits->{$a} || $a cmp $b } grep { $_ ne 'running' && !/$page/ } keys %$waits;
+		my @told = map { sprintf('%s %.0f %%', $_, share_of($label, "^\Q$_\E\$")) } grep { share_of($label, "^\Q$_\E\$") >= 1 } @others;
+		show(sprintf('| %s | %.0f | %.0f %% | %.0f %% | %s |', $label, median(@{ $scaled{$label}{wal} }),
+				share_of($label, '^running$'), share_of($label, $page), join(', ', @told)));
+	}
+	my ($first) = grep { /^comb_generate\(\), \d/ && share_of($_, $page) >= 10 } @labels;
+	show('', "This machine has $processors processors.  " . ($first
+			? 'With comb_generate(), sessions wait for pages in 10 % of the samples or more from ' . $first =~ s/.*, //r . ' on.'
+			: 'With comb_generate(), sessions wait for pages in less than 10 % of the samples, with any number of sessions.'));
+	return;
+}
+
+sub scale_charts
+{
+	my @labels = @_;
+	open(my $series, '>', "$dir/scale.series") or die "could not open scale.series: $!\n";
+	foreach my $label (@labels)
+	{
+		my ($kind, $sessions) = $label =~ /^(.*), (\d+) sessions?$/;
+		print $series join("\t", $kind, $sessions, median(@{ $scaled{$label}{rate} }), median(@{ $scaled{$label}{wal} }),
+			share_of($label, $page)), "\n";
+	}
+	close($series);
+	return map {
+		my ($name, $title, $column) = @$_;
+		plot_lines($name, $title, 'sessions', 'scale', $column, [ scale_kinds() ])
+	} ([ 'scale', "INSERT on $processors processors, thousand rows a second", 3 ],
+		[ 'scale_wal', 'WAL, bytes a row', 4 ], [ 'scale_waits', 'Waits for a page, % of the samples', 5 ]);
+}
+
 #
 # The rows
 #
@@ -526,6 +680,14 @@ row('feed_delay', 'From visible to readable, 2000 rows a second from 8 sessions 
 		return delete $delays{$label};
 	});
 
+# Where the end of one B-tree is the limit, and what hash partitions change
+row('scale', "INSERT of a thousand rows a transaction on $processors processors (thousand rows a second, all sessions together)",
+	sub {
+		return map { my $n = $_; map { "$_, $n session" . ($n > 1 ? 's' : '') } scale_kinds() } session_counts();
+	},
+	\&scale_up,
+	better => 'more', setup => \&scale_setup, details => \&scale_waits, charts => \&scale_charts);
+
 # Made by one session without writing rows
 row('ordered_wal', "WAL for $million numbers (bytes)",
 	sub { @numbers },
@@ -572,6 +734,6 @@ row('mssql_sort', 'ORDER BY of ' . 5 * $million . ' random values (s)',
 row('growth', 'Growing a table to ' . $growth * $million . ' rows, shared_buffers 256MB (s)',
 	sub { grep { !/^(pg_uuidv7|TimescaleDB|sequential-uuids)$/ } @generators },
 	\&grow,
-	rounds => 1, setup => sub { query("ALTER SYSTEM SET shared_buffers = '256MB'"); restart() });
+	charts => \&growth_charts, rounds => 1, setup => sub { query("ALTER SYSTEM SET shared_buffers = '256MB'"); restart() });
 
 1;
