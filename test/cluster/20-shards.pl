@@ -18,6 +18,8 @@ foreach my $node (values %node)
 	$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\ntimezone = 'UTC'\n");
 	$node->start;
 }
+plan skip_all => 'needs the option batch_size, of PostgreSQL 14'
+  if $node{main}->safe_psql('postgres', 'SHOW server_version_num') < 140000;
 make_tables();
 
 note '';
@@ -42,6 +44,8 @@ is(rows("EXECUTE asked($week)", $prepared), 7 * 24 * 60, 'the answer is right');
 @plan = plan_of('the clock in the period', 'SELECT count(*) FROM event WHERE id <@ tstzrange(now() - interval \'1000 days\', now())');
 unlike(remote(@plan), qr/WHERE/, 'of a period with now() nothing is sent');
 
+unlike(limited(), qr/LIMIT/, 'LIMIT runs here, after the check of the version');
+
 # Keys and rows that the local server makes
 $node{main}->safe_psql('postgres', "INSERT INTO event (n) VALUES (-1);
 	INSERT INTO event SELECT comb_at('2026-10-31 23:59:59.999'), -2");
@@ -65,6 +69,7 @@ like(remote(@plan), qr/WHERE \(public\.comb_recheck\(id, \$1::tstzrange\)\) AND 
 is(rows("EXECUTE asked($week)", $prepared), 7 * 24 * 60, 'the answer is right');
 @plan = plan_of('the clock', 'SELECT count(*) FROM event WHERE id <@ tstzrange(now() - interval \'1000 days\', now())');
 unlike(remote(@plan), qr/WHERE/, 'of a period with now() nothing is sent, as before');
+like(limited(), qr/ LIMIT 5/, 'LIMIT is sent');
 @plan = plan_of('retention', "DELETE FROM event_2026_09 WHERE id <@ '(, 2026-09-08)'");
 like(join("\n", @plan), qr/Foreign Delete on/, 'a DELETE runs on the other server');
 $node{main}->safe_psql('postgres', "${zone}DELETE FROM event WHERE id <@ '(, 2026-09-08)'");
@@ -119,6 +124,8 @@ sub plan_of
 }
 
 sub remote { return join(' ', grep { /Remote SQL/ } @_); }
+
+sub limited { return remote(plan_of('the first rows', "SELECT n FROM event_2026_09 WHERE id <@ $week LIMIT 5")); }
 
 sub rows
 {

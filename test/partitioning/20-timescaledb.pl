@@ -67,7 +67,8 @@ is(sql("SELECT count(*) FROM measurement WHERE id <@ (SELECT period FROM during 
 #
 # What a hypertable takes, and its own functions
 #
-like(error_of("INSERT INTO measurement SELECT gen_random_uuid()"), qr/ERROR:/, 'a v4 key is refused');
+like(error_of('INSERT INTO measurement SELECT gen_random_uuid()'), qr/ERROR:/, 'a v4 key is refused');
+like(error_of("INSERT INTO measurement SELECT comb_min('2026-11-20', 'ulid')"), qr/ERROR:/, 'and a ULID that is no UUIDv7');
 is(sql("SELECT count(*) FROM drop_chunks('measurement', older_than => '2026-11-11'::timestamptz)"), '10', 'drop_chunks() takes a time');
 is(sql('SELECT count(*), min(comb_timestamp(id)) FROM measurement'), 20 * 144 . '|2026-11-11 00:00:00+00', 'and drops the days before');
 is(sql("SELECT count(*) FROM (SELECT time_bucket('1 day', id) AS day, count(*) AS c FROM measurement GROUP BY 1) AS s WHERE c = 144"),
