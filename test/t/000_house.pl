@@ -89,12 +89,12 @@ like($reference, qr/^# pg_comb \Q$series\E /m, 'version in the reference');
 like($changelog, qr/\b\Q$version\E\b/, 'version in the changelog');
 
 # Lists in the Makefile
-my $meson = slurp('meson.build');
+my $meson = slurp('doc/packaging/meson.build');
 for my $file (sort glob('src/*.c'))
 {
 	my $object = $file =~ s/c$/o/r;
 	like($makefile, qr/(?<!\S)\Q$object\E(?!\S)/, "$object is linked");
-	like($meson, qr/'\Q$file\E'/, "$file is in meson.build");
+	like($meson, qr/'\Q$file\E'/, "$file is in doc/packaging/meson.build");
 }
 for my $file (sort glob('src/*.h'))
 {
@@ -110,7 +110,7 @@ for my $file (sort glob('sql/*.sql'))
 	if ($name =~ /--/)
 	{
 		like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is installed");
-		like($meson, qr/'\Q$file\E'/, "$file is in meson.build");
+		like($meson, qr/'\Q$file\E'/, "$file is in doc/packaging/meson.build");
 		next;
 	}
 	like($makefile, qr/(?<!\S)\Q$name\E(?!\S)/, "test $name runs");
