@@ -14,16 +14,24 @@ def test(name)
   $count += 1
   passed = yield
 rescue StandardError => e
-  puts e.full_message(highlight: false).gsub(/^/, '# ')
+  error = e
 ensure
   $failed += 1 unless passed
   puts "#{passed ? 'ok' : 'not ok'} #{$count} - #{name}"
+  puts error.full_message(highlight: false).gsub(/^/, '# ') if error
 end
 
 KEY = /\A\h{8}-\h{4}-7\h{3}-[89ab]\h{3}-\h{12}\z/
 ITEMS = %w[salt oil rice tea milk]
 
 ActiveRecord::Base.establish_connection(adapter: 'postgresql')
+
+# From 7.1 on schema.rb makes each schema, and CREATE EXTENSION then finds its own there.
+ActiveRecord::ConnectionAdapters::PostgreSQLAdapter.prepend(Module.new do
+  def schema_names
+    super - ['comb_internal']
+  end
+end)
 ActiveRecord::Base.logger = nil
 
 class MakeOrders < ActiveRecord::Migration[6.1]
@@ -119,8 +127,8 @@ test('schema.rb has the table alone, and makes the same again') do
   Order.connection.drop_table(:orders)
   ActiveRecord::Schema.verbose = false
   eval(before)
-  before.scan(/create_\w+ "\w+"/) == ['create_table "orders"'] &&
-    before.include?('default: -> { "comb_generate()" }') && schema == before
+  raise before unless before.scan(/create_\w+ "\w+"/) == ['create_table "orders"']
+  before.include?('default: -> { "comb_generate()" }') && schema == before
 end
 
 puts "1..#{$count}"

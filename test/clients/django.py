@@ -4,15 +4,18 @@ import io
 import os
 
 import django
-import psycopg2
 from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, connection
-from psycopg2.extras import DateTimeTZRange
+
+try:
+    from django.db.backends.postgresql.psycopg_any import DateTimeTZRange
+except ImportError:  # before Django 4.2
+    from psycopg2.extras import DateTimeTZRange
 
 from common import check_client, done, show_versions, test
 
-show_versions(Django=django.__version__, psycopg2=psycopg2.__version__)
+show_versions(Django=django.__version__)
 
 settings.configure(
     DATABASES={"default": {
@@ -53,7 +56,11 @@ def insert(item):
 
 
 def bulk(items):
-    return Order.objects.bulk_create([Order(item=item) for item in items])
+    orders = Order.objects.bulk_create([Order(item=item) for item in items])
+    if django.VERSION < (5, 0):
+        return orders
+    # A primary key with db_default is not set in these objects.
+    return Order.objects.filter(item__in=items).order_by("id")
 
 
 def upsert(item, amount):
@@ -88,7 +95,8 @@ def fail():
 
 def told(error):
     assert isinstance(error, DatabaseError)
-    return error.__cause__.pgcode, error.__cause__.diag.message_hint
+    cause = error.__cause__
+    return getattr(cause, "sqlstate", None) or cause.pgcode, cause.diag.message_hint
 
 
 test("migrations make the table", migrate)
