@@ -390,6 +390,7 @@ DROP TABLE sure, unsure;
 RESET enable_seqscan;
 RESET enable_bitmapscan;
 
+DROP FUNCTION expensive;
 -- extension and sql/portable
 -- DELETE prunes too
 BEGIN;
@@ -541,4 +542,4 @@ DROP EXTENSION postgres_fdw CASCADE;
 
 -- extension and sql/portable
 DROP TABLE periods;
-DROP FUNCTION key_at, uncertain, expensive, plan;
+DROP FUNCTION key_at, uncertain, plan;
