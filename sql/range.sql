@@ -393,6 +393,7 @@ DROP TABLE sure, unsure;
 RESET enable_seqscan;
 RESET enable_bitmapscan;
 
+DROP FUNCTION expensive;
 -- extension and sql/portable
 -- DELETE prunes too
 BEGIN;

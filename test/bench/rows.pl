@@ -500,6 +500,33 @@ row('read', "Reading a key's time over a table, net of the scan (ns)",
 	sub { net_ns(10 * $million, map { "SELECT count($_) FROM keys" } $_[0], 'id') },
 	setup => \&keys_to_read);
 
+# The functions of sql/portable, and two usual ways to write UUIDv7 in SQL, which have
+# whole milliseconds and no order inside a millisecond
+row('portable', 'Functions in SQL and PL/pgSQL beside those in C, net of the query (ns)',
+	sub {
+		return ('comb_generate()', 'portable.comb_generate()', 'usual_bytes()', 'usual_text()', 'gen_random_uuid()',
+			(has_function('uuidv7()') ? 'uuidv7()' : ()),
+			map { ($_, "portable.$_") } 'comb_at(at)', 'comb_stamp(id, at)', 'comb_timestamp(id)', 'comb_min(at)');
+	},
+	sub { net_ns($million / 5, map { "SELECT count($_) FROM portable_keys" } $_[0], 'id') },
+	setup => sub {
+		return if has_table('portable_keys');
+		psql('CREATE SCHEMA portable', 'SET client_min_messages = warning', 'SET search_path = portable',
+			"\\i $RealBin/../../sql/portable/pg_comb.sql");
+		query(q{
+			CREATE FUNCTION usual_bytes() RETURNS uuid LANGUAGE sql VOLATILE AS $$
+				SELECT encode(overlay(set_bit(set_bit(uuid_send(gen_random_uuid()), 53, 1), 52, 1)
+					PLACING substring(int8send((1000 * date_part('epoch', clock_timestamp()))::bigint) FROM 3)
+					FROM 1 FOR 6), 'hex')::uuid $$;
+			CREATE FUNCTION usual_text() RETURNS uuid LANGUAGE sql VOLATILE AS $$
+				SELECT (lpad(to_hex((1000 * date_part('epoch', clock_timestamp()))::bigint), 12, '0') || '7'
+					|| substr(gen_random_uuid()::text, 16))::uuid $$});
+		query("CREATE TABLE portable_keys AS
+			SELECT comb_generate() AS id, '2026-01-01'::timestamptz + n * interval '1 s' AS at FROM generate_series(1, $million / 5) n");
+		query('VACUUM (FREEZE, ANALYZE) portable_keys');
+		return;
+	});
+
 # One layout of each unit of time, and the one whose first half belongs to the
 # process
 row('layouts', 'Making a key in other layouts, net of the query (ns)',
