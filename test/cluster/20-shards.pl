@@ -65,7 +65,7 @@ like(error_of("SELECT count(*) FROM event WHERE id <@ $week"),
 $node{$_}->safe_psql('postgres', 'CREATE EXTENSION pg_comb') for ('september', 'october');
 
 @plan = plan_of('the parameter again', "EXECUTE asked($week)", $prepared);
-like(remote(@plan), qr/WHERE \(public\.comb_recheck\(id, \$1::tstzrange\)\) AND .*comb_range_min\(\$1/, 'the whole clause is sent');
+like(remote(@plan), qr/WHERE (?=.*comb_range_min\(\$1)(?=.*comb_range_max\(\$1).*comb_recheck\(id, \$1::tstzrange\)/, 'the whole clause is sent');
 is(rows("EXECUTE asked($week)", $prepared), 7 * 24 * 60, 'the answer is right');
 @plan = plan_of('the clock', 'SELECT count(*) FROM event WHERE id <@ tstzrange(now() - interval \'1000 days\', now())');
 unlike(remote(@plan), qr/WHERE/, 'of a period with now() nothing is sent, as before');
