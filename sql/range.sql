@@ -348,7 +348,6 @@ SELECT line FROM plan('SELECT * FROM events e WHERE id <@ expensive()') AS line 
 SELECT count(*) AS "3" FROM plan('SELECT * FROM events e WHERE id <@ (SELECT period FROM periods WHERE n = 1)') AS line
 WHERE line ~ 'Filter: \(comb_in_range.* AND \(\(comb_timestamp\(id\) IS NOT NULL\) OR comb_recheck';
 
-DROP FUNCTION expensive();
 -- A constraint can say that all values have a time.  Then nothing is left to check.
 CREATE TABLE sure (id uuid, other uuid, n int, CHECK (n > 0 AND comb_timestamp(id) IS NOT NULL));
 CREATE INDEX sure_id ON sure (id);
@@ -379,6 +378,8 @@ ALTER TABLE sure DROP CONSTRAINT sure_check;
 SELECT line ~ 'Filter' AS t FROM plan('EXECUTE sure_of') AS line WHERE line ~ 'Filter';
 DEALLOCATE sure_of;
 DROP TABLE sure;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
 -- children have the constraints of their parent, unless the constraint says not
 CREATE TABLE sure (id uuid CHECK (comb_timestamp(id) IS NOT NULL), n int) PARTITION BY RANGE (id);
 CREATE TABLE sure_02 PARTITION OF sure FOR VALUES FROM (comb_min('2026-02-01')) TO (comb_min('2026-03-01'));
@@ -391,8 +392,6 @@ CREATE TABLE unsure () INHERITS (sure);
 SELECT count(*) AS "2" FROM plan('SELECT n FROM sure WHERE id <@ tstzrange(''2026-02-10'', ''2026-02-20'')') AS line WHERE line ~ 'comb_recheck';
 SELECT count(*) AS "1" FROM plan('SELECT n FROM ONLY sure WHERE id <@ tstzrange(''2026-02-10'', ''2026-02-20'')') AS line WHERE line ~ '<@';
 DROP TABLE sure, unsure;
-RESET enable_seqscan;
-RESET enable_bitmapscan;
 
 DROP FUNCTION expensive;
 -- extension and sql/portable
