@@ -233,7 +233,9 @@ install_packages() {
 		printf '%s\n' '#!/bin/sh' 'exit 101' >"$no_service" && chmod 755 "$no_service"
 	fi
 	# shellcheck disable=SC2086 # a list of words
-	DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $installed \
+	# Another program may be installing packages, such as unattended-upgrades.
+	DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install -y \
+		--no-install-recommends $installed \
 		>>"$log" 2>&1 </dev/null || die "apt-get could not install$installed; its messages are in $log."
 	rm -f "$drop_in" "$no_service" "$log"
 	rmdir "$conf" 2>/dev/null
