@@ -342,7 +342,6 @@ stop_loops('reader');
 #
 my $rows = $node->safe_psql('postgres', 'SELECT count(*) FROM event');
 cmp_ok($rows, '>', 100 * $duration, 'there is something to read');
-note("$rows rows, $killed backends killed");
 my %read = map { my ($reader, @counts) = split(/\|/); $reader => \@counts } split(
 	/\n/,
 	$node->safe_psql(
@@ -360,7 +359,9 @@ foreach my $name (@names)
 my ($passed_by, $seen) = ask($node, 'postgres', qq{
 	SELECT count(*), (SELECT sum(n) FROM poll WHERE reader = $number{naive}) FROM event
 	WHERE id <= (SELECT last FROM place WHERE reader = $number{naive})});
-cmp_ok($seen, '<', $passed_by, 'a reader that does not ask loses rows: ' . ($passed_by - $seen));
+my $lost = $passed_by - $seen;
+diag("$rows rows, $killed backends killed; the reader that does not ask lost $lost");
+cmp_ok($lost, '>', 0, 'a reader that does not ask loses rows');
 is($held, 0, "an unrelated writer holds nobody back, $passed times");
 
 my $errors = join('', map { slurp_file($_) } glob("$dir/loop*.err"));
