@@ -29,7 +29,7 @@
 typedef struct CombEnded
 {
 	uint64		fxid;			/* full xid of the top-level transaction */
-	uint64		first;			/* no key of the transaction has an earlier time */
+	uint64		first;			/* none of its keys has an earlier time */
 } CombEnded;
 
 /*

@@ -47,10 +47,10 @@ static const char comb_alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
 	d "r" d "s" d "t" d "v" d "w" d "x" d "y" d "z"
 
 static const char comb_pairs[] =
-	P("0") P("1") P("2") P("3") P("4") P("5") P("6") P("7")
-	P("8") P("9") P("a") P("b") P("c") P("d") P("e") P("f")
-	P("g") P("h") P("j") P("k") P("m") P("n") P("p") P("q")
-	P("r") P("s") P("t") P("v") P("w") P("x") P("y") P("z");
+P("0") P("1") P("2") P("3") P("4") P("5") P("6") P("7")
+P("8") P("9") P("a") P("b") P("c") P("d") P("e") P("f")
+P("g") P("h") P("j") P("k") P("m") P("n") P("p") P("q")
+P("r") P("s") P("t") P("v") P("w") P("x") P("y") P("z");
 
 #undef P
 

@@ -32,7 +32,7 @@ PG_FUNCTION_INFO_V1(comb_time_decoder_text);
 
 /* The layout of pg_partman's bounds: milliseconds first, and no version */
 static const CombLayout *const comb_partition_layout =
-	&comb_layout_table[COMB_ULID];
+&comb_layout_table[COMB_ULID];
 
 /*
  * A copy of "base" with the time "at".  22008 if the layout cannot hold the
