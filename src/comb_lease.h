@@ -131,4 +131,18 @@ comb_lease_take(CombSeries series, uint64 (*step) (void *), void *arg)
 	}
 }
 
+/*
+ * Write the ordered key of a time.  A millisecond has fewer counts than the
+ * 18 bits have values, so two counts never become one key.  The bound of
+ * comb_settled() has to come from the same arithmetic as the keys.
+ */
+static inline void
+comb_ordered_write(unsigned char *id, uint64 count, uint64 random)
+{
+	uint64		below_ms = count % COMB_COUNTS_PER_MS;
+
+	comb_v7_write(id, count / COMB_COUNTS_PER_MS,
+				  (below_ms << COMB_TICK_BITS) / COMB_COUNTS_PER_MS, random);
+}
+
 #endif							/* COMB_LEASE_H */

@@ -72,9 +72,6 @@ comb_ordered_step(void *arg)
  * 55000 on a standby, if the clock is behind by more than
  * pg_comb.max_ordered_drift, and if the clock jumped ahead by ten years.
  *
- * A millisecond has fewer counts than the 18 bits have values, so two counts
- * never become one key.
- *
  * PARALLEL RESTRICTED.  The planner would evaluate a safe function below a
  * Gather Merge, and the keys of sorted rows would not be in the order of the
  * rows.  A worker raises 25000: its transaction ends before the leader's, so
@@ -85,12 +82,9 @@ comb_generate_ordered(PG_FUNCTION_ARGS)
 {
 	uint64		count = comb_lease_take(COMB_SERIES_ORDERED,
 										comb_ordered_step, NULL);
-	uint64		below_ms = count % COMB_COUNTS_PER_MS;
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
 
-	comb_v7_write(id->data, count / COMB_COUNTS_PER_MS,
-				  (below_ms << COMB_TICK_BITS) / COMB_COUNTS_PER_MS,
-				  comb_random());
+	comb_ordered_write(id->data, count, comb_random());
 	PG_RETURN_UUID_P(id);
 }
 

@@ -600,11 +600,9 @@ static pg_uuid_t *
 comb_settled_key(uint64 count)
 {
 	pg_uuid_t  *id = (pg_uuid_t *) palloc0(UUID_LEN);
-	uint64		below_ms = count % COMB_COUNTS_PER_MS;
 
 	if (count != COMB_UNKNOWN)
-		comb_v7_write(id->data, count / COMB_COUNTS_PER_MS,
-					  (below_ms << COMB_TICK_BITS) / COMB_COUNTS_PER_MS, 0);
+		comb_ordered_write(id->data, count, 0);
 	return id;
 }
 
