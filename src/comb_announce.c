@@ -144,6 +144,7 @@ comb_seats_attach(void)
 	if (likely(comb_seats != NULL))
 		return;
 	Assert(!RecoveryInProgress());
+	COMB_INJECTION_POINT("comb-seats-attach");
 	if (handle == DSM_HANDLE_INVALID)
 	{
 		segment = dsm_create(comb_seats_size(), 0);
@@ -186,7 +187,10 @@ comb_warn_unseated(const ErrorData *error)
  * Map the seats.  False if they cannot be had.
  *
  * Only a subtransaction releases what dsm_create() and dsm_attach() hold when
- * they fail.  The leader of a parallel query cannot start one.
+ * they fail.  The leader of a parallel query cannot start one.  The
+ * subtransaction ends before a cancel request goes on to the caller.  A
+ * PL/pgSQL block that catches the request would otherwise roll it back in
+ * place of the block's own.
  */
 static bool
 comb_seats_try(void)
@@ -208,8 +212,6 @@ comb_seats_try(void)
 	}
 	PG_CATCH();
 	{
-		if (geterrcode() == ERRCODE_QUERY_CANCELED)
-			PG_RE_THROW();
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
 		FlushErrorState();
@@ -220,6 +222,8 @@ comb_seats_try(void)
 	CurrentResourceOwner = owner;
 	if (error != NULL)
 	{
+		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+			ReThrowError(error);
 		comb_warn_unseated(error);
 		FreeErrorData(error);
 	}

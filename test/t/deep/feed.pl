@@ -246,7 +246,29 @@ is($reader->poll, 0, 'a cancel request does not take the announcement back');
 eval { release($writer, 'comb-ring-entry') };
 $reader->reads_all('the row is read after it');
 
-$_->quit foreach (@writers, $reader, $other);
+#
+# A first key is cancelled while its session maps the memory for announcements
+#
+my $first = CombSession->new($node);
+$first->ask('SELECT injection_points_set_local()');
+hold($first, 'comb-seats-attach', q{
+	DO $$
+	BEGIN
+		PERFORM comb_generate_ordered();
+	EXCEPTION WHEN query_canceled THEN
+		RAISE WARNING 'caught';
+	END
+	$$});
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($first->{pid})");
+my (undef, $complaint) = $first->result;
+like($complaint, qr/WARNING: +caught$/m, 'a block catches the cancel request');
+$node->safe_psql('postgres', q{SELECT injection_points_detach('comb-seats-attach')});
+is($node->safe_psql('postgres', "SELECT state FROM pg_stat_activity WHERE pid = $first->{pid}"),
+	'idle', 'and leaves no transaction open');
+$first->event;
+$reader->reads_all('the session goes on');
+
+$_->quit foreach (@writers, $reader, $other, $first);
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP/, 'no server process failed by itself');
 done_testing();
