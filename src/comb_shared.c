@@ -3,8 +3,8 @@
  * comb_shared.c
  *	  Shared memory: attaching to it, and its incarnation.
  *
- * Shared memory has less than a kilobyte.  That is little enough to be allocated when
- * the first session asks, so the module need not be preloaded.
+ * Shared memory has less than a kilobyte.  That is little enough to be
+ * allocated when the first session asks, so the module need not be preloaded.
  *
  * Copyright (c) 2026, pg_comb developers
  *
