@@ -78,13 +78,15 @@ sub watch
 	return;
 }
 
-# One line of the table.  A path names nothing that the server's name does not.
+# One line of the table.  A path or a version names nothing that the server's
+# name does not.
 sub row
 {
 	my ($source, $server, @counts) = @_;
+	my $name = !$server ? $source : $source =~ m{^\d+$|/} ? $server : "$source: $server";
 	my ($day, $month, $year) = (gmtime)[ 3 .. 5 ];
 	my $date = sprintf('%d-%02d-%02d', $year + 1900, $month + 1, $day);
-	return '| ' . join(' | ', $server || $source, @counts, $date) . " |\n";
+	return '| ' . join(' | ', $name, @counts, $date) . " |\n";
 }
 
 # A time limit ends prove by SIGTERM.  The sources have got the signal too, and
