@@ -109,14 +109,14 @@ comb_next_full_xid(void)
 	return U64FromFullTransactionId(ReadNextFullTransactionId());
 }
 
-/* Transactions prepared before the server started are in no list */
 static void
 comb_seats_init(CombSeats *seats)
 {
 	uint32		i;
 
 	memset(seats, 0, comb_seats_size());
-	pg_atomic_init_u64(&seats->head.h.unlisted, comb_next_full_xid());
+	seats->head.h.started = comb_next_full_xid();
+	pg_atomic_init_u64(&seats->head.h.dropped, 0);
 	pg_atomic_init_u64(&seats->head.h.used, 0);
 	seats->head.h.nseats = MaxBackends;
 	seats->head.h.nprepared = COMB_PREPARED_MAX;
@@ -260,7 +260,7 @@ comb_prepared_choose(uint64 *fxid)
 		}
 	}
 	if (chosen != NULL && *fxid >= horizon)
-		(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.unlisted,
+		(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
 											   *fxid + 1);
 	return chosen;
 }
@@ -282,7 +282,7 @@ comb_prepared_enter(void)
 		place = comb_prepared_choose(&old);
 		if (place == NULL)
 		{
-			(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.unlisted,
+			(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
 												   fxid + 1);
 			return;
 		}

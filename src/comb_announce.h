@@ -68,8 +68,10 @@ typedef struct CombSeats
 	{
 		struct
 		{
-			pg_atomic_uint64 unlisted;	/* a prepared transaction that is not
-										 * in the list has a smaller full xid */
+			uint64		started;	/* transactions prepared before the server
+									 * started have smaller full xids */
+			pg_atomic_uint64 dropped;	/* so have those that the list did not
+										 * take or no longer has */
 			pg_atomic_uint64 used;	/* seats from this number on were never
 									 * taken */
 			uint32		nseats; /* of each series */

@@ -241,17 +241,29 @@ comb_prepared_database(TransactionId xid)
 }
 
 /*
+ * Transactions that were prepared and are not in the list have full xids below
+ * this.  They were prepared before the server started, or the list had no room
+ * for them.
+ */
+static uint64
+comb_unlisted_limit(void)
+{
+	uint64		dropped = pg_atomic_read_u64(&comb_seats->head.h.dropped);
+
+	return Max(dropped, comb_seats->head.h.started);
+}
+
+/*
  * May the transaction, which is in progress to the snapshot, have been
- * prepared without standing in the list?  A transaction of an earlier life of
- * the server may, above all.  "database" is InvalidOid if the transaction has
- * ended meanwhile.
+ * prepared without standing in the list?  "database" is InvalidOid if the
+ * transaction has ended meanwhile.
  */
 static bool
 comb_is_unlisted(const CombView *view, TransactionId xid, Oid *database)
 {
 	uint64		fxid = comb_full_xid(xid, view->next);
 
-	if (fxid >= pg_atomic_read_u64(&comb_seats->head.h.unlisted) ||
+	if (fxid >= comb_unlisted_limit() ||
 		BackendXidGetPid(xid) != 0 ||
 		comb_prepared_listed(fxid))
 		return false;
@@ -259,15 +271,23 @@ comb_is_unlisted(const CombView *view, TransactionId xid, Oid *database)
 	return true;
 }
 
-/* May any such transaction have keys of this database? */
+/*
+ * May a transaction that the snapshot does not see have been prepared with
+ * keys of this database, without standing in the list?
+ *
+ * The transaction may have got its xid after the snapshot, and is then not
+ * among the snapshot's xids.  Only "dropped" counts there.  "started" can
+ * exceed a snapshot's xmax for as long as no transaction ends.
+ */
 static bool
 comb_any_unlisted(const CombView *view)
 {
 	uint32		i;
 
-	if (max_prepared_xacts == 0 ||
-		view->xmin >= pg_atomic_read_u64(&comb_seats->head.h.unlisted))
+	if (max_prepared_xacts == 0 || view->xmin >= comb_unlisted_limit())
 		return false;
+	if (view->xmax < pg_atomic_read_u64(&comb_seats->head.h.dropped))
+		return true;
 	for (i = 0; i < view->snapshot->xcnt; i++)
 	{
 		Oid			database;
@@ -296,7 +316,7 @@ comb_prepared_bound(CombSeries series, const CombView *view)
 			comb_in_progress(view, pg_atomic_read_u64(&prepared.fxid)))
 			bound = Min(bound, prepared.first[series]);
 	}
-	/* a place that was overwritten meanwhile has raised "unlisted" before */
+	/* a place that was overwritten meanwhile has raised "dropped" before */
 	pg_read_barrier();
 	return comb_any_unlisted(view) ? COMB_UNKNOWN : bound;
 }

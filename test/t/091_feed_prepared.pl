@@ -107,6 +107,22 @@ $reader->poll_late(
 	});
 $reader->reads_all('twelve more end while a query needs the first');
 
+# The first transaction has a key and no xid yet when the reader takes its snapshot.
+$first->ask(q{BEGIN; SELECT set_config('feed.key', comb_generate_ordered()::text, false)});
+$second->event;
+is( $reader->poll_late(
+		sub {
+			$first->ask(q{INSERT INTO event (id) VALUES (current_setting('feed.key')::uuid); PREPARE TRANSACTION 'a'});
+			$second->ask("COMMIT PREPARED 'a'");
+			foreach (1 .. 12)
+			{
+				prepare($first, 'b');
+				$second->ask("COMMIT PREPARED 'b'");
+			}
+		}),
+	0, 'the list no longer has a transaction whose xid came after the snapshot: nothing is read');
+$reader->reads_all('and the next query reads all');
+
 my $unrelated = CombSession->new($node);
 $unrelated->ask('BEGIN; SELECT txid_current()');
 foreach (1 .. 12)
