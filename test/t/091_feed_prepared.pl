@@ -183,6 +183,17 @@ foreach my $mode ('fast', 'immediate')
 	$other->quit;
 }
 
+#
+# The first key after a restart, while no transaction has ended since
+#
+$second->event;
+$node->restart;
+$_->again for ($first, $second, $reader);
+$first->ask('BEGIN; SELECT txid_current(), comb_snowflake(instance_bits => 0)');
+is($reader->poll, 1, 'nothing was prepared before a restart: rows from before it are read');
+$first->ask('COMMIT');
+$reader->reads_all('and all others');
+
 $_->quit for ($first, $second, $reader, $unrelated);
 $node->stop;
 done_testing();
