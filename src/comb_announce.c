@@ -186,40 +186,41 @@ comb_warn_unseated(const ErrorData *error)
 /*
  * Map the seats.  False if they cannot be had.
  *
- * Only a subtransaction releases what dsm_create() and dsm_attach() hold when
- * they fail.  The leader of a parallel query cannot start one.  The
- * subtransaction ends before a cancel request goes on to the caller.  A
- * PL/pgSQL block that catches the request would otherwise roll it back in
- * place of the block's own.
+ * A resource owner releases what dsm_create() and dsm_attach() hold when they
+ * fail.  A subtransaction would do that, too, but cannot start in parallel
+ * mode, and must not while a transaction runs its deferred triggers or keeps
+ * the rows of its cursors.  The memory, once mapped, has no owner.
+ *
+ * A cancel request goes on to the caller.  The writer meets no other error.
  */
 static bool
 comb_seats_try(void)
 {
 	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
+	ResourceOwner caller = CurrentResourceOwner;
+	ResourceOwner owner;
 	ErrorData  *volatile error = NULL;
 
 	if (likely(comb_seats != NULL))
 		return true;
-	if (IsInParallelMode())
-		return false;
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
+	owner = ResourceOwnerCreate(NULL, "pg_comb announcements");
+	CurrentResourceOwner = owner;
 	PG_TRY();
 	{
 		comb_seats_attach();
-		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
 	{
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
 		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
 	}
 	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
+	CurrentResourceOwner = caller;
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_LOCKS, false, false);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_AFTER_LOCKS, false, false);
+	ResourceOwnerDelete(owner);
 	if (error != NULL)
 	{
 		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)

@@ -155,6 +155,19 @@ like($reader->complaints('SELECT wrong_key()'),
 	'and a key');
 $reader->ask("RESET $force");
 
+# A session makes its first key while a parallel plan runs, beside an unrelated transaction.
+my $unrelated = CombSession->new($node);
+my $parallel  = CombSession->new($node);
+$unrelated->ask('BEGIN; SELECT txid_current()');
+$parallel->ask('SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0');
+my $keys = 'SELECT count(*) FROM (SELECT comb_generate_ordered() FROM event OFFSET 0) AS keys';
+like($parallel->ask("EXPLAIN $keys"), qr/Gather/, 'a plan that makes keys is parallel');
+is($parallel->complaints($keys), '', 'and makes the first keys of a session');
+$second->event;
+is($reader->poll, 1, 'which hold nobody back afterwards');
+$unrelated->ask('COMMIT');
+$_->quit foreach ($unrelated, $parallel);
+
 #
 # comb_unsettled()
 #
