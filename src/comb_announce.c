@@ -203,7 +203,7 @@ comb_seats_try(void)
 
 	if (likely(comb_seats != NULL))
 		return true;
-	owner = ResourceOwnerCreate(NULL, "pg_comb announcements");
+	owner = ResourceOwnerCreate(caller, "pg_comb announcements");
 	CurrentResourceOwner = owner;
 	PG_TRY();
 	{
