@@ -21,7 +21,9 @@
  *	 the full xid and the announcement on a ring of its seat before it takes
  *	 the announcement back.  The reader asks its snapshot about these xids.
  *	 Transactions of one seat follow each other.  If one is in progress to a
- *	 snapshot, then all later ones are, too.
+ *	 snapshot, then all later ones are, too.  If the seat's backend is in
+ *	 another database, a reader has to care only for the transactions before
+ *	 that backend's, and the last of them speaks for all.
  * - A transaction that is prepared leaves its seat for a place in a list.
  *	 COMMIT PREPARED tells nothing to the module, so places are not cleared.
  *	 A new transaction takes a place that no snapshot can need any more.
@@ -124,6 +126,7 @@ comb_seats_init(CombSeats *seats)
 	{
 		pg_atomic_init_u64(&seats->seats[i].s.first, 0);
 		pg_atomic_init_u64(&seats->seats[i].s.ended, 0);
+		pg_atomic_init_u64(&seats->seats[i].s.before, 0);
 		pg_atomic_init_u32(&seats->seats[i].s.database, InvalidOid);
 	}
 	for (i = 0; i < seats->head.h.nprepared; i++)
@@ -384,6 +387,22 @@ comb_seats_use(uint32 number)
 		(void) pg_atomic_monotonic_advance_u64(used, (uint64) number + 1);
 }
 
+/*
+ * Take a seat over from backends of another database.  A reader of such a
+ * database that finds the new database must find "before", too.
+ */
+static void
+comb_seat_move(CombSeat *seat)
+{
+	uint64		ended = pg_atomic_read_u64(&seat->s.ended);
+
+	if (ended > 0)
+		pg_atomic_write_u64(&seat->s.before,
+							seat->s.ring[(ended - 1) % COMB_RING].fxid);
+	pg_write_barrier();
+	pg_atomic_write_u32(&seat->s.database, MyDatabaseId);
+}
+
 /* Count the transaction among those that announce nothing */
 static void
 comb_count_unseated(void)
@@ -421,9 +440,9 @@ comb_announce(CombSeries series, uint64 incarnation)
 	{
 		seat = comb_seat(series, MyProcNumber);
 		comb_seats_use(MyProcNumber);
-		pg_atomic_write_u32(&seat->s.database, MyDatabaseId);
+		if (pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
+			comb_seat_move(seat);
 		seat->s.pid = MyProcPid;
-		seat->s.role = GetSessionUserId();
 		pg_write_barrier();
 		first = pg_atomic_read_u64(comb_counter(series)) + 1;
 		COMB_INJECTION_POINT("comb-announce");

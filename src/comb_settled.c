@@ -171,15 +171,18 @@ comb_seat_bound(CombSeat *seat, const CombView *view)
 {
 	uint64		first = pg_atomic_read_u64(&seat->s.first);
 	uint64		bound;
+	bool		mine;
 
 	pg_read_barrier();
-	if (first == 0 ||
-		pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
+	mine = (pg_atomic_read_u32(&seat->s.database) == MyDatabaseId);
+	if (first == 0 || !mine)
 		first = COMB_NO_BOUND;
 	else
 		COMB_INJECTION_POINT("comb-seat-running");
 	COMB_INJECTION_POINT("comb-seat-first");
 	pg_read_barrier();
+	if (!mine && !comb_in_progress(view, pg_atomic_read_u64(&seat->s.before)))
+		return COMB_NO_BOUND;
 	bound = comb_ring_bound(seat, view);
 	return Min(bound, first);
 }
@@ -681,6 +684,15 @@ typedef struct CombUnsettledList
 	CombUnsettled rows[FLEXIBLE_ARRAY_MEMBER];
 } CombUnsettledList;
 
+/* Return the role of a session, or InvalidOid if it has ended */
+static Oid
+comb_backend_role(int32 pid)
+{
+	PGPROC	   *proc = BackendPidGetProc(pid);
+
+	return proc == NULL ? InvalidOid : proc->roleId;
+}
+
 /* List the running transactions of a series */
 static void
 comb_list_seats(CombUnsettledList *list, CombSeries series)
@@ -697,7 +709,7 @@ comb_list_seats(CombUnsettledList *list, CombSeries series)
 		pg_read_barrier();
 		row.pid = seat->s.pid;
 		row.database = pg_atomic_read_u32(&seat->s.database);
-		row.role = seat->s.role;
+		row.role = comb_backend_role(row.pid);
 		row.series = series;
 		if (row.first != 0)
 			list->rows[list->n++] = row;

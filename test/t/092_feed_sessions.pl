@@ -111,6 +111,27 @@ is($other->poll, 0, 'but its own readers');
 $other->ask('COMMIT');
 is($other->poll, 1, 'until it has committed');
 
+$second->event;
+$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
+$other->ask('CALL many(12)');
+is($reader->poll, 1, 'twelve transactions of another database hold back no snapshot from before');
+$reader->ask('COMMIT');
+$other->quit;
+
+# A seat that sessions of other databases take
+begin_event($first);
+$second->event;
+$reader->poll_late(
+	sub {
+		$first->ask('COMMIT');
+		$first->quit;
+		my @new = map { CombSession->new($node, 'other') } 1 .. 6;
+		$_->ask('CALL many(12)') foreach (@new);
+		$_->quit foreach (@new);
+	});
+$reader->reads_all('a new backend of another database takes the seat');
+$first->connect;
+
 #
 # Snapshots of other transactions
 #
