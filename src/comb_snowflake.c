@@ -318,7 +318,7 @@ comb_snowflake_settled(PG_FUNCTION_ARGS)
 {
 	CombSnowflake *set = comb_snowflake_set(fcinfo, 0);
 	uint64		instance = comb_snowflake_server(set);
-	uint64		bound = comb_settled_bound(fcinfo, set->series);
+	uint64		bound = comb_settled_bound(set->series);
 	CombSlot	slot;
 
 	if (bound <= set->epoch)
