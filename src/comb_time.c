@@ -263,7 +263,8 @@ comb_time_decoder(PG_FUNCTION_ARGS)
 Datum
 comb_time_decoder_text(PG_FUNCTION_ARGS)
 {
-	char	   *str = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	/* a clipped text is too long for a uuid, and is shown in the error */
+	char	   *str = comb_clipped(PG_GETARG_TEXT_PP(0));
 
 	return DirectFunctionCall1(comb_time_decoder,
 							   DirectFunctionCall1(uuid_in,
