@@ -44,7 +44,7 @@ COMMENT ON FUNCTION comb_stamp(uuid, timestamptz) IS
 	'the uuid turned into a UUIDv7 of the given time; all other bits stay';
 
 CREATE FUNCTION comb_stamp(base uuid, at timestamptz, layout comb_layout) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_stamp_layout'
+	AS 'MODULE_PATHNAME', 'comb_stamp'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_stamp(uuid, timestamptz, comb_layout) IS
@@ -58,7 +58,7 @@ COMMENT ON FUNCTION comb_min(timestamptz) IS
 	'smallest UUIDv7 whose time is at or after the given one';
 
 CREATE FUNCTION comb_min(at timestamptz, layout comb_layout) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_min_layout'
+	AS 'MODULE_PATHNAME', 'comb_min'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_min(timestamptz, comb_layout) IS
@@ -72,7 +72,7 @@ COMMENT ON FUNCTION comb_max(timestamptz) IS
 	'largest UUIDv7 whose time is at or before the given one';
 
 CREATE FUNCTION comb_max(at timestamptz, layout comb_layout) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_max_layout'
+	AS 'MODULE_PATHNAME', 'comb_max'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_max(timestamptz, comb_layout) IS
@@ -439,7 +439,7 @@ COMMENT ON FUNCTION comb_range_min(tstzrange) IS
 	'smallest UUIDv7 whose time is in the period; all ones if no UUIDv7 has such a time';
 
 CREATE FUNCTION comb_range_min(period tstzrange, layout comb_layout) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_range_min_layout'
+	AS 'MODULE_PATHNAME', 'comb_range_min'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_range_min(tstzrange, comb_layout) IS
@@ -453,7 +453,7 @@ COMMENT ON FUNCTION comb_range_max(tstzrange) IS
 	'largest UUIDv7 whose time is in the period; the nil uuid if no UUIDv7 has such a time';
 
 CREATE FUNCTION comb_range_max(period tstzrange, layout comb_layout) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_range_max_layout'
+	AS 'MODULE_PATHNAME', 'comb_range_max'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_range_max(tstzrange, comb_layout) IS
@@ -535,7 +535,7 @@ COMMENT ON OPERATOR @> (comb_period, uuid) IS
 	'is the time of the UUIDv7 in the period? False for any other uuid';
 
 CREATE FUNCTION comb_created(id uuid, during tstzrange, layout comb_layout) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'comb_created'
+	AS 'MODULE_PATHNAME', 'comb_created_layout'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 	SUPPORT comb_period_support;
 
@@ -545,7 +545,7 @@ COMMENT ON FUNCTION comb_created(uuid, tstzrange, comb_layout) IS
 -- A name for the operator, for callers that cannot write operators, and for
 -- drivers that cannot name the type of the right side.
 CREATE FUNCTION comb_created(id uuid, during tstzrange) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'comb_contained'
+	AS 'MODULE_PATHNAME', 'comb_created'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
 	SUPPORT comb_period_support;
 
@@ -588,7 +588,7 @@ COMMENT ON FUNCTION comb_in_range(uuid, tstzrange) IS
 	'is the uuid between comb_range_min(period) and comb_range_max(period)?';
 
 CREATE FUNCTION comb_in_range(id uuid, period tstzrange, layout comb_layout) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'comb_in_range_layout'
+	AS 'MODULE_PATHNAME', 'comb_in_range'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
 	SUPPORT comb_in_range_support;
 

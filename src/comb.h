@@ -70,6 +70,14 @@ comb_layout_arg(FunctionCallInfo fcinfo, int argno)
 	return comb_layout_arg_extended(fcinfo, argno, false);
 }
 
+/* The same for functions that SQL can also call without the layout */
+static inline const CombLayout *
+comb_layout_arg_or_default(FunctionCallInfo fcinfo, int argno)
+{
+	return PG_NARGS() > argno ? comb_layout_arg(fcinfo, argno) :
+		comb_layout_default;
+}
+
 /* comb_inspect.c */
 extern TupleDesc comb_result_desc(FunctionCallInfo fcinfo);
 
