@@ -13,7 +13,7 @@ OBJS       = src/pg_comb.o src/comb_clock.o \
              src/comb_inspect.o src/comb_text.o src/comb_mask.o src/comb_generate.o \
              src/comb_page.o src/comb_shared.o src/comb_announce.o src/comb_lease.o \
              src/comb_ordered.o src/comb_settled.o src/comb_snowflake.o src/comb_status.o \
-             src/comb_period.o src/comb_clause.o src/comb_selfuncs.o src/comb_support.o \
+             src/comb_period.o src/comb_between.o src/comb_clause.o src/comb_selfuncs.o src/comb_support.o \
              src/comb_mssql.o src/comb_aggregate.o
 HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_page.h \
              src/comb_shared.h src/comb_announce.h src/comb_lease.h src/comb_settled.h \

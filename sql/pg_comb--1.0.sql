@@ -480,6 +480,13 @@ CREATE FUNCTION comb_period_support(internal) RETURNS internal
 COMMENT ON FUNCTION comb_period_support(internal) IS
 	'planner support for uuid <@ period and comb_created()';
 
+CREATE FUNCTION comb_between_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'comb_between_support'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_between_support(internal) IS
+	'planner support for comb_between()';
+
 CREATE FUNCTION comb_recheck_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'comb_recheck_support'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE;
@@ -552,11 +559,11 @@ CREATE FUNCTION comb_created(id uuid, during tstzrange) RETURNS boolean
 COMMENT ON FUNCTION comb_created(uuid, tstzrange) IS
 	'is the time of the UUIDv7 in the period? False for any other uuid';
 
--- Not STRICT, so that the planner can replace a call by the function's body.
--- Only the body can use an index.
+-- Not STRICT, because a NULL time leaves its side open.
 CREATE FUNCTION comb_between(id uuid, since timestamptz, until timestamptz) RETURNS boolean
-	AS 'SELECT id OPERATOR(@extschema@.<@) pg_catalog.tstzrange(since, until)'
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'comb_between'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT comb_between_support;
 
 COMMENT ON FUNCTION comb_between(uuid, timestamptz, timestamptz) IS
 	'is the time of the UUIDv7 at or after the first and before the second? NULL for a time means no bound';
