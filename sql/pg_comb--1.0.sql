@@ -756,24 +756,6 @@ BEGIN
 END
 $$;
 
---
--- comb_aggregate.c, comb_mssql.c: the smallest and the largest key
---
-
-CREATE FUNCTION comb_smaller(uuid, uuid) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_smaller'
-	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_smaller(uuid, uuid) IS
-	'smaller of the two; transition function of min(uuid)';
-
-CREATE FUNCTION comb_larger(uuid, uuid) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_larger'
-	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_larger(uuid, uuid) IS
-	'larger of the two; transition function of max(uuid)';
-
 CREATE FUNCTION comb_mssql_smaller(uuid, uuid) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_mssql_smaller'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
@@ -787,37 +769,6 @@ CREATE FUNCTION comb_mssql_larger(uuid, uuid) RETURNS uuid
 
 COMMENT ON FUNCTION comb_mssql_larger(uuid, uuid) IS
 	'larger of the two in SQL Server''s order; transition function of comb_mssql_max()';
-
--- PostgreSQL has min(uuid) and max(uuid) from 20 on.
-DO $$
-BEGIN
-	IF pg_catalog.current_setting('server_version_num')::pg_catalog.int4
-		OPERATOR(pg_catalog.<) 200000
-	THEN
-		CREATE AGGREGATE min(uuid) (
-			SFUNC = comb_smaller,
-			STYPE = uuid,
-			COMBINEFUNC = comb_smaller,
-			SORTOP = OPERATOR(pg_catalog.<),
-			PARALLEL = SAFE
-		);
-
-		COMMENT ON AGGREGATE min(uuid) IS
-			'minimum value of all uuid input values';
-
-		CREATE AGGREGATE max(uuid) (
-			SFUNC = comb_larger,
-			STYPE = uuid,
-			COMBINEFUNC = comb_larger,
-			SORTOP = OPERATOR(pg_catalog.>),
-			PARALLEL = SAFE
-		);
-
-		COMMENT ON AGGREGATE max(uuid) IS
-			'maximum value of all uuid input values';
-	END IF;
-END
-$$;
 
 CREATE AGGREGATE comb_mssql_min(uuid) (
 	SFUNC = comb_mssql_smaller,
