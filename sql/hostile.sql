@@ -129,7 +129,7 @@ CREATE FUNCTION by_plans() RETURNS TABLE (clause text, relation text, plan text,
 LANGUAGE plpgsql AS $$
 BEGIN
   FOR clause, relation, plan IN
-    SELECT * FROM unnest(ARRAY['id <@ $1', '$1 @> id', 'comb_created(id, $1)', 'comb_created(id, $1, ''uuidv7'')', 'comb_created(id, $1, ''ulid'')']) c,
+    SELECT * FROM unnest(ARRAY['id <@ $1', '$1 @> id', 'comb_created(id, $1)', 'comb_created(id, $1, ''uuidv7'')', 'comb_created(id, $1, ''ulid'')', 'comb_between(id, lower($1), upper($1))']) c,
                   unnest('{plain,parted}'::text[]) r, unnest('{force_custom_plan,force_generic_plan}'::text[]) p
   LOOP
     PERFORM set_config('plan_cache_mode', plan, true);
@@ -148,7 +148,8 @@ SET ROLE regress_comb_app;
 SELECT answer, count(*) FROM by_plans() GROUP BY 1 ORDER BY 1;
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION comb_contained(uuid, comb_period), comb_contains(comb_period, uuid),
-	comb_created(uuid, tstzrange), comb_created(uuid, tstzrange, comb_layout) TO regress_comb_app;
+	comb_created(uuid, tstzrange), comb_created(uuid, tstzrange, comb_layout),
+	comb_between(uuid, timestamptz, timestamptz) TO regress_comb_app;
 SET ROLE regress_comb_app;
 SELECT answer AS "24", count(*) FROM by_plans() GROUP BY 1 ORDER BY 1;
 RESET ROLE;
