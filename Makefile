@@ -13,8 +13,8 @@ OBJS       = src/pg_comb.o src/comb_clock.o \
              src/comb_inspect.o src/comb_text.o src/comb_mask.o src/comb_generate.o \
              src/comb_page.o src/comb_shared.o src/comb_announce.o src/comb_lease.o \
              src/comb_ordered.o src/comb_settled.o src/comb_snowflake.o src/comb_status.o \
-             src/comb_period.o src/comb_clause.o src/comb_selfuncs.o src/comb_support.o \
-             src/comb_mssql.o src/comb_aggregate.o
+             src/comb_period.o src/comb_between.o src/comb_clause.o src/comb_selfuncs.o src/comb_support.o \
+             src/comb_mssql.o
 HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_page.h \
              src/comb_shared.h src/comb_announce.h src/comb_lease.h src/comb_settled.h \
              src/comb_snowflake.h src/comb_period.h
@@ -36,12 +36,10 @@ REGRESS        = sanity time layouts generate ordered snowflake range hostile in
                  mssql mssql_sort aggregate text
 # Some messages show characters of UTF-8, and a server may have another encoding.
 REGRESS_OPTS   = --load-extension=$(EXTENSION) --encoding=UTF8 --no-locale
-# What newer servers have in addition, and what the extension has to bring on older
-# ones.  A version's tests are chosen here, and no test has more than one expected
-# output.
+# What newer servers have in addition.  A version's tests are chosen here, and no test
+# has more than one expected output.
 REGRESS_V14    = range-v14
 REGRESS_V18    = generate-v18
-REGRESS_TO_V19 = aggregate-to-v19
 REGRESS_V20    = generate-v20
 ISOLATION      = keys ordered feed
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation --load-extension=$(EXTENSION)
@@ -107,7 +105,7 @@ include $(PGXS)
 
 REGRESS += $(if $(filter 13,$(MAJORVERSION)),,$(REGRESS_V14))
 REGRESS += $(if $(filter 13 14 15 16 17,$(MAJORVERSION)),,$(REGRESS_V18))
-REGRESS += $(if $(filter 13 14 15 16 17 18 19,$(MAJORVERSION)),$(REGRESS_TO_V19),$(REGRESS_V20))
+REGRESS += $(if $(filter 13 14 15 16 17 18 19,$(MAJORVERSION)),,$(REGRESS_V20))
 
 # Debian's PostgreSQL has no autodepend.
 $(OBJS) $(OBJS:.o=.bc): $(addprefix $(srcdir)/,$(HDRS))

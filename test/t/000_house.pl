@@ -181,6 +181,7 @@ for my $name (sort keys %setting)
 sub messages
 {
 	my %sqlstate = (
+		DATA_EXCEPTION => '22000',
 		DATETIME_VALUE_OUT_OF_RANGE => '22008',
 		FEATURE_NOT_SUPPORTED => '0A000',
 		INTERNAL_ERROR => 'XX000',
