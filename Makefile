@@ -26,7 +26,7 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/clients.md doc/created_at.md doc/efcore.md doc/faq.md doc/feed.md \
              doc/guarantees.md doc/installation.md doc/layouts.md doc/mask.md doc/migration.md \
              doc/mssql.md doc/nhibernate.md doc/operations.md doc/ordered.md doc/pg_comb.md \
-             doc/portable.md doc/range.md doc/rfc9562.md doc/rtcomb.md doc/sequentialguid.md \
+             doc/portable.md doc/range.md doc/rfc9562.md doc/libraries.md doc/sequentialguid.md \
              doc/servers.md doc/snowflake.md doc/testing.md doc/text.md doc/usage.md \
              doc/key.svg doc/which.svg
 # For servers without the extension; psql runs these files, not CREATE EXTENSION.
