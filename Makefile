@@ -27,7 +27,7 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/installation.md doc/layouts.md doc/libraries.md doc/mask.md doc/migration.md \
              doc/mssql.md doc/operations.md doc/ordered.md doc/pg_comb.md doc/portable.md \
              doc/range.md doc/servers.md doc/snowflake.md doc/testing.md doc/text.md doc/usage.md \
-             doc/key.svg doc/which.svg
+             doc/key.svg
 # For servers without the extension; psql runs these files, not CREATE EXTENSION.
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/uninstall.sql
 
