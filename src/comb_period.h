@@ -87,6 +87,25 @@ comb_period(Datum range)
 extern pg_uuid_t *comb_period_bound(const CombLayout *layout, Datum range,
 									bool last);
 
+/*
+ * The code of the functions in clauses and plans.  comb_clause.c tells the
+ * extension's own functions by their code.
+ */
+extern PGDLLEXPORT Datum comb_contained(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_contains(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_created(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_in_range(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_in_range_layout(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_mssql_ge(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_mssql_le(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_range_max(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_range_max_layout(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_range_min(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_range_min_layout(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_recheck_layout(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_timestamp(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_timestamp_layout(PG_FUNCTION_ARGS);
+
 /* A call of a function that compares a key with a period, taken apart */
 typedef struct CombClause
 {
@@ -98,6 +117,8 @@ typedef struct CombClause
 } CombClause;
 
 /* comb_clause.c */
+extern Oid	comb_language(Oid funcid);
+extern bool comb_is_clause_function(Oid funcid);
 extern bool comb_clause(CombClause *clause, Oid funcid, List *args);
 extern bool comb_clause_allowed(const CombClause *clause);
 extern Var *comb_clause_var(const CombClause *clause);
@@ -105,6 +126,7 @@ extern Node *comb_clause_period(const CombClause *clause);
 extern Node *comb_clause_recheck(const CombClause *clause);
 extern Node *comb_clause_in_range(const CombClause *clause);
 extern Node *comb_clause_has_time(const CombClause *clause);
+extern bool comb_says_time(const CombClause *clause, Node *condition);
 extern List *comb_clause_bounds(const CombClause *clause, Oid ge, Oid le);
 extern bool comb_layout_operators(const CombClause *clause, Oid *ge, Oid *le);
 extern bool comb_family_operators(const CombClause *clause, Oid opfamily,
