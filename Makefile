@@ -43,7 +43,7 @@ REGRESS_V14    = range-v14
 REGRESS_V18    = generate-v18
 REGRESS_TO_V19 = aggregate-to-v19
 REGRESS_V20    = generate-v20
-ISOLATION      = keys ordered feed
+ISOLATION      = keys ordered range feed
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation --load-extension=$(EXTENSION)
 TAP_TESTS      = 1
 # prove starts in the source directory
