@@ -376,9 +376,8 @@ comb_is_constrained(PlannerInfo *root, const RangeTblEntry *rte,
 	{
 		const ConstrCheck *check = &constr->check[i];
 
-		if (!check->ccvalid || (rte->inh && check->ccnoinherit))
-			continue;
-		found = comb_says_time(clause, (Node *) stringToNode(check->ccbin)) &&
+		found = check->ccvalid &&
+			comb_says_time(clause, (Node *) stringToNode(check->ccbin)) &&
 			comb_constraint_is_old(root, rte->relid, check->ccname) &&
 			(!rte->inh || comb_children_obey(root, rel));
 	}
