@@ -122,9 +122,8 @@ comb_is_of_type(Node *arg, Oid type)
 }
 
 /*
- * Return the layout of a call.  A call without a label has the default
- * layout.  NULL if no layout has the label, or if the label is not known
- * before the query runs.
+ * Return the layout that a label names, and the default layout without a
+ * label.  NULL if the label is unknown, or is known only when the query runs.
  */
 static const CombLayout *
 comb_clause_layout(Node *label)
@@ -172,8 +171,8 @@ comb_clause(CombClause *clause, Oid funcid, List *args)
 }
 
 /*
- * May the user call this function?  Plans call functions that the user did
- * not write, so the planner must ask before it makes such a plan.
+ * May the user call this function?  The user did not write the calls that we
+ * put into plans, so they must not fail for lack of a privilege.
  */
 static inline bool
 comb_may_execute(Oid funcid)
@@ -183,8 +182,8 @@ comb_may_execute(Oid funcid)
 }
 
 /*
- * May the user call the function of the clause?  If not, the clause must fail
- * as it stands, and not become a call of other functions.
+ * May the user call the clause's own function?  If not, the clause must stay
+ * and fail, and not become a call of other functions.
  */
 bool
 comb_clause_allowed(const CombClause *clause)

@@ -32,11 +32,11 @@ PG_FUNCTION_INFO_V1(comb_in_range_layout);
 
 /*
  * Compute the first and the last value of a period.  If the layout has no
- * value in the period, the first is all ones and the last all zeros.
- * Whatever the order of the bytes, no value is then between the two.
+ * value in the period, the first is all ones and the last all zeros, so that
+ * no value is between the two in any order of the bytes.
  *
  * Beyond a layout's last time, comb_lower_bound() sets all bits.  In layouts
- * without version bits this is a key, too.  Reading the bound back tells
+ * without version bits that is a key as well, so read the bound back to see
  * whether its time is in the period.
  */
 static void

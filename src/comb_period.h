@@ -45,11 +45,10 @@ comb_in_period(const CombPeriod *period, int64 at)
 /*
  * The first and last microsecond of a tstzrange.
  *
- * Filters call this function for every row, and range_deserialize() would be
- * most of what they cost.  The function reads the same bytes: the range
- * type's oid, the lower and the upper bound as far as the range has them, and
- * the flags.  A range from a column may have a short header.  Its bounds are
- * then not aligned, hence memcpy().
+ * Filters need this for every row, and range_deserialize() would be most of
+ * what they cost.  So read the bytes here: the range type's oid, the lower and
+ * the upper bound if there is one, and the flags.  A range from a column may
+ * have a short header and unaligned bounds, hence memcpy().
  */
 static inline CombPeriod
 comb_period(Datum range)

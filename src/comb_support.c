@@ -3,44 +3,49 @@
  * comb_support.c
  *	  What the planner makes of clauses that compare keys with periods.
  *
- * - On an index that sorts as the layout does, a clause becomes a range of
- *	 keys, from comb_range_min(period) to comb_range_max(period).  The version
- *	 bits are not part of the order, so a version 4 uuid may lie between the
- *	 bounds.  The range is therefore lossy, and PostgreSQL checks the clause
- *	 again on every row that the index finds.  The range is exact if a CHECK
- *	 constraint of the table keeps out all values without a time.
+ * On an index that sorts as the layout does, a clause becomes a range of keys,
+ * from comb_range_min(period) to comb_range_max(period).  The version bits are
+ * not part of the order, so a version 4 uuid may lie between the two.  The
+ * range is therefore lossy, and PostgreSQL checks the clause again on every
+ * row that the index finds, unless the table can have no such values.
  *
- * - Partition pruning and foreign data wrappers know plain comparisons, but
- *	 no support functions.  For partitioned and foreign tables, and others
- *	 that comb_can_prune() lists, the planner replaces the clause by
+ * Partition pruning, foreign data wrappers and columnar access methods know
+ * plain comparisons, but no support functions.  And the executor evaluates the
+ * arguments of a filter for every row: for a period such as tstzrange(now() -
+ * interval '1 day', NULL) this takes five times as long as all the rest of an
+ * index scan.  So clauses are also replaced:
  *
- *		id >= comb_range_min(period) AND id <= comb_range_max(period)
- *		AND comb_recheck(id, period)
+ *	table					period						replacement
+ *	------------------------------------------------------------------------
+ *	has children, is		cheap, constant or column	bounds AND recheck
+ *	foreign or no heap		cheap, computed				bounds AND rest
+ *							expensive or a sub-select	in_range AND rest
+ *	any other table			computed					in_range AND rest
+ *							constant or column			none
  *
- *	 The replacement is the same in three-valued logic, and may stand under
- *	 NOT: all three parts are strict, and the third part implies the others.
- *	 A test of the version bits alone could not be the third part.  For a NULL
- *	 period and a version 4 uuid this test is false, and the clause is NULL.
+ *	bounds		id >= comb_range_min(period) AND id <= comb_range_max(period)
+ *	in_range	comb_in_range(id, period), which means the same
+ *	recheck		comb_recheck(id, period), which is the clause by another name
+ *	rest		comb_timestamp(id) IS NOT NULL OR comb_recheck(id, period)
  *
- *	 comb_recheck() is the clause by another name.  The planner simplifies
- *	 expressions more than once, and must not replace the clause again.
+ * If the range is exact, the last part is left out.  A clause that would have
+ * to wait for policies of row security is replaced like one with a computed
+ * period.  Periods that are volatile or read the key's own row, and clauses
+ * that the planner has to recognize, stay as they are.
  *
- * - The executor evaluates the arguments of a filter for every row.  For a
- *	 period such as tstzrange(now() - interval '1 day', NULL), this takes five
- *	 times as long as all the rest of an index scan.  The third part is then
+ * A replacement has the same value as the clause in three-valued logic, so
+ * that it may stand under NOT: all of its parts are strict, and the last part
+ * implies the others.  A test of the version bits alone could not be the last
+ * part.  For a NULL period and a version 4 uuid this test is false, and the
+ * clause is NULL.
  *
- *		comb_timestamp(id) IS NOT NULL OR comb_recheck(id, period)
+ * comb_recheck() is not the clause itself because the planner simplifies
+ * expressions more than once, and must not replace the clause again.  In
+ * "rest", the executor evaluates the period only for values without a time, to
+ * tell false from NULL.  In an index, the range of comb_in_range() is exact,
+ * and its estimate is the clause's own.
  *
- *	 For a key with a time, the first half says enough, and the executor does
- *	 not evaluate the period.  The second half tells false from NULL for other
- *	 values.  On tables where pruning gains nothing, the replacement is
- *
- *		comb_in_range(id, period) AND (... OR ...)
- *
- *	 comb_in_range() stands for both bounds.  In an index its range of keys is
- *	 exact, and the estimate is the clause's own.
- *
- * - comb_selfuncs.c estimates how many rows the clause finds.
+ * comb_selfuncs.c estimates how many rows a clause finds.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -77,8 +82,7 @@ PG_FUNCTION_INFO_V1(comb_in_range_support);
 
 /*
  * Does the table have an access method other than heap?  Columnar access
- * methods skip blocks that plain comparisons exclude, and know no support
- * functions.
+ * methods skip blocks that plain comparisons exclude.
  */
 static bool
 comb_is_not_heap(const RangeTblEntry *rte)
@@ -221,13 +225,13 @@ comb_must_stay(const Query *parse, const CombClause *clause)
 }
 
 /*
- * Does a range of keys do more than the clause on this table?  These tables
- * are:
+ * Can comparisons exclude parts of the table that the clause cannot?  This
+ * holds for:
  *
  * - Tables with children.  By now, "inh" is set for no other table.
  * - Foreign tables, if the layout has PostgreSQL's own order.  Foreign data
  *	 wrappers send only core's operators.
- * - Tables of other access methods than heap.
+ * - Tables of access methods other than heap.
  */
 static bool
 comb_can_prune(const RangeTblEntry *rte, const CombClause *clause)
@@ -240,8 +244,8 @@ comb_can_prune(const RangeTblEntry *rte, const CombClause *clause)
 }
 
 /*
- * May a query evaluate the period more than once?  Not if the period reads
- * the key's own row, because such a period prunes nothing.
+ * May a query evaluate the period more than once?  It could, but need not, if
+ * the period reads the key's own row, because such a period prunes nothing.
  */
 static bool
 comb_can_repeat(PlannerInfo *root, Node *id, Node *period)
@@ -267,9 +271,9 @@ comb_is_cheap(PlannerInfo *root, Node *period)
 }
 
 /*
- * Is the period something else than a constant or a column?  A call site
- * remembers a constant.  For a column, the estimate of comb_recheck() is worth
- * more than the time.
+ * Must the period be computed?  Constants are cached by the call site.
+ * Columns are cheap, and the estimate of comb_recheck() is worth more than
+ * the time.
  */
 static bool
 comb_is_computed(Node *period)
@@ -280,9 +284,9 @@ comb_is_computed(Node *period)
 }
 
 /*
- * A clause that names a layout is not leakproof, because an unknown layout is
- * an error.  Under row security or a security barrier, such a clause waits
- * for the policies.
+ * Would the clause have to wait for the policies of row security or for a
+ * security barrier?  A clause that names a layout is not leakproof, because an
+ * unknown layout is an error.
  */
 static bool
 comb_may_wait(PlannerInfo *root, const CombClause *clause)
