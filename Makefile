@@ -40,7 +40,7 @@ REGRESS_OPTS   = --load-extension=$(EXTENSION) --encoding=UTF8 --no-locale
 REGRESS_V14    = range-v14
 REGRESS_V18    = generate-v18
 REGRESS_V20    = generate-v20
-ISOLATION      = keys ordered feed
+ISOLATION      = keys ordered range feed
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation --load-extension=$(EXTENSION)
 TAP_TESTS      = 1
 # prove starts in the source directory

@@ -153,6 +153,15 @@ GRANT EXECUTE ON FUNCTION comb_contained(uuid, comb_period), comb_contains(comb_
 SET ROLE regress_comb_app;
 SELECT answer AS "24", count(*) FROM by_plans() GROUP BY 1 ORDER BY 1;
 RESET ROLE;
+-- in a session, a plan that one role has made serves others
+SET plan_cache_mode = force_generic_plan;
+PREPARE asked(tstzrange) AS SELECT count(*) AS "24" FROM plain WHERE id <@ $1;
+EXECUTE asked('[2026-01-02,2026-01-03)');
+SET ROLE regress_comb_app;
+EXECUTE asked('[2026-01-02,2026-01-03)');
+RESET ROLE;
+DEALLOCATE asked;
+RESET plan_cache_mode;
 -- the script's own grants to PUBLIC do not matter either
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
 SET ROLE regress_comb_app;
@@ -343,3 +352,77 @@ DROP ROLE regress_comb_app;
 
 -- put the extension back where the other tests expect it
 CREATE EXTENSION pg_comb;
+
+--
+-- A stranger's schema.  Superusers can attach our planner support to the functions in
+-- it, but no plan calls a stranger's function for that.
+--
+CREATE ROLE regress_comb_stranger;
+CREATE SCHEMA stranger AUTHORIZATION regress_comb_stranger;
+CREATE TABLE victim (id uuid, n int) PARTITION BY RANGE (id);
+CREATE TABLE victim_1 PARTITION OF victim DEFAULT;
+INSERT INTO victim
+SELECT comb_stamp(md5(n::text)::uuid, '2026-01-01'::timestamptz + n * interval '1 hour'), n FROM generate_series(1, 1000) n;
+CREATE INDEX ON victim (id);
+ANALYZE victim, victim_1;
+SET ROLE regress_comb_stranger;
+CREATE FUNCTION stranger.trap(what text) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE WARNING '% is called', what;
+  RETURN true;
+END $$;
+CREATE FUNCTION stranger.comb_range_min(tstzrange) RETURNS uuid IMMUTABLE LANGUAGE plpgsql AS
+$$ BEGIN PERFORM stranger.trap('comb_range_min'); RETURN '00000000-0000-0000-0000-000000000000'; END $$;
+CREATE FUNCTION stranger.comb_range_max(tstzrange) RETURNS uuid IMMUTABLE LANGUAGE plpgsql AS
+$$ BEGIN PERFORM stranger.trap('comb_range_max'); RETURN 'ffffffff-ffff-ffff-ffff-ffffffffffff'; END $$;
+CREATE FUNCTION stranger.comb_recheck(uuid, tstzrange) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
+$$ BEGIN RETURN stranger.trap('comb_recheck'); END $$;
+CREATE FUNCTION stranger.comb_in_range(uuid, tstzrange) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
+$$ BEGIN RETURN stranger.trap('comb_in_range'); END $$;
+CREATE FUNCTION stranger.comb_timestamp(uuid) RETURNS timestamptz IMMUTABLE LANGUAGE plpgsql AS
+$$ BEGIN RETURN '2026-01-01'; END $$;
+CREATE FUNCTION stranger.is(uuid, uuid) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
+$$ BEGIN RETURN stranger.trap('an operator'); END $$;
+CREATE OPERATOR stranger.#>=# (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = stranger.is);
+CREATE OPERATOR stranger.#<=# (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = stranger.is);
+RESET ROLE;
+-- functions with another meaning, with our code, and with our code and a wrong type
+CREATE FUNCTION stranger.outside(uuid, tstzrange) RETURNS boolean IMMUTABLE LANGUAGE plpgsql
+SUPPORT comb_period_support AS 'BEGIN RETURN NOT $1 <@ $2; END';
+DO $$
+DECLARE
+  form text := format('CREATE FUNCTION stranger.%%s RETURNS boolean IMMUTABLE STRICT LANGUAGE C
+    SUPPORT comb_period_support AS %L, %%L',
+    (SELECT probin FROM pg_proc WHERE oid = 'comb_contained(uuid, comb_period)'::regprocedure));
+BEGIN
+  EXECUTE format(form, 'created(uuid, tstzrange)', 'comb_contained');
+  EXECUTE format(form, 'created(uuid, tstzrange, comb_layout)', 'comb_created');
+  EXECUTE format(form, 'wrong(uuid, bigint)', 'comb_contained');
+END $$;
+SET plan_cache_mode = force_generic_plan;
+SELECT count(*) AS "976" FROM victim WHERE stranger.outside(id, '[2026-01-02,2026-01-03)');
+PREPARE outside(tstzrange) AS SELECT count(*) AS "976" FROM victim_1 WHERE stranger.outside(id, $1);
+EXECUTE outside('[2026-01-02,2026-01-03)');
+PREPARE created(tstzrange) AS SELECT count(*) AS "24" FROM victim WHERE stranger.created(id, $1);
+EXECUTE created('[2026-01-02,2026-01-03)');
+PREPARE created_1(tstzrange) AS SELECT count(*) AS "24" FROM victim_1 WHERE stranger.created(id, $1);
+EXECUTE created_1('[2026-01-02,2026-01-03)');
+PREPARE created_mssql(tstzrange) AS SELECT count(*) AS "0" FROM victim WHERE stranger.created(id, $1, 'efcore');
+EXECUTE created_mssql('[2026-01-02,2026-01-03)');
+SELECT count(*) AS "0" FROM victim WHERE stranger.created(id, '[2026-01-02,2026-01-03)', 'efcore');
+DEALLOCATE ALL;
+RESET plan_cache_mode;
+EXPLAIN (COSTS OFF) SELECT FROM victim_1 WHERE stranger.wrong(id, 81985529216486895);
+-- a constraint by a stranger's comb_timestamp() says nothing of times
+CREATE TABLE stranger.claims (id uuid CHECK (stranger.comb_timestamp(id) IS NOT NULL));
+INSERT INTO stranger.claims SELECT overlay(id::text PLACING '4' FROM 15 FOR 1)::uuid FROM victim;
+CREATE INDEX ON stranger.claims (id);
+SET enable_seqscan = off;
+SELECT count(*) AS "0" FROM stranger.claims WHERE id <@ '[2026-01-02,2026-01-03)';
+SELECT count(*) AS "0" FROM stranger.claims WHERE stranger.created(id, '[2026-01-02,2026-01-03)');
+RESET enable_seqscan;
+SET client_min_messages = warning;
+DROP SCHEMA stranger CASCADE;
+RESET client_min_messages;
+DROP TABLE victim;
+DROP ROLE regress_comb_stranger;

@@ -851,9 +851,11 @@ END
 $$;
 
 -- Plans call these functions in place of a clause.  The planner replaces a
--- clause only if the user may call the clause's own function, so everyone may
--- call these.
-GRANT EXECUTE ON FUNCTION comb_range_min(tstzrange),
+-- clause only if the user may call the clause's own function, and a session's
+-- other users share the plan.  So everyone may call these.
+GRANT EXECUTE ON FUNCTION comb_timestamp(uuid),
+	comb_timestamp(uuid, comb_layout),
+	comb_range_min(tstzrange),
 	comb_range_min(tstzrange, comb_layout),
 	comb_range_max(tstzrange),
 	comb_range_max(tstzrange, comb_layout),

@@ -30,8 +30,8 @@ PG_FUNCTION_INFO_V1(comb_in_range);
 
 /*
  * Compute the first and the last value of a period.  If the layout has no
- * value in the period, the first is all ones and the last all zeros.
- * Whatever the order of the bytes, no value is then between the two.
+ * value in the period, the first is all ones and the last all zeros, so that
+ * no value is between the two in any order of the bytes.
  */
 static void
 comb_period_bounds(const CombLayout *layout, const CombPeriod *period,
