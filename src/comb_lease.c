@@ -125,6 +125,13 @@ comb_lease_adopt(CombSeries series, int64 limit)
 	comb_counter_raise(series, comb_count_from_us(limit));
 }
 
+/* A limit in counts.  Anything may stand on a page that setval() has written */
+static uint64
+comb_limit_count(int64 limit)
+{
+	return comb_count_from_us(Min(Max(limit, 0), COMB_CLOCK_MAX_US));
+}
+
 /* Half a lease, in counts */
 static uint64
 comb_lease_half(void)
@@ -165,6 +172,7 @@ comb_lease_remember(CombSeries series, const CombPage *page,
 	lease->limit = foreign ? 0 : comb_count_from_us(page->flushed);
 	lease->next = foreign ? 0 : comb_count_from_us(page->value);
 	lease->next_lsn = page->lsn;
+	lease->durable = comb_limit_count(page->flushed);
 	comb_lease_schedule(lease);
 }
 
@@ -303,4 +311,34 @@ comb_lease_extend(CombSeries series, uint64 count)
 	if (count >= lease->renew)
 		comb_lease_renew(series, count);
 	return true;
+}
+
+/*
+ * Return "count" or, if a restart of the server could give this database keys
+ * of earlier times, the time at which such keys begin.  The lease must be
+ * known.
+ *
+ * The counter can be far beyond this database's limit: other databases have
+ * moved it, and so have sessions that were cancelled while they waited for
+ * their limit.  Every key that was handed out is below a limit on disk, so the
+ * result is beyond all keys of this database that are below "count".
+ *
+ * A reader must not wait for a lock here.  If somebody has locked the
+ * sequence, the result is the limit that this process knows, and the reader's
+ * next query finds more.
+ */
+uint64
+comb_lease_survives(CombSeries series, uint64 count)
+{
+	CombLease  *lease = &comb_leases[series];
+	CombPage	page;
+
+	if (count > lease->durable &&
+		comb_page_peek(&page, comb_lease_sequence(series), false))
+	{
+		if (count > comb_limit_count(page.flushed))
+			comb_page_flush(&page);
+		lease->durable = Max(lease->durable, comb_limit_count(page.flushed));
+	}
+	return Min(count, lease->durable);
 }

@@ -41,6 +41,7 @@ typedef struct CombLease
 	uint64		limit;			/* its record is on disk */
 	uint64		next;			/* the next limit, or "limit" if unknown */
 	XLogRecPtr	next_lsn;		/* the end of the record of "next" */
+	uint64		durable;		/* a restart begins at this time or later */
 } CombLease;
 
 extern PGDLLEXPORT CombLease comb_leases[COMB_SERIES];
@@ -48,6 +49,7 @@ extern PGDLLEXPORT CombLease comb_leases[COMB_SERIES];
 extern int64 comb_lease_latest_us(int64 now);
 extern void comb_lease_learn(CombSeries series);
 extern bool comb_lease_extend(CombSeries series, uint64 count);
+extern uint64 comb_lease_survives(CombSeries series, uint64 count);
 extern void comb_drift_error(uint64 next, uint64 now);
 extern void comb_jump_error(uint64 last, uint64 now);
 

@@ -285,24 +285,23 @@ comb_page_read(Page content, CombPage *page)
 }
 
 /*
- * Read a sequence without changing it, as a standby may.  False where the
- * sequence does not exist.
+ * Read a sequence's page without changing it, as a standby may.  False if the
+ * sequence does not exist or, without "wait", if somebody has locked it or this
+ * process has not opened it before.
  */
 bool
-comb_sequence_read(CombSequence sequence, int64 *value)
+comb_page_peek(CombPage *page, CombSequence sequence, bool wait)
 {
-	Relation	relation = comb_sequence_try_open(sequence, AccessShareLock);
-	Buffer		buffer;
-	CombPage	page;
-
-	if (relation == NULL)
+	page->lockmode = AccessShareLock;
+	page->relation = wait ?
+		comb_sequence_try_open(sequence, page->lockmode) :
+		comb_sequence_open_nowait(sequence, page->lockmode);
+	if (page->relation == NULL)
 		return false;
-	buffer = ReadBuffer(relation, 0);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	comb_page_read(BufferGetPage(buffer), &page);
-	UnlockReleaseBuffer(buffer);
-	relation_close(relation, AccessShareLock);
-	*value = page.value;
+	page->buffer = ReadBuffer(page->relation, 0);
+	LockBuffer(page->buffer, BUFFER_LOCK_SHARE);
+	comb_page_read(BufferGetPage(page->buffer), page);
+	comb_page_close(page, false);
 	return true;
 }
 
@@ -409,19 +408,24 @@ comb_page_write(CombPage *page, int64 value, uint64 incarnation)
 }
 
 /*
- * Unlock a page.  With "flush", the function first brings the page's record
- * to disk.  A caller that relies on the number needs that even if another
- * session wrote the record.
+ * Bring the record of a page to disk, after the page was unlocked.  A caller
+ * that relies on the number needs that even if another session wrote the
+ * record.
  */
+void
+comb_page_flush(CombPage *page)
+{
+	COMB_INJECTION_POINT("comb-lease-flush");
+	XLogFlush(page->lsn);
+	page->flushed = page->value;
+}
+
+/* Unlock a page and its sequence.  "flush" brings the record to disk, too */
 void
 comb_page_close(CombPage *page, bool flush)
 {
 	UnlockReleaseBuffer(page->buffer);
 	if (flush)
-	{
-		COMB_INJECTION_POINT("comb-lease-flush");
-		XLogFlush(page->lsn);
-		page->flushed = page->value;
-	}
+		comb_page_flush(page);
 	relation_close(page->relation, page->lockmode);
 }
