@@ -186,9 +186,12 @@ comb_lease_write(CombPage *page, uint64 count, uint64 incarnation)
 
 /*
  * Learn the lease of a series from its page.  If the limit is of another
- * incarnation, the function moves the counter beyond the limit.  The limit
- * must then be on disk, because comb_settled() tells clients how far the
- * counter is.
+ * incarnation, move the counter beyond it.
+ *
+ * The limit must be on disk before the counter moves.  Otherwise a session of
+ * another database could hand out a key beyond the limit, and after a crash
+ * this database would begin below that key.  The sequence stays locked until
+ * the counter has moved: a reset in between would be undone.
  */
 void
 comb_lease_learn(CombSeries series)
@@ -196,6 +199,7 @@ comb_lease_learn(CombSeries series)
 	CombPage	page;
 	uint64		incarnation;
 	uint64		generation;
+	bool		foreign;
 
 	/* comb_lease_take() comes here again for each time that it gives up */
 	CHECK_FOR_INTERRUPTS();
@@ -204,9 +208,11 @@ comb_lease_learn(CombSeries series)
 	comb_page_open(&page, comb_lease_sequence(series), RowExclusiveLock);
 	generation = comb_sequence_generation;
 	incarnation = comb_incarnation_current();
-	if (page.incarnation != incarnation)
+	foreign = (page.incarnation != incarnation);
+	comb_page_unlock(&page, foreign);
+	if (foreign)
 		comb_lease_adopt(series, page.value);
-	comb_page_close(&page, page.incarnation != incarnation);
+	comb_page_close(&page, false);
 	comb_lease_remember(series, &page, incarnation, generation);
 }
 

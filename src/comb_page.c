@@ -420,12 +420,24 @@ comb_page_flush(CombPage *page)
 	page->flushed = page->value;
 }
 
-/* Unlock a page and its sequence.  "flush" brings the record to disk, too */
+/*
+ * Unlock a page and, with "flush", bring its record to disk.  The sequence
+ * stays locked, and comb_page_close() must follow.
+ */
+void
+comb_page_unlock(CombPage *page, bool flush)
+{
+	UnlockReleaseBuffer(page->buffer);
+	page->buffer = InvalidBuffer;
+	if (flush)
+		comb_page_flush(page);
+}
+
+/* Unlock a page as comb_page_unlock() does, if it is locked, and its sequence */
 void
 comb_page_close(CombPage *page, bool flush)
 {
-	UnlockReleaseBuffer(page->buffer);
-	if (flush)
-		comb_page_flush(page);
+	if (BufferIsValid(page->buffer))
+		comb_page_unlock(page, flush);
 	relation_close(page->relation, page->lockmode);
 }

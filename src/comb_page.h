@@ -52,6 +52,7 @@ extern bool comb_page_try_open(CombPage *page, CombSequence sequence,
 							   LOCKMODE lockmode);
 extern void comb_page_write(CombPage *page, int64 value, uint64 incarnation);
 extern void comb_page_flush(CombPage *page);
+extern void comb_page_unlock(CombPage *page, bool flush);
 extern void comb_page_close(CombPage *page, bool flush);
 
 #endif							/* COMB_PAGE_H */
