@@ -117,7 +117,7 @@ comb_seats_init(CombSeats *seats)
 
 	memset(seats, 0, comb_seats_size());
 	pg_atomic_init_u64(&seats->head.h.unlisted, comb_next_full_xid());
-	pg_atomic_init_u32(&seats->head.h.used, 0);
+	pg_atomic_init_u64(&seats->head.h.used, 0);
 	seats->head.h.nseats = MaxBackends;
 	seats->head.h.nprepared = COMB_PREPARED_MAX;
 	for (i = 0; i < COMB_SERIES * seats->head.h.nseats; i++)
@@ -230,16 +230,6 @@ comb_seats_try(void)
 	return comb_seats != NULL;
 }
 
-/* Raise an atomic number to at least "floor" */
-static void
-comb_raise_u64(pg_atomic_uint64 *at, uint64 floor)
-{
-	uint64		value = pg_atomic_read_u64(at);
-
-	while (value < floor && !pg_atomic_compare_exchange_u64(at, &value, floor))
-		;
-}
-
 /*
  * Return a place in the list for a transaction that is about to be prepared,
  * and the full xid that the place has.  NULL if all places are needed.
@@ -270,7 +260,8 @@ comb_prepared_choose(uint64 *fxid)
 		}
 	}
 	if (chosen != NULL && *fxid >= horizon)
-		comb_raise_u64(&comb_seats->head.h.unlisted, *fxid + 1);
+		(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.unlisted,
+											   *fxid + 1);
 	return chosen;
 }
 
@@ -291,7 +282,8 @@ comb_prepared_enter(void)
 		place = comb_prepared_choose(&old);
 		if (place == NULL)
 		{
-			comb_raise_u64(&comb_seats->head.h.unlisted, fxid + 1);
+			(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.unlisted,
+												   fxid + 1);
 			return;
 		}
 	} while (!pg_atomic_compare_exchange_u64(&place->fxid, &old,
@@ -347,7 +339,8 @@ comb_take_back(uint64 fxid)
 	}
 	if (comb_unseated)
 	{
-		comb_raise_u64(&comb_shared->unseated.s.until, comb_next_full_xid());
+		(void) pg_atomic_monotonic_advance_u64(&comb_shared->unseated.s.until,
+											   comb_next_full_xid());
 		pg_atomic_fetch_sub_u64(&comb_shared->unseated.s.running, 1);
 		comb_unseated = false;
 	}
@@ -384,12 +377,10 @@ comb_at_end(XactEvent event, void *arg)
 static void
 comb_seats_use(uint32 number)
 {
-	pg_atomic_uint32 *used = &comb_seats->head.h.used;
-	uint32		value = pg_atomic_read_u32(used);
+	pg_atomic_uint64 *used = &comb_seats->head.h.used;
 
-	while (value <= number &&
-		   !pg_atomic_compare_exchange_u32(used, &value, number + 1))
-		;
+	if (unlikely(pg_atomic_read_u64(used) <= number))
+		(void) pg_atomic_monotonic_advance_u64(used, (uint64) number + 1);
 }
 
 /* Count the transaction among those that announce nothing */

@@ -70,7 +70,7 @@ typedef struct CombSeats
 		{
 			pg_atomic_uint64 unlisted;	/* a prepared transaction that is not
 										 * in the list has a smaller full xid */
-			pg_atomic_uint32 used;	/* seats from this number on were never
+			pg_atomic_uint64 used;	/* seats from this number on were never
 									 * taken */
 			uint32		nseats; /* of each series */
 			uint32		nprepared;

@@ -85,6 +85,26 @@ pg_lfind32(uint32 key, const uint32 *base, uint32 nelem)
 }
 #endif
 
+/* PostgreSQL 17 can raise an atomic number to at least another one */
+#if PG_VERSION_NUM < 170000
+#include "port/atomics.h"
+
+static inline uint64
+pg_atomic_monotonic_advance_u64(volatile pg_atomic_uint64 *ptr, uint64 target)
+{
+	uint64		value = pg_atomic_read_u64(ptr);
+
+	if (value >= target)
+		pg_memory_barrier();	/* as the exchange would be */
+	while (value < target)
+	{
+		if (pg_atomic_compare_exchange_u64(ptr, &value, target))
+			return target;
+	}
+	return value;
+}
+#endif
+
 /*
  * PostgreSQL 14 renamed the oldest xid that a snapshot may need, and the
  * predefined roles.  It moved the xid of a process into PGPROC.

@@ -330,7 +330,7 @@ comb_settled_scan(CombSeries series, const CombView *view)
 
 	pg_read_barrier();
 	COMB_INJECTION_POINT("comb-counter-read");
-	used = pg_atomic_read_u32(&comb_seats->head.h.used);
+	used = (uint32) pg_atomic_read_u64(&comb_seats->head.h.used);
 	pg_read_barrier();
 	for (i = 0; i < used; i++)
 	{
@@ -667,7 +667,7 @@ typedef struct CombUnsettledList
 static void
 comb_list_seats(CombUnsettledList *list, CombSeries series)
 {
-	uint32		used = pg_atomic_read_u32(&comb_seats->head.h.used);
+	uint32		used = (uint32) pg_atomic_read_u64(&comb_seats->head.h.used);
 	uint32		i;
 
 	for (i = 0; i < used; i++)
