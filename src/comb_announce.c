@@ -424,7 +424,7 @@ comb_announce(CombSeries series, uint64 incarnation)
 		seat->s.pid = MyProcPid;
 		seat->s.role = GetSessionUserId();
 		pg_write_barrier();
-		first = pg_atomic_read_u64(comb_counter(series)) + 1;
+		first = pg_atomic_read_u64(comb_counter(series, incarnation)) + 1;
 		COMB_INJECTION_POINT("comb-announce");
 		before = pg_atomic_read_u64(&seat->s.first);
 		comb_seated[series] = true;

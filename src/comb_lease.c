@@ -33,11 +33,18 @@
  * limit was written.
  *
  * What a process may rely on:
- * - Counters only grow, except by comb_ordered_reset(), which gives shared
- *	 memory a new incarnation first.
- * - Sessions read and write the page under the buffer's exclusive lock and a
- *	 RowExclusiveLock on the sequence.  comb_ordered_reset() locks both
- *	 readers and writers out.
+ * - Counters only grow.  comb_ordered_reset() sets a series back by beginning
+ *	 an incarnation that uses another counter for it (comb_shared.h).
+ * - A session takes a time from the counter of the incarnation that its lease
+ *	 is of, and hands the time out only if this incarnation is still the
+ *	 current one.  There is no moment without an incarnation, so nobody has to
+ *	 wait for the end of a reset.
+ * - Sessions write the page under the buffer's exclusive lock and a
+ *	 RowExclusiveLock on the sequence.  comb_ordered_reset() locks them out,
+ *	 begins the incarnation, and then writes the new limits.  No session of
+ *	 this database can have a lease of the new incarnation before that.
+ *	 Sessions of other databases can; their limits are as they were, so they
+ *	 move the new counter beyond these limits first.
  * - Within an incarnation the limit on a page only grows.
  *
  * Copyright (c) 2026, pg_comb developers
@@ -108,7 +115,7 @@ comb_lease_latest_us(int64 now)
  * clock.
  */
 static void
-comb_lease_adopt(CombSeries series, int64 limit)
+comb_lease_adopt(CombSeries series, uint64 incarnation, int64 limit)
 {
 	int64		now = comb_clock_us();
 
@@ -122,7 +129,8 @@ comb_lease_adopt(CombSeries series, int64 limit)
 						   comb_us_text(limit), comb_us_text(now),
 						   comb_max_ordered_drift),
 				 errhint("Correct the server's clock, raise \"pg_comb.max_ordered_drift\", or have comb_ordered_reset() called in this database.")));
-	comb_counter_raise(series, comb_count_from_us(limit));
+	(void) pg_atomic_monotonic_advance_u64(comb_counter(series, incarnation),
+										   comb_count_from_us(limit));
 }
 
 /* A limit in counts.  Anything may stand on a page that setval() has written */
@@ -169,6 +177,7 @@ comb_lease_remember(CombSeries series, const CombPage *page,
 
 	lease->incarnation = incarnation;
 	lease->generation = generation;
+	lease->counter = comb_counter(series, incarnation);
 	lease->limit = foreign ? 0 : comb_count_from_us(page->flushed);
 	lease->next = foreign ? 0 : comb_count_from_us(page->value);
 	lease->next_lsn = page->lsn;
@@ -177,7 +186,7 @@ comb_lease_remember(CombSeries series, const CombPage *page,
 }
 
 /* Write the limit for keys from "count" on */
-static void
+void
 comb_lease_write(CombPage *page, uint64 count, uint64 incarnation)
 {
 	comb_page_write(page, comb_count_to_us(count) +
@@ -211,7 +220,7 @@ comb_lease_learn(CombSeries series)
 	foreign = (page.incarnation != incarnation);
 	comb_page_unlock(&page, foreign);
 	if (foreign)
-		comb_lease_adopt(series, page.value);
+		comb_lease_adopt(series, incarnation, page.value);
 	comb_page_close(&page, false);
 	comb_lease_remember(series, &page, incarnation, generation);
 }

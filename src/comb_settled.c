@@ -322,7 +322,7 @@ comb_sees_unseated(const CombView *view)
 static uint64
 comb_settled_scan(CombSeries series, const CombView *view)
 {
-	uint64		last = pg_atomic_read_u64(comb_counter(series));
+	uint64		last = pg_atomic_read_u64(comb_leases[series].counter);
 	uint64		bound = comb_lease_survives(series, last + 1);
 	uint64		prepared;
 	uint32		used;

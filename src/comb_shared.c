@@ -3,7 +3,7 @@
  * comb_shared.c
  *	  Shared memory: attaching to it, and its incarnation.
  *
- * Shared memory has less than a kilobyte.  That is little enough to be
+ * Shared memory has little more than a kilobyte.  That is little enough to be
  * allocated when the first session asks, so the module need not be preloaded.
  *
  * Copyright (c) 2026, pg_comb developers
@@ -24,7 +24,7 @@
  * new module asked for another size under the same name, every new session
  * would fail.
  */
-#define COMB_SEGMENT_NAME	"pg_comb 3"
+#define COMB_SEGMENT_NAME	"pg_comb 4"
 
 CombShared *comb_shared = NULL;
 
@@ -37,7 +37,10 @@ comb_shared_init(COMB_SEGMENT_INIT_PARAMS)
 
 	pg_atomic_init_u64(&shared->incarnation.value, COMB_INCARNATION_NONE);
 	for (series = 0; series < COMB_SERIES; series++)
-		pg_atomic_init_u64(&shared->last[series].value, 0);
+	{
+		pg_atomic_init_u64(&shared->last[series][0].value, 0);
+		pg_atomic_init_u64(&shared->last[series][1].value, 0);
+	}
 	pg_atomic_init_u64(&shared->unseated.s.running, 0);
 	pg_atomic_init_u64(&shared->unseated.s.until, 0);
 	pg_atomic_init_u32(&shared->seats, 0);
@@ -92,62 +95,42 @@ comb_shared_attach(void)
 	}
 }
 
-/* Return a new random incarnation */
+/* The bits of an incarnation that choose counters, one for each series */
+#define COMB_COUNTER_BITS	((UINT64CONST(1) << COMB_SERIES) - 1)
+
+/*
+ * Return a new random incarnation, with the first counter of each series.  The
+ * number is shown as log_cnt, where a negative number would look like damage.
+ * One bit is always set, because nothing writes that log_cnt but this module:
+ * setval() writes 0, and nextval() at most 32.
+ */
 uint64
 comb_incarnation_new(void)
 {
-	/* shown as log_cnt, where a negative number would look like damage */
-	return (comb_random() >> 1) | (COMB_INCARNATION_ENDING + 1);
+	return ((comb_random() >> 1) & ~COMB_COUNTER_BITS) | (UINT64CONST(1) << 61);
 }
 
 /*
- * Return the current incarnation.  A reset needs only four stores to change
- * the incarnation, so wait until it has.
+ * Return an incarnation to follow "ended".  Series that are set back use the
+ * counter that is free.
  */
 uint64
-comb_incarnation_current(void)
+comb_incarnation_after(uint64 ended, const bool *back)
 {
-	uint64		incarnation;
+	uint64		bits = ended & COMB_COUNTER_BITS;
+	int			series;
 
-	while ((incarnation = pg_atomic_read_u64(&comb_shared->incarnation.value)) ==
-		   COMB_INCARNATION_ENDING)
-		pg_usleep(1L);
-	return incarnation;
+	for (series = 0; series < COMB_SERIES; series++)
+		bits ^= (uint64) back[series] << series;
+	return comb_incarnation_new() | bits;
 }
 
 /*
- * End the incarnation, and return it.  Until the next one begins, which must
- * not take long, no session relies on a lease and no session learns one.
+ * Begin an incarnation.  An exchange and not a store, because it is a barrier:
+ * the counters were set before, and what the caller reads next is later.
  */
-uint64
-comb_incarnation_end(void)
-{
-	uint64		incarnation;
-
-	do
-		incarnation = comb_incarnation_current();
-	while (!pg_atomic_compare_exchange_u64(&comb_shared->incarnation.value,
-										   &incarnation,
-										   COMB_INCARNATION_ENDING));
-	return incarnation;
-}
-
-/* Begin an incarnation, after one has ended */
 void
-comb_incarnation_begin(uint64 incarnation)
+comb_incarnation_change(uint64 next)
 {
-	pg_memory_barrier();
-	pg_atomic_write_u64(&comb_shared->incarnation.value, incarnation);
-}
-
-/* Raise a counter to at least "floor" */
-void
-comb_counter_raise(CombSeries series, uint64 floor)
-{
-	pg_atomic_uint64 *counter = comb_counter(series);
-	uint64		last = pg_atomic_read_u64(counter);
-
-	while (last < floor &&
-		   !pg_atomic_compare_exchange_u64(counter, &last, floor))
-		;
+	(void) pg_atomic_exchange_u64(&comb_shared->incarnation.value, next);
 }

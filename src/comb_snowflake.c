@@ -245,7 +245,7 @@ comb_snowflake_step(void *arg)
 	CombSnowflakeTaken *taken = (CombSnowflakeTaken *) arg;
 	CombSnowflake *set = taken->set;
 	CombSlot   *slot = &taken->slot;
-	pg_atomic_uint64 *counter = comb_counter(set->series);
+	pg_atomic_uint64 *counter = comb_leases[set->series].counter;
 	uint64		now = comb_clock_counts();
 	uint64		last = pg_atomic_read_u64(counter);
 	uint64		next;

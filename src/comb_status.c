@@ -101,7 +101,8 @@ static void
 comb_status_series(CombStatus *status, CombSeries series)
 {
 	bool		ordered = (series == COMB_SERIES_ORDERED);
-	uint64		count = pg_atomic_read_u64(comb_counter(series));
+	uint64		count = pg_atomic_read_u64(comb_counter(series,
+														comb_incarnation_current()));
 	TimestampTz last = comb_count_to_us(count) + COMB_UNIX_EPOCH;
 	CombPage	page;
 
