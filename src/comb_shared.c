@@ -3,8 +3,10 @@
  * comb_shared.c
  *	  Shared memory: attaching to it, and its incarnation.
  *
- * Shared memory has little more than a kilobyte.  That is little enough to be
+ * The counters need little more than a kilobyte.  That is little enough to be
  * allocated when the first session asks, so the module need not be preloaded.
+ * If it is, the server has reserved main memory at its start for everything,
+ * and no session can find that there is none left.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -14,6 +16,9 @@
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
 
 #include "comb_compat.h"
 #include "comb_shared.h"
@@ -26,11 +31,12 @@
  */
 #define COMB_SEGMENT_NAME	"pg_comb 4"
 
+bool		comb_preloaded = false;
 CombShared *comb_shared = NULL;
 
 /* Called once for a segment, by the first session that attaches */
 static void
-comb_shared_init(COMB_SEGMENT_INIT_PARAMS)
+comb_shared_init(void *segment)
 {
 	CombShared *shared = (CombShared *) segment;
 	int			series;
@@ -46,29 +52,36 @@ comb_shared_init(COMB_SEGMENT_INIT_PARAMS)
 	pg_atomic_init_u32(&shared->seats, 0);
 }
 
-#ifdef COMB_SHMEM_RESERVED
-static comb_shmem_hook comb_next_shmem_request;
-
-static void
-comb_shmem_request(void)
-{
-	if (comb_next_shmem_request)
-		comb_next_shmem_request();
-	RequestAddinShmemSpace(sizeof(CombShared));
-}
-#endif
-
 /*
- * Reserve the memory while the module is being preloaded.  Servers without a
- * registry of shared memory keep some memory unreserved, which suffices
- * unless other modules take all of it.
+ * Return a part of the main segment by name.  The first session that asks
+ * initializes the memory.  "init" must not fail.
  */
-void
-comb_shared_preload(void)
+void *
+comb_main_segment(const char *name, Size size, comb_segment_init init)
 {
-#ifdef COMB_SHMEM_RESERVED
-	COMB_RESERVE_SHMEM(comb_shmem_request, comb_next_shmem_request);
+	void	   *segment;
+	bool		found;
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	segment = ShmemInitStruct(name, size, &found);
+	if (!found)
+		init(segment);
+	LWLockRelease(AddinShmemInitLock);
+	return segment;
+}
+
+static CombShared *
+comb_shared_segment(void)
+{
+#ifdef COMB_HAVE_SEGMENT_REGISTRY
+	if (!comb_preloaded)
+		return (CombShared *) comb_registry_segment(COMB_SEGMENT_NAME,
+													sizeof(CombShared),
+													comb_shared_init);
 #endif
+	return (CombShared *) comb_main_segment(COMB_SEGMENT_NAME,
+											sizeof(CombShared),
+											comb_shared_init);
 }
 
 /*
@@ -85,8 +98,7 @@ comb_shared_attach(void)
 	{
 		uint64		none = COMB_INCARNATION_NONE;
 
-		shared = comb_get_segment(COMB_SEGMENT_NAME, sizeof(CombShared),
-								  comb_shared_init);
+		shared = comb_shared_segment();
 		if (pg_atomic_read_u64(&shared->incarnation.value) == none)
 			(void) pg_atomic_compare_exchange_u64(&shared->incarnation.value,
 												  &none,

@@ -17,6 +17,7 @@
 #include "port/atomics.h"
 
 #include "comb_clock.h"
+#include "comb_compat.h"
 
 /*
  * A series of ever larger times has a counter in shared memory, and a lease
@@ -68,7 +69,8 @@ typedef union CombUnseated
  * see an incarnation with a counter of another one.  A session that has not
  * noticed the reset goes on with the old counter, and drops the time.
  *
- * "seats" is the handle of a dynamic segment (comb_announce.c), or 0.
+ * "seats" is the handle of a dynamic segment (comb_announce.c), or 0 if there
+ * is none.
  */
 typedef struct CombShared
 {
@@ -81,9 +83,13 @@ typedef struct CombShared
 /* No incarnation was chosen yet */
 #define COMB_INCARNATION_NONE	0
 
+/* Did the server load the module at its start, and reserve memory for it? */
+extern bool comb_preloaded;
+
 extern PGDLLEXPORT CombShared *comb_shared;
 
-extern void comb_shared_preload(void);
+extern void *comb_main_segment(const char *name, Size size,
+							   comb_segment_init init);
 extern void comb_shared_attach(void);
 
 extern uint64 comb_incarnation_new(void);
