@@ -265,7 +265,13 @@ comb_page_promise(HeapTupleHeader tuple)
 	return tuple->t_hoff + sizeof(FormData_pg_sequence_data);
 }
 
-/* Read a page's number: last_value or, if larger, what was promised */
+/*
+ * Read a page's number: last_value or, if larger, what was promised.
+ *
+ * After pg_resetwal, or in files copied from another server, the page's LSN can
+ * be beyond the end of the WAL.  Such a page was read from disk, so nothing is
+ * to be flushed.  XLogFlush() would fail until the WAL has grown that far.
+ */
 static void
 comb_page_read(Page content, CombPage *page)
 {
@@ -282,6 +288,11 @@ comb_page_read(Page content, CombPage *page)
 	page->incarnation = (uint64) data->log_cnt;
 	page->lsn = PageGetLSN(content);
 	page->flushed = promise.flushed;
+	if (page->lsn > GetXLogInsertRecPtr())
+	{
+		page->lsn = InvalidXLogRecPtr;
+		page->flushed = page->value;
+	}
 }
 
 /*

@@ -283,6 +283,19 @@ foreach my $point ('comb-reset-words', 'comb-reset-change', 'comb-lease-flush')
 }
 
 #
+# A claim fails after it has locked a number
+#
+my ($rc, $claims) = $node->psql('postgres', q{
+	SELECT injection_points_set_local();
+	SELECT comb_snowflake_claim(2) AS first \gset
+	SELECT injection_points_attach('comb-claim-locked', 'error');
+	SELECT comb_snowflake_claim(2);
+	SELECT comb_snowflake_claim(2);
+	SELECT injection_points_detach('comb-claim-locked');
+	SELECT comb_snowflake_claim(2) = (:first + 1) % 4 AS again}, on_error_stop => 0);
+like($claims, qr/^t$/m, 'a number is free again after an error');
+
+#
 # Two databases start a reset
 #
 my $reset = background($node, 'postgres', q{
