@@ -265,7 +265,13 @@ comb_page_promise(HeapTupleHeader tuple)
 	return tuple->t_hoff + sizeof(FormData_pg_sequence_data);
 }
 
-/* Read a page's number: last_value or, if larger, what was promised */
+/*
+ * Read a page's number: last_value or, if larger, what was promised.
+ *
+ * After pg_resetwal, or in files copied from another server, the page's LSN can
+ * be beyond the end of the WAL.  Such a page was read from disk, so nothing is
+ * to be flushed.  XLogFlush() would fail until the WAL has grown that far.
+ */
 static void
 comb_page_read(Page content, CombPage *page)
 {
@@ -282,27 +288,31 @@ comb_page_read(Page content, CombPage *page)
 	page->incarnation = (uint64) data->log_cnt;
 	page->lsn = PageGetLSN(content);
 	page->flushed = promise.flushed;
+	if (page->lsn > GetXLogInsertRecPtr())
+	{
+		page->lsn = InvalidXLogRecPtr;
+		page->flushed = page->value;
+	}
 }
 
 /*
- * Read a sequence without changing it, as a standby may.  False where the
- * sequence does not exist.
+ * Read a sequence's page without changing it, as a standby may.  False if the
+ * sequence does not exist or, without "wait", if somebody has locked it or this
+ * process has not opened it before.
  */
 bool
-comb_sequence_read(CombSequence sequence, int64 *value)
+comb_page_peek(CombPage *page, CombSequence sequence, bool wait)
 {
-	Relation	relation = comb_sequence_try_open(sequence, AccessShareLock);
-	Buffer		buffer;
-	CombPage	page;
-
-	if (relation == NULL)
+	page->lockmode = AccessShareLock;
+	page->relation = wait ?
+		comb_sequence_try_open(sequence, page->lockmode) :
+		comb_sequence_open_nowait(sequence, page->lockmode);
+	if (page->relation == NULL)
 		return false;
-	buffer = ReadBuffer(relation, 0);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	comb_page_read(BufferGetPage(buffer), &page);
-	UnlockReleaseBuffer(buffer);
-	relation_close(relation, AccessShareLock);
-	*value = page.value;
+	page->buffer = ReadBuffer(page->relation, 0);
+	LockBuffer(page->buffer, BUFFER_LOCK_SHARE);
+	comb_page_read(BufferGetPage(page->buffer), page);
+	comb_page_close(page, false);
 	return true;
 }
 
@@ -409,19 +419,36 @@ comb_page_write(CombPage *page, int64 value, uint64 incarnation)
 }
 
 /*
- * Unlock a page.  With "flush", the function first brings the page's record
- * to disk.  A caller that relies on the number needs that even if another
- * session wrote the record.
+ * Bring the record of a page to disk, after the page was unlocked.  A caller
+ * that relies on the number needs that even if another session wrote the
+ * record.
  */
+void
+comb_page_flush(CombPage *page)
+{
+	COMB_INJECTION_POINT("comb-lease-flush");
+	XLogFlush(page->lsn);
+	page->flushed = page->value;
+}
+
+/*
+ * Unlock a page and, with "flush", bring its record to disk.  The sequence
+ * stays locked, and comb_page_close() must follow.
+ */
+void
+comb_page_unlock(CombPage *page, bool flush)
+{
+	UnlockReleaseBuffer(page->buffer);
+	page->buffer = InvalidBuffer;
+	if (flush)
+		comb_page_flush(page);
+}
+
+/* Unlock a page as comb_page_unlock() does, if it is locked, and its sequence */
 void
 comb_page_close(CombPage *page, bool flush)
 {
-	UnlockReleaseBuffer(page->buffer);
-	if (flush)
-	{
-		COMB_INJECTION_POINT("comb-lease-flush");
-		XLogFlush(page->lsn);
-		page->flushed = page->value;
-	}
+	if (BufferIsValid(page->buffer))
+		comb_page_unlock(page, flush);
 	relation_close(page->relation, page->lockmode);
 }

@@ -44,13 +44,15 @@ typedef struct CombPage
 extern PGDLLEXPORT uint64 comb_sequence_generation;
 
 extern Oid	comb_sequence_lock(CombSequence sequence, LOCKMODE lockmode);
-extern bool comb_sequence_read(CombSequence sequence, int64 *value);
 
+extern bool comb_page_peek(CombPage *page, CombSequence sequence, bool wait);
 extern void comb_page_open(CombPage *page, CombSequence sequence,
 						   LOCKMODE lockmode);
 extern bool comb_page_try_open(CombPage *page, CombSequence sequence,
 							   LOCKMODE lockmode);
 extern void comb_page_write(CombPage *page, int64 value, uint64 incarnation);
+extern void comb_page_flush(CombPage *page);
+extern void comb_page_unlock(CombPage *page, bool flush);
 extern void comb_page_close(CombPage *page, bool flush);
 
 #endif							/* COMB_PAGE_H */
