@@ -359,15 +359,17 @@ prove_each() {
 
 # Prints the files of the tree as git sees them, changes and new files included.
 # Without git, or in an unpacked archive inside somebody else's repository,
-# these are all files but what a build leaves behind.
+# these are all files but what a build leaves behind.  With RUN_OBJECTS a build's
+# object files are copied as well, for test/mutants.
 tree_files() {
-	local git=(git -c "safe.directory=*" -C "$tree") name
+	local git=(git -c "safe.directory=*" -C "$tree") name objects=(! -name '*.o' ! -name '*.so' ! -name '*.bc')
+	[ -z "${RUN_OBJECTS:-}" ] || objects=()
 	if have git && [ "$("${git[@]}" rev-parse --show-toplevel 2>/dev/null)" = "$(cd "$tree" && pwd -P)" ]; then
 		"${git[@]}" ls-files -z --cached --others --exclude-standard
 	else
 		(cd "$tree" && find . -name .git -prune -o \
 			\( -name results -o -name 'tmp_check*' -o -name output_iso -o -name node_modules \) -prune -o \
-			-type f ! -name '*.o' ! -name '*.so' ! -name '*.bc' -print0)
+			-type f "${objects[@]}" -print0)
 	fi | while IFS= read -r -d '' name; do
 		# git also lists a file that is deleted but not yet committed.
 		[ ! -e "$tree/$name" ] || printf '%s\0' "$name"
