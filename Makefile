@@ -66,11 +66,11 @@ test-all:
 test-deep:
 	@test/deep
 test-clients:
-	@test/clients/run
+	@test/run clients
 test-packages:
 	@test/all packages
 demo-cluster:
-	@test/all demo-cluster
+	@REPORT=yes test/all 18 cluster
 test-cluster:
 	@test/all 18 cluster
 test-partitioning:
@@ -81,10 +81,10 @@ instructions:
 	@test/bench/instructions
 fuzz:
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-120}; export FUZZ_SECONDS; STEP_LIMIT=$$((FUZZ_SECONDS * 2 + 600)) \
-		PROVE_TESTS=test/t/080_fuzz.pl test/run tap
+		test/run test/t/080_fuzz.pl
 soak:
 	@DURATION=$${DURATION:-600}; export DURATION; STEP_LIMIT=$$((DURATION * 2 + 600)) \
-		PROVE_TESTS='test/t/081_soak.pl test/t/095_feed_soak.pl' test/run tap
+		JOBS=1 test/run test/t/081_soak.pl test/t/095_feed_soak.pl
 
 # The archive for PGXN: the last commit, less what .gitattributes leaves out
 DIST = $(EXTENSION)-$(shell sed -n 's/^   "version": "\(.*\)",$$/\1/p' META.json)
