@@ -214,7 +214,7 @@ comb_lease_learn(CombSeries series)
 	CHECK_FOR_INTERRUPTS();
 	comb_leases[series].incarnation = COMB_INCARNATION_NONE;
 	comb_shared_attach();
-	comb_page_open(&page, comb_lease_sequence(series), RowExclusiveLock);
+	comb_page_open(&page, series, RowExclusiveLock);
 	generation = comb_sequence_generation;
 	incarnation = comb_incarnation_current();
 	foreign = (page.incarnation != incarnation);
@@ -242,7 +242,7 @@ comb_lease_renew(CombSeries series, uint64 count)
 
 	lease->renew = lease->limit - (lease->limit - count) / 2;
 	COMB_INJECTION_POINT("comb-lease-ahead");
-	if (!comb_page_try_open(&page, comb_lease_sequence(series),
+	if (!comb_page_try_open(&page, series,
 							RowExclusiveLock))
 		return;
 	if (page.incarnation != lease->incarnation || !comb_lease_known(series))
@@ -291,7 +291,7 @@ comb_lease_extend_now(CombSeries series, uint64 count)
 
 	comb_leases[series].incarnation = COMB_INCARNATION_NONE;
 	COMB_INJECTION_POINT("comb-lease-renew");
-	comb_page_open(&page, comb_lease_sequence(series), RowExclusiveLock);
+	comb_page_open(&page, series, RowExclusiveLock);
 	generation = comb_sequence_generation;
 	incarnation = comb_incarnation_current();
 	foreign = (page.incarnation != incarnation);
@@ -349,7 +349,7 @@ comb_lease_survives(CombSeries series, uint64 count)
 	CombPage	page;
 
 	if (count > lease->durable &&
-		comb_page_peek(&page, comb_lease_sequence(series), false))
+		comb_page_peek(&page, series, false))
 	{
 		if (count > comb_limit_count(page.flushed))
 			comb_page_flush(&page);

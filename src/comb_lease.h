@@ -55,13 +55,6 @@ extern uint64 comb_lease_survives(CombSeries series, uint64 count);
 extern void comb_drift_error(uint64 next, uint64 now);
 extern void comb_jump_error(uint64 last, uint64 now);
 
-/* The sequence that has the limit of a series */
-static inline CombSequence
-comb_lease_sequence(CombSeries series)
-{
-	return (CombSequence) series;
-}
-
 /* Is what this process knows of the lease still true? */
 static inline bool
 comb_lease_known(CombSeries series)

@@ -110,7 +110,7 @@ comb_reset_target(CombSeries series, int64 us, uint64 incarnation, bool *back)
 	int64		kept = COMB_KEPT_LEASES * comb_lease_ms * COMB_US_PER_MS;
 	CombPage	page;
 
-	comb_page_open(&page, comb_lease_sequence(series), ShareRowExclusiveLock);
+	comb_page_open(&page, series, ShareRowExclusiveLock);
 	comb_page_close(&page, false);
 	if (page.incarnation != incarnation && page.value > last)
 	{
@@ -184,7 +184,7 @@ comb_reset_limits(uint64 incarnation)
 												 incarnation);
 		CombPage	page;
 
-		comb_page_open(&page, comb_lease_sequence(series),
+		comb_page_open(&page, (CombSeries) series,
 					   ShareRowExclusiveLock);
 		comb_lease_write(&page, pg_atomic_read_u64(counter), incarnation);
 		comb_page_close(&page, true);
@@ -242,7 +242,7 @@ comb_ordered_reset(PG_FUNCTION_ARGS)
 
 	comb_shared_attach();
 	for (series = 0; series < COMB_SERIES; series++)
-		locked[series] = comb_sequence_lock(comb_lease_sequence(series),
+		locked[series] = comb_sequence_lock((CombSeries) series,
 											ShareRowExclusiveLock);
 	comb_reset_lock(&tag);
 	HOLD_INTERRUPTS();

@@ -51,10 +51,10 @@
 #include "comb_page.h"
 
 static const char *const comb_sequence_names[COMB_SEQUENCES] = {
-	[COMB_SEQUENCE_ORDERED] = "comb_lease_ordered",
-	[COMB_SEQUENCE_SNOWFLAKE] = "comb_lease_snowflake",
-	[COMB_SEQUENCE_SLOW] = "comb_lease_snowflake_slow",
-	[COMB_SEQUENCE_CLAIM] = "comb_snowflake_claimed"
+	[COMB_SERIES_ORDERED] = "comb_lease_ordered",
+	[COMB_SERIES_SNOWFLAKE] = "comb_lease_snowflake",
+	[COMB_SERIES_SLOW] = "comb_lease_snowflake_slow",
+	[COMB_SERIES_CLAIM] = "comb_snowflake_claimed"
 };
 
 /* What this process found; InvalidOid where it has to look again */
@@ -106,7 +106,7 @@ comb_sequence_named(ArrayType *relations, const char *name)
  * extension's owner can make any sequence a member of the extension.
  */
 static Oid
-comb_sequence_find(CombSequence sequence)
+comb_sequence_find(CombSeries series)
 {
 	static bool registered = false;
 	Oid			found = InvalidOid;
@@ -136,7 +136,7 @@ comb_sequence_find(CombSequence sequence)
 
 		if (!isnull)
 			found = comb_sequence_named(DatumGetArrayTypeP(config),
-										comb_sequence_names[sequence]);
+										comb_sequence_names[series]);
 	}
 	systable_endscan(scan);
 	table_close(extensions, AccessShareLock);
@@ -152,19 +152,19 @@ comb_sequence_find(CombSequence sequence)
  * there since.  In that case the search begins again.
  */
 static Relation
-comb_sequence_try_open(CombSequence sequence, LOCKMODE lockmode)
+comb_sequence_try_open(CombSeries series, LOCKMODE lockmode)
 {
 	for (;;)
 	{
-		Oid			oid = comb_sequence_oids[sequence];
+		Oid			oid = comb_sequence_oids[series];
 		Relation	relation;
 
 		if (!OidIsValid(oid))
-			oid = comb_sequence_find(sequence);
+			oid = comb_sequence_find(series);
 		if (!OidIsValid(oid))
 			return NULL;
 		relation = try_relation_open(oid, lockmode);
-		comb_sequence_oids[sequence] = relation != NULL ? oid : InvalidOid;
+		comb_sequence_oids[series] = relation != NULL ? oid : InvalidOid;
 		if (relation != NULL)
 			return relation;
 	}
@@ -175,7 +175,7 @@ comb_sequence_try_open(CombSequence sequence, LOCKMODE lockmode)
  * does not exist.
  */
 static Relation
-comb_sequence_open(CombSequence sequence, LOCKMODE lockmode)
+comb_sequence_open(CombSeries series, LOCKMODE lockmode)
 {
 	Relation	relation;
 
@@ -185,12 +185,12 @@ comb_sequence_open(CombSequence sequence, LOCKMODE lockmode)
 				 errmsg("ordered keys and Snowflakes cannot be made on a standby"),
 				 errdetail("They need a time limit in the write-ahead log."),
 				 errhint("Make them on the primary, or use comb_generate(), which works on every server.")));
-	relation = comb_sequence_try_open(sequence, lockmode);
+	relation = comb_sequence_try_open(series, lockmode);
 	if (relation == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("sequence \"%s\" of extension pg_comb does not exist",
-						comb_sequence_names[sequence]),
+						comb_sequence_names[series]),
 				 errhint("Create the extension in this database.")));
 	return relation;
 }
@@ -200,15 +200,15 @@ comb_sequence_open(CombSequence sequence, LOCKMODE lockmode)
  * lock.  NULL where that is not possible.
  */
 static Relation
-comb_sequence_open_nowait(CombSequence sequence, LOCKMODE lockmode)
+comb_sequence_open_nowait(CombSeries series, LOCKMODE lockmode)
 {
-	Oid			oid = comb_sequence_oids[sequence];
+	Oid			oid = comb_sequence_oids[series];
 	Relation	relation = NULL;
 
 	if (!OidIsValid(oid) || !ConditionalLockRelationOid(oid, lockmode))
 		return NULL;
 	/* the locking can have run the callback */
-	if (comb_sequence_oids[sequence] == oid)
+	if (comb_sequence_oids[series] == oid)
 		relation = try_relation_open(oid, NoLock);
 	if (relation == NULL)
 		UnlockRelationOid(oid, lockmode);
@@ -220,9 +220,9 @@ comb_sequence_open_nowait(CombSequence sequence, LOCKMODE lockmode)
  * Raises 55000 on a standby, and if the sequence does not exist.
  */
 Oid
-comb_sequence_lock(CombSequence sequence, LOCKMODE lockmode)
+comb_sequence_lock(CombSeries series, LOCKMODE lockmode)
 {
-	Relation	relation = comb_sequence_open(sequence, lockmode);
+	Relation	relation = comb_sequence_open(series, lockmode);
 	Oid			oid = RelationGetRelid(relation);
 
 	relation_close(relation, NoLock);
@@ -301,12 +301,12 @@ comb_page_read(Page content, CombPage *page)
  * process has not opened it before.
  */
 bool
-comb_page_peek(CombPage *page, CombSequence sequence, bool wait)
+comb_page_peek(CombPage *page, CombSeries series, bool wait)
 {
 	page->lockmode = AccessShareLock;
 	page->relation = wait ?
-		comb_sequence_try_open(sequence, page->lockmode) :
-		comb_sequence_open_nowait(sequence, page->lockmode);
+		comb_sequence_try_open(series, page->lockmode) :
+		comb_sequence_open_nowait(series, page->lockmode);
 	if (page->relation == NULL)
 		return false;
 	page->buffer = ReadBuffer(page->relation, 0);
@@ -316,9 +316,9 @@ comb_page_peek(CombPage *page, CombSequence sequence, bool wait)
 	return true;
 }
 
-/* Tell what stands on a locked page, and what of it is on disk */
+/* Load what a locked page has, and find out whether that is on disk */
 static void
-comb_page_tell(CombPage *page)
+comb_page_load(CombPage *page)
 {
 	comb_page_read(BufferGetPage(page->buffer), page);
 	if (!XLogNeedsFlush(page->lsn))
@@ -331,13 +331,13 @@ comb_page_tell(CombPage *page)
  * Raises 55000 as comb_sequence_lock() does.
  */
 void
-comb_page_open(CombPage *page, CombSequence sequence, LOCKMODE lockmode)
+comb_page_open(CombPage *page, CombSeries series, LOCKMODE lockmode)
 {
-	page->relation = comb_sequence_open(sequence, lockmode);
+	page->relation = comb_sequence_open(series, lockmode);
 	page->lockmode = lockmode;
 	page->buffer = ReadBuffer(page->relation, 0);
 	LockBuffer(page->buffer, BUFFER_LOCK_EXCLUSIVE);
-	comb_page_tell(page);
+	comb_page_load(page);
 }
 
 /*
@@ -345,9 +345,9 @@ comb_page_open(CombPage *page, CombSequence sequence, LOCKMODE lockmode)
  * process has opened before.  False where the function would have to wait.
  */
 bool
-comb_page_try_open(CombPage *page, CombSequence sequence, LOCKMODE lockmode)
+comb_page_try_open(CombPage *page, CombSeries series, LOCKMODE lockmode)
 {
-	page->relation = comb_sequence_open_nowait(sequence, lockmode);
+	page->relation = comb_sequence_open_nowait(series, lockmode);
 	if (page->relation == NULL)
 		return false;
 	page->lockmode = lockmode;
@@ -358,7 +358,7 @@ comb_page_try_open(CombPage *page, CombSequence sequence, LOCKMODE lockmode)
 		relation_close(page->relation, lockmode);
 		return false;
 	}
-	comb_page_tell(page);
+	comb_page_load(page);
 	return true;
 }
 

@@ -20,22 +20,28 @@
 #include "comb_compat.h"
 
 /*
- * A series of ever larger times has a counter in shared memory, and a lease
- * in every database (comb_lease.h).
+ * A series of ever larger times has a counter in shared memory, and in every
+ * database a lease (comb_lease.h) and a sequence with its limit (comb_page.c).
  *
  * Snowflakes have two series.  Asking for more ids than a parameter set holds
  * pushes the counter ahead of the clock.  With a tick of a second or a day a
  * few calls suffice, so parameter sets as slow as that share a counter with
  * each other only.
+ *
+ * The instance numbers of comb_snowflake_claim() are no times.  They have a
+ * sequence in every database, and neither a counter nor a lease.
  */
 typedef enum CombSeries
 {
 	COMB_SERIES_ORDERED,		/* uuid keys */
 	COMB_SERIES_SNOWFLAKE,		/* COMB_FAST_RATE ids a second or more */
-	COMB_SERIES_SLOW			/* Snowflakes of any other parameters */
+	COMB_SERIES_SLOW,			/* Snowflakes of any other parameters */
+	COMB_SERIES_CLAIM			/* instance numbers claimed */
 } CombSeries;
 
+/* How many series have a counter, and how many have a sequence */
 #define COMB_SERIES			(COMB_SERIES_SLOW + 1)
+#define COMB_SEQUENCES		(COMB_SERIES_CLAIM + 1)
 
 /* A number on a cache line of its own */
 typedef union CombCounter

@@ -553,8 +553,8 @@ comb_snowflake_claim(PG_FUNCTION_ARGS)
 	comb_check_instance_bits(bits);
 	numbers = UINT64CONST(1) << bits;
 
-	locked = comb_sequence_lock(COMB_SEQUENCE_CLAIM, ShareRowExclusiveLock);
-	comb_page_open(&page, COMB_SEQUENCE_CLAIM, RowExclusiveLock);
+	locked = comb_sequence_lock(COMB_SERIES_CLAIM, ShareRowExclusiveLock);
+	comb_page_open(&page, COMB_SERIES_CLAIM, RowExclusiveLock);
 	comb_page_close(&page, true);
 	number = comb_claim_next((uint64) page.value, numbers);
 	if (number < 0)
@@ -564,7 +564,7 @@ comb_snowflake_claim(PG_FUNCTION_ARGS)
 						numbers, bits),
 				 errhint("End sessions that hold one, or claim numbers of more bits.")));
 	COMB_INJECTION_POINT("comb-claim-locked");
-	comb_page_open(&page, COMB_SEQUENCE_CLAIM, RowExclusiveLock);
+	comb_page_open(&page, COMB_SERIES_CLAIM, RowExclusiveLock);
 	comb_page_write(&page, number, page.incarnation);
 	comb_page_close(&page, true);
 	comb_claim_keep((uint32) number);

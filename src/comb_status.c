@@ -111,7 +111,7 @@ comb_status_series(CombStatus *status, CombSeries series)
 							  COMB_SNOWFLAKE_LAST, last))
 		comb_status_set_ahead(status, ordered ? COMB_ORDERED_AHEAD :
 							  COMB_SNOWFLAKE_AHEAD, last);
-	if (comb_page_peek(&page, comb_lease_sequence(series), true) &&
+	if (comb_page_peek(&page, series, true) &&
 		page.value > 0 && page.value <= COMB_CLOCK_MAX_US)
 		(void) comb_status_set_later(status, ordered ? COMB_ORDERED_LEASE :
 									 COMB_SNOWFLAKE_LEASE,
