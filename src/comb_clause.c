@@ -90,7 +90,7 @@ comb_language(Oid funcid)
  * of ours.  The code of a function that runs with its owner's rights or with
  * settings of its own is PostgreSQL's, which sets them up.
  */
-static PGFunction
+PGFunction
 comb_code(Oid funcid)
 {
 	FmgrInfo	flinfo;
@@ -101,12 +101,10 @@ comb_code(Oid funcid)
 	return flinfo.fn_addr;
 }
 
-/* Does the function compare a key with a period by our code? */
+/* Is this the code of a function that compares a key with a period? */
 bool
-comb_is_clause_function(Oid funcid)
+comb_is_clause_code(PGFunction code)
 {
-	PGFunction	code = comb_code(funcid);
-
 	return code == comb_contained || code == comb_contains ||
 		code == comb_created || code == comb_created_layout ||
 		code == comb_recheck_layout || code == comb_in_range;
@@ -155,7 +153,7 @@ comb_clause(CombClause *clause, Oid funcid, List *args)
 	int			nargs = list_length(args);
 	bool		reversed;
 
-	if ((nargs != 2 && nargs != 3) || !comb_is_clause_function(funcid))
+	if ((nargs != 2 && nargs != 3) || !comb_is_clause_code(comb_code(funcid)))
 		return false;
 	reversed = !comb_is_of_type((Node *) linitial(args), UUIDOID);
 	clause->id = (Node *) (reversed ? lsecond(args) : linitial(args));

@@ -165,14 +165,18 @@ comb_is_of_query(PlannerInfo *root)
 }
 
 /*
- * May a simplified call of the function contain a clause?  The planner puts
- * the body of a function in SQL in place of its calls.
+ * May a simplified call of the function contain a clause?  The planner puts a
+ * clause in place of comb_between(), and the body of a function in SQL in place
+ * of its calls.
  */
 static bool
 comb_may_be_clause(Oid funcid, void *context)
 {
+	PGFunction	code;
+
 	return comb_language(funcid) == SQLlanguageId ||
-		comb_is_clause_function(funcid);
+		(code = comb_code(funcid)) == comb_between ||
+		comb_is_clause_code(code);
 }
 
 static bool
