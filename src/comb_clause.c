@@ -202,12 +202,14 @@ static Oid
 comb_clause_function(const CombClause *clause, const CombFunction *function,
 					 const Oid *argtypes, int nargs)
 {
+	Oid			nspid = get_func_namespace(clause->funcid);
+	oidvector  *types = buildoidvector(argtypes, nargs);
 	Oid			funcid;
 
 	funcid = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
 							 CStringGetDatum(function->name),
-							 PointerGetDatum(buildoidvector(argtypes, nargs)),
-							 ObjectIdGetDatum(get_func_namespace(clause->funcid)));
+							 PointerGetDatum(types),
+							 ObjectIdGetDatum(nspid));
 	if (comb_code(funcid) !=
 		(clause->label ? function->layout_code : function->code))
 		return InvalidOid;
@@ -219,13 +221,14 @@ static Oid
 comb_clause_operator(const CombClause *clause, const char *name,
 					 PGFunction code)
 {
+	Oid			nspid = get_func_namespace(clause->funcid);
 	Oid			opno;
 
 	opno = GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid,
 						   CStringGetDatum(name),
 						   ObjectIdGetDatum(UUIDOID),
 						   ObjectIdGetDatum(UUIDOID),
-						   ObjectIdGetDatum(get_func_namespace(clause->funcid)));
+						   ObjectIdGetDatum(nspid));
 	if (!OidIsValid(opno) || comb_code(get_opcode(opno)) != code)
 		return InvalidOid;
 	return opno;
@@ -364,6 +367,7 @@ comb_says_time(const CombClause *clause, Node *condition)
 {
 	const FuncExpr *call;
 	const Var  *column;
+	Node	   *label;
 	ListCell   *lc;
 	PGFunction	code;
 
@@ -390,8 +394,10 @@ comb_says_time(const CombClause *clause, Node *condition)
 	code = comb_code(call->funcid);
 	if (code == comb_timestamp)
 		return clause->layout == comb_layout_default;
-	return code == comb_timestamp_layout &&
-		comb_clause_layout(comb_uncast((Node *) lsecond(call->args))) == clause->layout;
+	if (code != comb_timestamp_layout)
+		return false;
+	label = comb_uncast((Node *) lsecond(call->args));
+	return clause->layout == comb_clause_layout(label);
 }
 
 /*

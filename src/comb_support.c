@@ -342,26 +342,24 @@ static bool
 comb_children_obey(PlannerInfo *root, Relation rel)
 {
 	PartitionDesc partitions;
+	bool		obey = true;
 	int			i;
 
 	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 		return false;
 	partitions = RelationGetPartitionDesc(rel, false);
-	for (i = 0; i < partitions->nparts; i++)
+	for (i = 0; i < partitions->nparts && obey; i++)
 	{
-		HeapTuple	tuple = SearchSysCache1(RELOID,
-											ObjectIdGetDatum(partitions->oids[i]));
-		bool		obeys;
+		Oid			oid = partitions->oids[i];
+		HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(oid));
 
 		if (!HeapTupleIsValid(tuple))
 			return false;
-		obeys = ((Form_pg_class) GETSTRUCT(tuple))->relkind == RELKIND_RELATION &&
+		obey = ((Form_pg_class) GETSTRUCT(tuple))->relkind == RELKIND_RELATION &&
 			comb_is_old(root, tuple);
 		ReleaseSysCache(tuple);
-		if (!obeys)
-			return false;
 	}
-	return true;
+	return obey;
 }
 
 /*
