@@ -27,7 +27,7 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/guarantees.md doc/installation.md doc/layouts.md doc/mask.md doc/migration.md \
              doc/mssql.md doc/nhibernate.md doc/operations.md doc/ordered.md doc/pg_comb.md \
              doc/portable.md doc/range.md doc/rfc9562.md doc/rtcomb.md doc/sequentialguid.md \
-             doc/servers.md doc/snowflake.md doc/testing.md doc/text.md doc/usage.md \
+             doc/servers.md doc/snowflake.md doc/text.md doc/usage.md \
              doc/key.svg doc/which.svg
 # For servers without the extension; psql runs these files, not CREATE EXTENSION.
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/uninstall.sql
@@ -50,7 +50,7 @@ TAP_TESTS      = 1
 PROVE_TESTS   ?= test/t/*.pl
 
 HARNESS    = demo demo-cluster test test-all test-deep test-clients test-packages test-partitioning \
-             test-cluster bench instructions fuzz soak dist
+             test-cluster bench instructions fuzz soak indent dist
 
 .PHONY: $(HARNESS)
 ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
@@ -88,6 +88,13 @@ fuzz:
 soak:
 	@DURATION=$${DURATION:-600}; export DURATION; STEP_LIMIT=$$((DURATION * 2 + 600)) \
 		JOBS=1 test/run test/t/081_soak.pl test/t/095_feed_soak.pl
+
+# Debian's postgresql-server-dev-17 and later have pgindent, and pg_bsd_indent beside it.
+# INDENT_FLAGS=--diff shows what would change.
+PGINDENT = $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin/pgindent)) $(shell command -v pgindent))
+indent:
+	$(if $(PGINDENT),,@echo "Please install pgindent and pg_bsd_indent of PostgreSQL 17 or later (Debian: postgresql-server-dev-17)." >&2; exit 2)
+	PATH="$(dir $(PGINDENT)):$$PATH" $(PGINDENT) $(INDENT_FLAGS) --typedefs=typedefs.list src/*.[ch] test/*.c
 
 # The archive for PGXN: the last commit, less what .gitattributes leaves out
 DIST = $(EXTENSION)-$(shell sed -n 's/^   "version": "\(.*\)",$$/\1/p' META.json)
