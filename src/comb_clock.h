@@ -181,8 +181,8 @@ comb_clock_us(void)
 }
 
 /*
- * Most of the cost of pg_strong_random() does not depend on how much is asked
- * of it.  A key takes 189 instructions with blocks of 4 kB, 176 with 16 kB, and
+ * Most of the cost of pg_strong_random() does not depend on the number of
+ * bytes.  A key takes 189 instructions with blocks of 4 kB, 176 with 16 kB, and
  * 174 with 32 kB.
  */
 #define COMB_POOL_SIZE	16384
@@ -207,7 +207,7 @@ extern PGDLLEXPORT CombPool comb_pool;
 
 extern void comb_pool_fill(void);
 
-/* Eight random bytes that nobody has seen or will see again */
+/* Return eight random bytes that were never used and never will be again */
 static inline uint64
 comb_random(void)
 {

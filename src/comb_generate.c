@@ -64,8 +64,7 @@ static struct
 }			comb_head;
 
 /*
- * The clock in ticks.  The function counts how often the clock went back, but
- * does not correct the clock.
+ * Read the clock in ticks, and count how often it went back.
  */
 static inline uint64
 comb_watch_clock(void)
@@ -83,8 +82,7 @@ comb_watch_clock(void)
  * The counter goes on, unless its keys would then be ahead of the clock by
  * more than pg_comb.max_drift.  In that case true times matter more than
  * order, and the counter follows the clock back.  From then on only random
- * bits keep a key from coming twice.  The function warns once in each
- * process.
+ * bits keep a key from coming twice.  Each process warns once.
  */
 static pg_noinline uint64
 comb_advance_behind(uint64 *last, uint64 now, uint64 per_ms)

@@ -6,31 +6,29 @@
  * Ordered keys and Snowflakes take their times from a counter in shared
  * memory, by compare-and-swap (comb_ordered.c, comb_snowflake.c).  Shared
  * memory does not survive a crash, and the clock cannot be trusted after one.
- * The module therefore hands out a key only if a limit above the key's time
- * is in the WAL already.  A server starts beyond the limit that it finds.
+ * A key is therefore handed out only if a limit above its time is already in
+ * the WAL, and a server continues beyond the limit that it finds.
  *
- * The limit stands on the page of a sequence, in microseconds since 1970
+ * The limit is on the page of a sequence, in microseconds since 1970
  * (comb_page.c).  A commit that contains a key is later in the WAL than the
- * limit that covers the key.  A key that a client sees before any commit needs
- * more: the limit's record must be on disk.
+ * limit that covers the key.  A client can also see a key before any commit,
+ * so the limit's record must be on disk.
  *
- * Sessions normally do not wait for the disk.  When half of a lease is used,
- * one session writes the next limit, and does not flush the record.  All
- * sessions go on under the limit that is on disk.  When they reach that limit,
- * the WAL writer or somebody's commit has flushed the next limit's record.
- * Only otherwise do the sessions flush the record themselves.  The end of a
- * page's record is the page's LSN, so a session can tell whether a limit that
- * it finds on a page is on disk.  If not, the page also has the limit before.
- * A server without calls renews nothing: only a key in the second half of a
- * lease does.
+ * Sessions normally do not wait for the disk.  Once half of a lease is used,
+ * one session writes the next limit without flushing its record, and all
+ * sessions go on under the limit that is on disk.  By the time they reach it,
+ * the WAL writer or somebody's commit has usually flushed the next limit.  If
+ * not, they flush it themselves.  A page's LSN is the end of its last record,
+ * so a session can tell whether the limit that it finds is on disk.  If it is
+ * not, the page also has the limit before.  An idle server renews nothing: only
+ * a key in the second half of a lease does.
  *
- * A session that finds a limit must know whether to start beyond the limit.
- * The session must do so if an earlier incarnation of the server wrote the
- * limit, because keys up to the limit may exist.  The session must not do so
- * if this incarnation wrote the limit.  Otherwise each new session would push
- * the counter one lease ahead of the clock.  Shared memory therefore has a
- * random number, its incarnation, and the page says in which incarnation the
- * limit was written.
+ * A session that finds a limit must know whether to start beyond it.  If an
+ * earlier incarnation of the server wrote the limit, keys up to the limit may
+ * exist, and the session must.  If this incarnation wrote it, the session must
+ * not, or each new session would push the counter one lease ahead of the clock.
+ * Shared memory therefore has a random number, its incarnation, and the page
+ * says which incarnation wrote the limit.
  *
  * What a process may rely on:
  * - Counters only grow.  comb_ordered_reset() sets a series back by beginning
@@ -108,11 +106,11 @@ comb_lease_latest_us(int64 now)
 /*
  * Start beyond a limit that another incarnation of the server left behind.
  *
- * A limit further ahead of the clock than keys may be is an error.  The
- * counter then stays as it is: it also serves other databases, whose limits
- * may be all right.  A clock too far beyond the limit is refused here too,
- * because the counter may come from a database without keys, which takes any
- * clock.
+ * Raises 55000 if the limit is further ahead of the clock than keys may be.
+ * The counter then stays as it is, because it also serves other databases whose
+ * limits may be all right.  A clock that is too far beyond the limit is refused
+ * here, too: the counter may come from a database without keys, which accepts
+ * any clock.
  */
 static void
 comb_lease_adopt(CombSeries series, uint64 incarnation, int64 limit)
@@ -133,7 +131,7 @@ comb_lease_adopt(CombSeries series, uint64 incarnation, int64 limit)
 										   comb_count_from_us(limit));
 }
 
-/* A limit in counts.  Anything may stand on a page that setval() has written */
+/* A limit in counts.  setval() can have written any number */
 static uint64
 comb_limit_count(int64 limit)
 {
@@ -229,9 +227,8 @@ comb_lease_learn(CombSeries series)
  * Write the next limit while the lease still covers "count".
  *
  * Nobody waits here, neither for a lock nor for the disk.  If a lock is taken,
- * another session is about to write the limit, and this session looks again
- * when half of the rest is used.  The WAL writer is told of the record, and
- * brings the record to disk in the background.
+ * another session is about to write the limit, so look again when half of the
+ * rest is used.  The WAL writer flushes the record in the background.
  */
 static void
 comb_lease_renew(CombSeries series, uint64 count)
@@ -262,8 +259,7 @@ comb_lease_renew(CombSeries series, uint64 count)
 }
 
 /*
- * Make the next limit the limit.  The next limit's record has normally been
- * on disk for long.
+ * Move on to the next limit.  Its record has usually been on disk for a while.
  */
 static void
 comb_lease_advance(CombLease *lease)
@@ -276,9 +272,8 @@ comb_lease_advance(CombLease *lease)
 
 /*
  * Cover "count", which is beyond the limits that this process knows.  False
- * if the caller must give the time up.  The incarnation in which the time was
- * taken has then ended, or an earlier incarnation may have handed the time
- * out.
+ * if the caller must give the time up, because the incarnation in which it was
+ * taken has ended, or because an earlier incarnation may have handed it out.
  */
 static bool
 comb_lease_extend_now(CombSeries series, uint64 count)
@@ -310,9 +305,10 @@ comb_lease_extend_now(CombSeries series, uint64 count)
 }
 
 /*
- * Look after the lease of a series, for "count", a time just taken from the
- * counter and not handed out yet.  False if the caller must give the time up.
- * The caller must ask comb_lease_covers() besides.
+ * Make sure that the lease of a series covers "count", a time just taken from
+ * the counter and not handed out yet, and renew the lease if it is time to.
+ * False if the caller must give the time up.  After true the caller must still
+ * ask comb_lease_covers(), because a reset may have come in between.
  */
 bool
 comb_lease_extend(CombSeries series, uint64 count)

@@ -21,17 +21,17 @@
 #include "comb_shared.h"
 
 /*
- * A clock that is this many seconds beyond the last key is taken for broken:
- * ten years.  Counters do not go back, so one start with such a clock would
- * use up decades of times.
+ * A clock that is ten years beyond the last key is considered broken.  Counters
+ * do not go back, so a single start with such a clock would use up decades of
+ * times.
  */
 #define COMB_JUMP_S			UINT64CONST(315576000)
 
 /*
  * What this process knows of a series' lease in its database.  Times below
  * "limit" may be handed out, as long as the incarnation and the generation of
- * the sequences are the same.  From "renew" on, which is at most "limit", the
- * process has to look after the next limit.
+ * the sequences are the same.  From "renew" on, which is at most "limit",
+ * comb_lease_extend() has something to do.
  */
 typedef struct CombLease
 {
@@ -77,7 +77,7 @@ comb_lease_covers(CombSeries series, uint64 count)
 	return count < comb_leases[series].limit && comb_lease_known(series);
 }
 
-/* The same for a time that leaves nothing to do about the next limit */
+/* The same, for a time that needs no renewal either */
 static inline bool
 comb_lease_fresh(CombSeries series, uint64 count)
 {
@@ -85,8 +85,8 @@ comb_lease_fresh(CombSeries series, uint64 count)
 }
 
 /*
- * The two checks of a new time against the clock.  Both come before the time
- * is taken, so a call that fails has not moved the counter.
+ * Check a new time against the clock.  Both checks come before the time is
+ * taken, so a call that fails has not moved the counter.
  */
 static inline void
 comb_check_drift(uint64 next, uint64 now)
@@ -105,9 +105,9 @@ comb_check_jump(uint64 last, uint64 now)
 }
 
 /*
- * Take a time from a series' counter, and return the time once the lease
- * covers it.  "step" moves the counter and returns the new time.  A time that
- * must be given up is lost, and the function takes another one.
+ * Take a time from a series' counter, and return it once the lease covers it.
+ * "step" moves the counter and returns the new time.  If a time must be given
+ * up, take another one.
  */
 static pg_always_inline uint64
 comb_lease_take(CombSeries series, uint64 (*step) (void *), void *arg)

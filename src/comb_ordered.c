@@ -93,9 +93,9 @@ comb_generate_ordered(PG_FUNCTION_ARGS)
  * Where a series continues after a reset to "us", in microseconds since 1970.
  * "back" tells whether the series is set back.
  *
- * A series that is ahead by no more than what restarts and resets in other
- * databases leave is not set back.  Nothing would be gained, and Snowflakes
- * made under a clock that was right would repeat.
+ * A series is not set back if restarts, and resets in other databases, explain
+ * how far ahead it is.  Nothing would be gained, and Snowflakes made under a
+ * clock that was right would repeat.
  *
  * A limit of an earlier incarnation counts as well, because no session may
  * have started beyond it yet.  It is ahead of the keys by the lease of its
@@ -207,10 +207,10 @@ comb_reset_lock(LOCKTAG *tag)
  * comb_ordered_reset(at timestamptz)
  *
  * Lets the ordered keys and Snowflakes of the server continue after "at", or
- * after the clock if the clock is later, even if larger keys exist.  The
- * function is for the time after a clock that was far ahead.  Raises 22008
- * for a time further ahead of the clock than pg_comb.max_ordered_drift, and
- * 55000 on a standby.
+ * after the clock if the clock is later, even if larger keys exist.  To be used
+ * once a clock that was far ahead has been corrected.  Raises 22008 for a time
+ * further ahead of the clock than pg_comb.max_ordered_drift, and 55000 on a
+ * standby.
  *
  * A series that is no more than COMB_KEPT_LEASES ahead stays where it is.
  * This database's limits are set back too.  Another database whose limit is

@@ -85,9 +85,8 @@ comb_shared_segment(void)
 }
 
 /*
- * Attach this process, and choose an incarnation if there is none.  The
- * choice is not made in comb_shared_init(), which must not fail, as drawing
- * random bytes may.
+ * Attach this process, and choose an incarnation if there is none.  Not in
+ * comb_shared_init(), which must not fail: drawing random bytes may.
  */
 void
 comb_shared_attach(void)

@@ -134,9 +134,9 @@ comb_snowflake_prepare(CombSnowflakeCall *call)
  * epoch, instance_bits, sequence_bits and tick.  Raises errors as
  * comb_snowflake_prepare() does.
  *
- * Nearly all statements use the same parameters in every call.  The function
- * therefore remembers a parameter set, and checks only parameters that differ
- * from the previous call.
+ * Nearly all statements use the same parameters in every call.  The call site
+ * therefore remembers a parameter set, and parameters are checked only if they
+ * differ from those of the previous call.
  */
 static inline CombSnowflake *
 comb_snowflake_set(FunctionCallInfo fcinfo, int first)
@@ -234,10 +234,9 @@ comb_snowflake_server(const CombSnowflake *set)
  * Take the next slot from the counter.  Moves the counter to the start of the
  * slot, and returns this start.
  *
- * The function takes the clock's slot if this slot begins after the counter's
- * time, and otherwise the slot after the counter's.  When a tick is full, ids
- * borrow slots of the next tick, as far ahead of the clock as
- * pg_comb.max_ordered_drift allows.
+ * This is the clock's slot if it begins after the counter's time, and otherwise
+ * the slot after the counter's.  When a tick is full, ids borrow slots of the
+ * next tick, as far ahead of the clock as pg_comb.max_ordered_drift allows.
  */
 static inline uint64
 comb_snowflake_step(void *arg)
@@ -531,11 +530,10 @@ comb_claim_next(uint64 last, uint64 numbers)
  * The number belongs to the session until the session ends.  Raises 22023 for
  * bad bits, 55006 if no number is free, and 55000 on a standby.
  *
- * The function continues after the number that this database gave last.  The
- * function passes over numbers that live sessions hold, and over the server's
- * own.  The lowest free number would not do: the last holder's ids may be
- * ahead of the next holder's clock, so a number should rest as long as
- * possible.
+ * Numbers continue after the one that this database gave last, without those
+ * that live sessions hold, and without the server's own.  The lowest free
+ * number would not do: the last holder's ids may be ahead of the next holder's
+ * clock, so a number should rest as long as possible.
  *
  * The lock on the sequence, held to the end, lets one session claim at a
  * time.  The page is closed while numbers are locked, because a process must

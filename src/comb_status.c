@@ -122,9 +122,9 @@ comb_status_series(CombStatus *status, CombSeries series)
  * comb_clock_status() returns record
  *
  * Returns what the clock says, and how far the keys of this process and of
- * the server are ahead of the clock.  The time of a last key and its distance
- * from the clock are NULL before the first key.  A limit is NULL before the
- * first limit.  The function works on a standby, too.
+ * the server are ahead of it.  The time of a last key and its distance from the
+ * clock are NULL before the first key, and a limit is NULL before the first
+ * limit.  Works on a standby, too.
  */
 Datum
 comb_clock_status(PG_FUNCTION_ARGS)
