@@ -9,15 +9,16 @@
  * extension's script declares them as configuration.
  *
  * We write the sequence's only page by generic WAL.  Generic WAL needs no
- * transaction id and no preloaded library, not even for recovery, and works in
- * read-only transactions.  setval() needs a transaction id, fails in read-only
- * transactions, and can lose a race.
+ * transaction id and no preloaded library, not even for recovery, and works
+ * in read-only transactions.  setval() needs a transaction id, fails in
+ * read-only transactions, and can lose a race.
  *
  * Two columns are used: last_value for the number, and log_cnt for the
- * incarnation of shared memory that wrote it.  Only nextval() uses log_cnt, and
- * nobody calls nextval() on these sequences.  Whatever moves last_value behind
- * our back also changes log_cnt, as setval() in a restore does, or comes with
- * another incarnation, as promotion and a cloned data directory do.
+ * incarnation of shared memory that wrote it.  Only nextval() uses log_cnt,
+ * and nobody calls nextval() on these sequences.  Whatever moves last_value
+ * behind our back also changes log_cnt, as setval() in a restore does, or
+ * comes with another incarnation, as promotion and a cloned data directory
+ * do.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -195,8 +196,8 @@ comb_sequence_open(CombSeries series, LOCKMODE lockmode)
 }
 
 /*
- * Open and lock a sequence that this process has found before, without waiting
- * for the lock.  Returns NULL if that is not possible.
+ * Open and lock a sequence that this process has found before, without
+ * waiting for the lock.  Returns NULL if that is not possible.
  */
 static Relation
 comb_sequence_open_nowait(CombSeries series, LOCKMODE lockmode)
@@ -266,9 +267,10 @@ comb_page_promise(HeapTupleHeader tuple)
 /*
  * Read a page's number: last_value or, if larger, what was promised.
  *
- * After pg_resetwal, or in files copied from another server, the page's LSN can
- * be beyond the end of the WAL.  Such a page was read from disk, so nothing is
- * to be flushed.  XLogFlush() would fail until the WAL has grown that far.
+ * After pg_resetwal, or in files copied from another server, the page's LSN
+ * can be beyond the end of the WAL.  Such a page was read from disk, so
+ * nothing is to be flushed.  XLogFlush() would fail until the WAL has grown
+ * that far.
  */
 static void
 comb_page_read(Page content, CombPage *page)
@@ -295,8 +297,8 @@ comb_page_read(Page content, CombPage *page)
 
 /*
  * Read a sequence's page without changing it, as a standby may.  False if the
- * sequence does not exist or, without "wait", if somebody has locked it or this
- * process has not opened it before.
+ * sequence does not exist or, without "wait", if somebody has locked it or
+ * this process has not opened it before.
  */
 bool
 comb_page_peek(CombPage *page, CombSeries series, bool wait)
@@ -324,9 +326,9 @@ comb_page_load(CombPage *page)
 }
 
 /*
- * Lock a sequence and its page for writing, and read the page.  The caller may
- * call comb_page_write(), and must call comb_page_close().  Raises 55000 as
- * comb_sequence_lock() does.
+ * Lock a sequence and its page for writing, and read the page.  The caller
+ * may call comb_page_write(), and must call comb_page_close().  Raises 55000
+ * as comb_sequence_lock() does.
  */
 void
 comb_page_open(CombPage *page, CombSeries series, LOCKMODE lockmode)
@@ -442,7 +444,7 @@ comb_page_unlock(CombPage *page, bool flush)
 		comb_page_flush(page);
 }
 
-/* Unlock a page as comb_page_unlock() does, if it is locked, and its sequence */
+/* Unlock a page, unless comb_page_unlock() has, and its sequence */
 void
 comb_page_close(CombPage *page, bool flush)
 {
