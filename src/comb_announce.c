@@ -21,7 +21,9 @@
  *	 the full xid and the announcement on a ring of its seat before it takes
  *	 the announcement back.  The reader asks its snapshot about these xids.
  *	 Transactions of one seat follow each other.  If one is in progress to a
- *	 snapshot, then all later ones are, too.
+ *	 snapshot, then all later ones are, too.  If the seat's backend is in
+ *	 another database, a reader has to care only for the transactions before
+ *	 that backend's, and the last of them speaks for all.
  * - A transaction that is prepared leaves its seat for a place in a list.
  *	 COMMIT PREPARED tells nothing to the module, so places are not cleared.
  *	 A new transaction takes a place that no snapshot can need any more.
@@ -110,14 +112,14 @@ comb_next_full_xid(void)
 	return U64FromFullTransactionId(ReadNextFullTransactionId());
 }
 
-/* Transactions prepared before the server started are in no list */
 static void
 comb_seats_init(CombSeats *seats)
 {
 	uint32		i;
 
 	memset(seats, 0, comb_seats_size());
-	pg_atomic_init_u64(&seats->head.h.unlisted, comb_next_full_xid());
+	seats->head.h.started = comb_next_full_xid();
+	pg_atomic_init_u64(&seats->head.h.dropped, 0);
 	pg_atomic_init_u64(&seats->head.h.used, 0);
 	seats->head.h.nseats = MaxBackends;
 	seats->head.h.nprepared = COMB_PREPARED_MAX;
@@ -125,6 +127,7 @@ comb_seats_init(CombSeats *seats)
 	{
 		pg_atomic_init_u64(&seats->seats[i].s.first, 0);
 		pg_atomic_init_u64(&seats->seats[i].s.ended, 0);
+		pg_atomic_init_u64(&seats->seats[i].s.before, 0);
 		pg_atomic_init_u32(&seats->seats[i].s.database, InvalidOid);
 	}
 	for (i = 0; i < seats->head.h.nprepared; i++)
@@ -200,40 +203,41 @@ comb_warn_unseated(const ErrorData *error)
 /*
  * Map the seats.  False if they cannot be had.
  *
- * Only a subtransaction releases what dsm_create() and dsm_attach() hold when
- * they fail.  The leader of a parallel query cannot start one.  The
- * subtransaction ends before a cancel request goes on to the caller.  A
- * PL/pgSQL block that catches the request would otherwise roll it back in
- * place of the block's own.
+ * A resource owner releases what dsm_create() and dsm_attach() hold when they
+ * fail.  A subtransaction would do that, too, but cannot start in parallel
+ * mode, and must not while a transaction runs its deferred triggers or keeps
+ * the rows of its cursors.  The memory, once mapped, has no owner.
+ *
+ * A cancel request goes on to the caller.  The writer meets no other error.
  */
 static bool
 comb_seats_try(void)
 {
 	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
+	ResourceOwner caller = CurrentResourceOwner;
+	ResourceOwner owner;
 	ErrorData  *volatile error = NULL;
 
 	if (likely(comb_seats != NULL))
 		return true;
-	if (IsInParallelMode())
-		return false;
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
+	owner = ResourceOwnerCreate(caller, "pg_comb announcements");
+	CurrentResourceOwner = owner;
 	PG_TRY();
 	{
 		comb_seats_attach();
-		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
 	{
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
 		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
 	}
 	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
+	CurrentResourceOwner = caller;
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_LOCKS, false, false);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_AFTER_LOCKS, false, false);
+	ResourceOwnerDelete(owner);
 	if (error != NULL)
 	{
 		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
@@ -274,7 +278,7 @@ comb_prepared_choose(uint64 *fxid)
 		}
 	}
 	if (chosen != NULL && *fxid >= horizon)
-		(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.unlisted,
+		(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
 											   *fxid + 1);
 	return chosen;
 }
@@ -296,7 +300,7 @@ comb_prepared_enter(void)
 		place = comb_prepared_choose(&old);
 		if (place == NULL)
 		{
-			(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.unlisted,
+			(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
 												   fxid + 1);
 			return;
 		}
@@ -397,6 +401,22 @@ comb_seats_use(uint32 number)
 		(void) pg_atomic_monotonic_advance_u64(used, (uint64) number + 1);
 }
 
+/*
+ * Take a seat over from backends of another database.  A reader of such a
+ * database that finds the new database must find "before", too.
+ */
+static void
+comb_seat_move(CombSeat *seat)
+{
+	uint64		ended = pg_atomic_read_u64(&seat->s.ended);
+
+	if (ended > 0)
+		pg_atomic_write_u64(&seat->s.before,
+							seat->s.ring[(ended - 1) % COMB_RING].fxid);
+	pg_write_barrier();
+	pg_atomic_write_u32(&seat->s.database, MyDatabaseId);
+}
+
 /* Count the transaction among those that announce nothing */
 static void
 comb_count_unseated(void)
@@ -434,9 +454,9 @@ comb_announce(CombSeries series, uint64 incarnation)
 	{
 		seat = comb_seat(series, MyProcNumber);
 		comb_seats_use(MyProcNumber);
-		pg_atomic_write_u32(&seat->s.database, MyDatabaseId);
+		if (pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
+			comb_seat_move(seat);
 		seat->s.pid = MyProcPid;
-		seat->s.role = GetSessionUserId();
 		pg_write_barrier();
 		first = pg_atomic_read_u64(comb_counter(series, incarnation)) + 1;
 		COMB_INJECTION_POINT("comb-announce");

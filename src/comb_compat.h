@@ -40,6 +40,18 @@
 #endif
 
 /*
+ * PostgreSQL 18 turns grouping expressions into columns before it simplifies
+ * expressions.  Older servers look for the simplified expressions.
+ */
+#define COMB_GROUPS_BY_COLUMN	(PG_VERSION_NUM >= 180000)
+
+/* PostgreSQL 14 can leave out partitions that are being detached */
+#if PG_VERSION_NUM < 140000
+#define RelationGetPartitionDesc(rel, omit_detached) \
+	RelationGetPartitionDesc(rel)
+#endif
+
+/*
  * PostgreSQL 16 moved the macros for text and other varlena types out of
  * postgres.h, into a header of their own.
  */
