@@ -29,8 +29,8 @@
 #include "storage/lock.h"
 #include "utils/timestamp.h"
 
-#include "comb_settled.h"
 #include "comb_snowflake.h"
+#include "ordered/comb_settled.h"
 
 PG_FUNCTION_INFO_V1(comb_snowflake);
 PG_FUNCTION_INFO_V1(comb_snowflake_timestamp);

@@ -29,7 +29,7 @@
 #ifndef COMB_SNOWFLAKE_H
 #define COMB_SNOWFLAKE_H
 
-#include "comb_lease.h"
+#include "ordered/comb_lease.h"
 
 #define COMB_SNOWFLAKE_BITS		63
 

@@ -165,14 +165,18 @@ comb_is_of_query(PlannerInfo *root)
 }
 
 /*
- * May a simplified call of the function contain a clause?  The planner puts
- * the body of a function in SQL in place of its calls.
+ * May a simplified call of the function contain a clause?  The planner puts a
+ * clause in place of comb_between(), and the body of a function in SQL in place
+ * of its calls.
  */
 static bool
 comb_may_be_clause(Oid funcid, void *context)
 {
+	PGFunction	code;
+
 	return comb_language(funcid) == SQLlanguageId ||
-		comb_is_clause_function(funcid);
+		(code = comb_code(funcid)) == comb_between ||
+		comb_is_clause_code(code);
 }
 
 static bool
@@ -338,26 +342,24 @@ static bool
 comb_children_obey(PlannerInfo *root, Relation rel)
 {
 	PartitionDesc partitions;
+	bool		obey = true;
 	int			i;
 
 	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 		return false;
 	partitions = RelationGetPartitionDesc(rel, false);
-	for (i = 0; i < partitions->nparts; i++)
+	for (i = 0; i < partitions->nparts && obey; i++)
 	{
-		HeapTuple	tuple = SearchSysCache1(RELOID,
-											ObjectIdGetDatum(partitions->oids[i]));
-		bool		obeys;
+		Oid			oid = partitions->oids[i];
+		HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(oid));
 
 		if (!HeapTupleIsValid(tuple))
 			return false;
-		obeys = ((Form_pg_class) GETSTRUCT(tuple))->relkind == RELKIND_RELATION &&
+		obey = ((Form_pg_class) GETSTRUCT(tuple))->relkind == RELKIND_RELATION &&
 			comb_is_old(root, tuple);
 		ReleaseSysCache(tuple);
-		if (!obeys)
-			return false;
 	}
-	return true;
+	return obey;
 }
 
 /*

@@ -89,13 +89,13 @@ like($changelog, qr/\b\Q$version\E\b/, 'version in the changelog');
 
 # Lists in the Makefile
 my $meson = slurp('doc/packaging/meson.build');
-for my $file (sort glob('src/*.c'))
+for my $file (sort glob('src/*.c src/ordered/*.c'))
 {
 	my $object = $file =~ s/c$/o/r;
 	like($makefile, qr/(?<!\S)\Q$object\E(?!\S)/, "$object is linked");
 	like($meson, qr/'\Q$file\E'/, "$file is in doc/packaging/meson.build");
 }
-for my $file (sort glob('src/*.h'))
+for my $file (sort glob('src/*.h src/ordered/*.h'))
 {
 	like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is a dependency");
 }
@@ -123,7 +123,7 @@ for my $file (sort glob('sql/portable/*.sql'))
 
 # Only comb_compat.h looks at the server's version
 none('PG_VERSION_NUM only in comb_compat.h',
-	grep { !m{/comb_compat\.h$} && slurp($_) =~ /PG_VERSION_NUM/ } glob('src/*.[ch]'));
+	grep { !m{/comb_compat\.h$} && slurp($_) =~ /PG_VERSION_NUM/ } glob('src/*.[ch] src/ordered/*.[ch]'));
 
 # The reference describes every function and setting once, and the list at its top
 # leads to each.
@@ -162,7 +162,7 @@ for my $name (sort keys %function)
 	like($list, qr/\[$name\]\(#/, "the list has $name");
 	like($changelog, qr/`$name\b/, "changelog has $name");
 }
-my %setting = map { $_ => 1 } map { slurp($_) =~ /"(pg_comb\.\w+)"/g } glob('src/*.c');
+my %setting = map { $_ => 1 } map { slurp($_) =~ /"(pg_comb\.\w+)"/g } glob('src/*.c src/ordered/*.c');
 cmp_ok(scalar keys %setting, '>', 0, 'the module has settings');
 for my $name (sort keys %setting)
 {
@@ -188,7 +188,7 @@ sub messages
 		OBJECT_IN_USE => '55006',
 		OBJECT_NOT_IN_PREREQUISITE_STATE => '55000');
 	my %messages;
-	for my $file (glob('src/*.[ch]'))
+	for my $file (glob('src/*.[ch] src/ordered/*.[ch]'))
 	{
 		my $source = slurp($file);
 		while ($source =~ /\b(ereport|elog)\((ERROR|WARNING|FATAL|NOTICE|INFO),\s*(.*?)\);\n/gs)

@@ -33,7 +33,7 @@ foreach my $database ('postgres', 'other')
 {
 	$node->safe_psql(
 		$database, q{
-		CREATE EXTENSION pg_comb;
+		CREATE EXTENSION pg_comb_ordered CASCADE;
 		CREATE FUNCTION slow() RETURNS bigint VOLATILE LANGUAGE sql AS
 			$$SELECT comb_snowflake(instance_bits => 0, sequence_bits => 0, tick => '1 s')$$;
 		CREATE FUNCTION slow_settled() RETURNS bigint STABLE LANGUAGE sql AS

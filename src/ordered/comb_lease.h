@@ -8,7 +8,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_lease.h
+ *	  src/ordered/comb_lease.h
  *
  *-------------------------------------------------------------------------
  */

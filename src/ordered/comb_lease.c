@@ -48,7 +48,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_lease.c
+ *	  src/ordered/comb_lease.c
  *
  *-------------------------------------------------------------------------
  */

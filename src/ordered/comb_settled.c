@@ -26,7 +26,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_settled.c
+ *	  src/ordered/comb_settled.c
  *
  *-------------------------------------------------------------------------
  */

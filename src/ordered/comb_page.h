@@ -6,7 +6,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_page.h
+ *	  src/ordered/comb_page.h
  *
  *-------------------------------------------------------------------------
  */

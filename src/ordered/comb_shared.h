@@ -7,7 +7,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_shared.h
+ *	  src/ordered/comb_shared.h
  *
  *-------------------------------------------------------------------------
  */

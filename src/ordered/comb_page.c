@@ -23,7 +23,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_page.c
+ *	  src/ordered/comb_page.c
  *
  *-------------------------------------------------------------------------
  */
@@ -123,7 +123,7 @@ comb_sequence_find(CombSeries series)
 
 	extensions = table_open(ExtensionRelationId, AccessShareLock);
 	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber,
-				F_NAMEEQ, CStringGetDatum("pg_comb"));
+				F_NAMEEQ, CStringGetDatum("pg_comb_ordered"));
 	scan = systable_beginscan(extensions, ExtensionNameIndexId, true, NULL, 1,
 							  &key);
 	tuple = systable_getnext(scan);
@@ -189,7 +189,7 @@ comb_sequence_open(CombSeries series, LOCKMODE lockmode)
 	if (relation == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("sequence \"%s\" of extension pg_comb does not exist",
+				 errmsg("sequence \"%s\" of extension pg_comb_ordered does not exist",
 						comb_sequence_names[series]),
 				 errhint("Create the extension in this database.")));
 	return relation;

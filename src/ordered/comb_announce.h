@@ -8,7 +8,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_announce.h
+ *	  src/ordered/comb_announce.h
  *
  *-------------------------------------------------------------------------
  */

@@ -11,7 +11,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_shared.c
+ *	  src/ordered/comb_shared.c
  *
  *-------------------------------------------------------------------------
  */

@@ -44,7 +44,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_announce.c
+ *	  src/ordered/comb_announce.c
  *
  *-------------------------------------------------------------------------
  */

@@ -16,7 +16,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_ordered.c
+ *	  src/ordered/comb_ordered.c
  *
  *-------------------------------------------------------------------------
  */
