@@ -175,10 +175,10 @@ ssup_datum_unsigned_cmp(Datum x, Datum y, SortSupport ssup)
 #endif
 
 /*
- * PostgreSQL 17 has a registry of dynamic shared memory, which any session can
- * add a segment to.  PostgreSQL 19 added an argument to the callback for a new
- * segment.  Before 17, the main segment has some spare space for modules that
- * were not preloaded.
+ * PostgreSQL 17 has a registry of dynamic shared memory, which any session
+ * can add a segment to.  PostgreSQL 19 added an argument to the callback for
+ * a new segment.  Before 17, the main segment has some spare space for
+ * modules that were not preloaded.
  */
 typedef void (*comb_segment_init) (void *segment);
 

@@ -33,9 +33,9 @@
  * If the module is preloaded, the server has reserved main memory for the
  * seats.  Otherwise their memory is a dynamic segment: with thousands of
  * connections it is too large for what the main segment keeps unreserved.
- * One way serves all versions, so the segment is not one of the registry of 17.
- * Besides, the first releases of 17 and 18 did not try again to make a segment
- * of the registry after they had failed once.
+ * One way serves all versions, so the segment is not one of the registry of
+ * 17.  Besides, the first releases of 17 and 18 did not try again to make a
+ * segment of the registry after they had failed once.
  *
  * A writer must not fail because of readers that may not even exist.  If the
  * segment cannot be had, the writer counts itself as unseated.  Readers then

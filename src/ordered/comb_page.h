@@ -20,7 +20,7 @@
 
 #include "comb_shared.h"
 
-/* A sequence's page while it is locked, and what stands on it */
+/* A sequence's page, and what we have read from it */
 typedef struct CombPage
 {
 	Relation	relation;

@@ -779,7 +779,7 @@ comb_list_unsettled(void)
 static void
 comb_unsettled_details(const CombUnsettled *row, Datum *values, bool *nulls)
 {
-	int64		us = comb_count_to_us(row->first);
+	int64		us = comb_us_from_time(row->first);
 	Interval   *age;
 
 	values[COMB_UNSETTLED_STATE] =

@@ -85,9 +85,8 @@ comb_shared_segment(void)
 }
 
 /*
- * Attach this process, and choose an incarnation if there is none.  The
- * choice is not made in comb_shared_init(), which must not fail, as drawing
- * random bytes may.
+ * Attach this process, and choose an incarnation if there is none.  Not in
+ * comb_shared_init(), which must not fail: drawing random bytes may.
  */
 void
 comb_shared_attach(void)
@@ -111,10 +110,10 @@ comb_shared_attach(void)
 #define COMB_COUNTER_BITS	((UINT64CONST(1) << COMB_SERIES) - 1)
 
 /*
- * Return a new random incarnation, with the first counter of each series.  The
- * number is shown as log_cnt, where a negative number would look like damage.
- * One bit is always set, because nothing writes that log_cnt but this module:
- * setval() writes 0, and nextval() at most 32.
+ * Return a new random incarnation, with the first counter of each series.
+ * The number is shown as log_cnt, where a negative number would look like
+ * damage.  One bit is always set, because nothing writes that log_cnt but
+ * this module: setval() writes 0, and nextval() at most 32.
  */
 uint64
 comb_incarnation_new(void)
@@ -138,8 +137,9 @@ comb_incarnation_after(uint64 ended, const bool *back)
 }
 
 /*
- * Begin an incarnation.  An exchange and not a store, because it is a barrier:
- * the counters were set before, and what the caller reads next is later.
+ * Begin an incarnation.  An exchange and not a store, because it is a
+ * barrier: the counters were set before, and what the caller reads next is
+ * later.
  */
 void
 comb_incarnation_change(uint64 next)

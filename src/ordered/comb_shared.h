@@ -21,7 +21,8 @@
 
 /*
  * A series of ever larger times has a counter in shared memory, and in every
- * database a lease (comb_lease.h) and a sequence with its limit (comb_page.c).
+ * database a lease (comb_lease.h) and a sequence with its limit
+ * (comb_page.c).
  *
  * Snowflakes have two series.  Asking for more ids than a parameter set holds
  * pushes the counter ahead of the clock.  With a tick of a second or a day a
@@ -65,14 +66,14 @@ typedef union CombUnseated
 } CombUnseated;
 
 /*
- * The incarnation is a random number, chosen anew by the server's start and by
- * comb_ordered_reset().  A counter has the time of the series' last key, in
- * counts since 1970 (comb_clock.h), and only grows within an incarnation.
+ * The incarnation is a random number, chosen anew by the server's start and
+ * by comb_ordered_reset().  A counter has the time of the series' last key, a
+ * CombTime (comb_clock.h), and only grows within an incarnation.
  *
- * Every series has two counters, and one bit of the incarnation says which one
- * is in use.  A reset that sets a series back prepares the other counter, and
- * then one store to the incarnation changes both.  A session cannot
- * see an incarnation with a counter of another one.  A session that has not
+ * Every series has two counters, and one bit of the incarnation says which
+ * one is in use.  A reset that sets a series back prepares the other counter,
+ * and then one store to the incarnation changes both.  A session cannot see
+ * an incarnation with a counter of another one.  A session that has not
  * noticed the reset goes on with the old counter, and drops the time.
  *
  * "seats" is the handle of a dynamic segment (comb_announce.c), or 0 if there

@@ -233,7 +233,7 @@ foreach my $point ('comb-reset-words', 'comb-reset-change', 'comb-lease-flush')
 	# Keys that are kept: after a restart the counters are up to a lease ahead.
 	$node->append_conf('postgresql.conf', 'pg_comb.lease = 60s');
 	$node->reload;
-	$node->poll_query_until('postgres', q{SELECT current_setting('pg_comb.lease') = '1min'});
+	$node->poll_query_until('postgres', q{SELECT current_setting('pg_comb.lease') = '1min' FROM comb_clock_status()});
 	$node->safe_psql($_, $both) foreach ('postgres', 'other');
 	crash($node);
 	start_at($node);
