@@ -44,7 +44,7 @@ COMMENT ON FUNCTION comb_stamp(uuid, timestamptz) IS
 	'the uuid turned into a UUIDv7 of the given time; all other bits stay';
 
 CREATE FUNCTION comb_stamp(base uuid, at timestamptz, layout comb_layout) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_stamp_layout'
+	AS 'MODULE_PATHNAME', 'comb_stamp'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_stamp(uuid, timestamptz, comb_layout) IS
@@ -58,7 +58,7 @@ COMMENT ON FUNCTION comb_min(timestamptz) IS
 	'smallest UUIDv7 whose time is at or after the given one';
 
 CREATE FUNCTION comb_min(at timestamptz, layout comb_layout) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_min_layout'
+	AS 'MODULE_PATHNAME', 'comb_min'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_min(timestamptz, comb_layout) IS
@@ -72,7 +72,7 @@ COMMENT ON FUNCTION comb_max(timestamptz) IS
 	'largest UUIDv7 whose time is at or before the given one';
 
 CREATE FUNCTION comb_max(at timestamptz, layout comb_layout) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_max_layout'
+	AS 'MODULE_PATHNAME', 'comb_max'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_max(timestamptz, comb_layout) IS
@@ -439,7 +439,7 @@ COMMENT ON FUNCTION comb_range_min(tstzrange) IS
 	'smallest UUIDv7 whose time is in the period; all ones if no UUIDv7 has such a time';
 
 CREATE FUNCTION comb_range_min(period tstzrange, layout comb_layout) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_range_min_layout'
+	AS 'MODULE_PATHNAME', 'comb_range_min'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_range_min(tstzrange, comb_layout) IS
@@ -453,7 +453,7 @@ COMMENT ON FUNCTION comb_range_max(tstzrange) IS
 	'largest UUIDv7 whose time is in the period; the nil uuid if no UUIDv7 has such a time';
 
 CREATE FUNCTION comb_range_max(period tstzrange, layout comb_layout) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_range_max_layout'
+	AS 'MODULE_PATHNAME', 'comb_range_max'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_range_max(tstzrange, comb_layout) IS
@@ -479,6 +479,13 @@ CREATE FUNCTION comb_period_support(internal) RETURNS internal
 
 COMMENT ON FUNCTION comb_period_support(internal) IS
 	'planner support for uuid <@ period and comb_created()';
+
+CREATE FUNCTION comb_between_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'comb_between_support'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_between_support(internal) IS
+	'planner support for comb_between()';
 
 CREATE FUNCTION comb_recheck_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'comb_recheck_support'
@@ -535,7 +542,7 @@ COMMENT ON OPERATOR @> (comb_period, uuid) IS
 	'is the time of the UUIDv7 in the period? False for any other uuid';
 
 CREATE FUNCTION comb_created(id uuid, during tstzrange, layout comb_layout) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'comb_created'
+	AS 'MODULE_PATHNAME', 'comb_created_layout'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 	SUPPORT comb_period_support;
 
@@ -545,18 +552,18 @@ COMMENT ON FUNCTION comb_created(uuid, tstzrange, comb_layout) IS
 -- A name for the operator, for callers that cannot write operators, and for
 -- drivers that cannot name the type of the right side.
 CREATE FUNCTION comb_created(id uuid, during tstzrange) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'comb_contained'
+	AS 'MODULE_PATHNAME', 'comb_created'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
 	SUPPORT comb_period_support;
 
 COMMENT ON FUNCTION comb_created(uuid, tstzrange) IS
 	'is the time of the UUIDv7 in the period? False for any other uuid';
 
--- Not STRICT, so that the planner can replace a call by the function's body.
--- Only the body can use an index.
+-- Not STRICT, because a NULL time leaves its side open.
 CREATE FUNCTION comb_between(id uuid, since timestamptz, until timestamptz) RETURNS boolean
-	AS 'SELECT id OPERATOR(@extschema@.<@) pg_catalog.tstzrange(since, until)'
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'comb_between'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT comb_between_support;
 
 COMMENT ON FUNCTION comb_between(uuid, timestamptz, timestamptz) IS
 	'is the time of the UUIDv7 at or after the first and before the second? NULL for a time means no bound';
@@ -588,7 +595,7 @@ COMMENT ON FUNCTION comb_in_range(uuid, tstzrange) IS
 	'is the uuid between comb_range_min(period) and comb_range_max(period)?';
 
 CREATE FUNCTION comb_in_range(id uuid, period tstzrange, layout comb_layout) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'comb_in_range_layout'
+	AS 'MODULE_PATHNAME', 'comb_in_range'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
 	SUPPORT comb_in_range_support;
 
@@ -749,24 +756,6 @@ BEGIN
 END
 $$;
 
---
--- comb_aggregate.c, comb_mssql.c: the smallest and the largest key
---
-
-CREATE FUNCTION comb_smaller(uuid, uuid) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_smaller'
-	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_smaller(uuid, uuid) IS
-	'smaller of the two; transition function of min(uuid)';
-
-CREATE FUNCTION comb_larger(uuid, uuid) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_larger'
-	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_larger(uuid, uuid) IS
-	'larger of the two; transition function of max(uuid)';
-
 CREATE FUNCTION comb_mssql_smaller(uuid, uuid) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_mssql_smaller'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
@@ -780,37 +769,6 @@ CREATE FUNCTION comb_mssql_larger(uuid, uuid) RETURNS uuid
 
 COMMENT ON FUNCTION comb_mssql_larger(uuid, uuid) IS
 	'larger of the two in SQL Server''s order; transition function of comb_mssql_max()';
-
--- PostgreSQL has min(uuid) and max(uuid) from 20 on.
-DO $$
-BEGIN
-	IF pg_catalog.current_setting('server_version_num')::pg_catalog.int4
-		OPERATOR(pg_catalog.<) 200000
-	THEN
-		CREATE AGGREGATE min(uuid) (
-			SFUNC = comb_smaller,
-			STYPE = uuid,
-			COMBINEFUNC = comb_smaller,
-			SORTOP = OPERATOR(pg_catalog.<),
-			PARALLEL = SAFE
-		);
-
-		COMMENT ON AGGREGATE min(uuid) IS
-			'minimum value of all uuid input values';
-
-		CREATE AGGREGATE max(uuid) (
-			SFUNC = comb_larger,
-			STYPE = uuid,
-			COMBINEFUNC = comb_larger,
-			SORTOP = OPERATOR(pg_catalog.>),
-			PARALLEL = SAFE
-		);
-
-		COMMENT ON AGGREGATE max(uuid) IS
-			'maximum value of all uuid input values';
-	END IF;
-END
-$$;
 
 CREATE AGGREGATE comb_mssql_min(uuid) (
 	SFUNC = comb_mssql_smaller,
@@ -893,9 +851,11 @@ END
 $$;
 
 -- Plans call these functions in place of a clause.  The planner replaces a
--- clause only if the user may call the clause's own function, so everyone may
--- call these.
-GRANT EXECUTE ON FUNCTION comb_range_min(tstzrange),
+-- clause only if the user may call the clause's own function, and a session's
+-- other users share the plan.  So everyone may call these.
+GRANT EXECUTE ON FUNCTION comb_timestamp(uuid),
+	comb_timestamp(uuid, comb_layout),
+	comb_range_min(tstzrange),
 	comb_range_min(tstzrange, comb_layout),
 	comb_range_max(tstzrange),
 	comb_range_max(tstzrange, comb_layout),

@@ -33,11 +33,18 @@
  * limit was written.
  *
  * What a process may rely on:
- * - Counters only grow, except by comb_ordered_reset(), which gives shared
- *	 memory a new incarnation first.
- * - Sessions read and write the page under the buffer's exclusive lock and a
- *	 RowExclusiveLock on the sequence.  comb_ordered_reset() locks both
- *	 readers and writers out.
+ * - Counters only grow.  comb_ordered_reset() sets a series back by beginning
+ *	 an incarnation that uses another counter for it (comb_shared.h).
+ * - A session takes a time from the counter of the incarnation that its lease
+ *	 is of, and hands the time out only if this incarnation is still the
+ *	 current one.  There is no moment without an incarnation, so nobody has to
+ *	 wait for the end of a reset.
+ * - Sessions write the page under the buffer's exclusive lock and a
+ *	 RowExclusiveLock on the sequence.  comb_ordered_reset() locks them out,
+ *	 begins the incarnation, and then writes the new limits.  No session of
+ *	 this database can have a lease of the new incarnation before that.
+ *	 Sessions of other databases can; their limits are as they were, so they
+ *	 move the new counter beyond these limits first.
  * - Within an incarnation the limit on a page only grows.
  *
  * Copyright (c) 2026, pg_comb developers
@@ -108,7 +115,7 @@ comb_lease_latest_us(int64 now)
  * clock.
  */
 static void
-comb_lease_adopt(CombSeries series, int64 limit)
+comb_lease_adopt(CombSeries series, uint64 incarnation, int64 limit)
 {
 	int64		now = comb_clock_us();
 
@@ -122,7 +129,15 @@ comb_lease_adopt(CombSeries series, int64 limit)
 						   comb_us_text(limit), comb_us_text(now),
 						   comb_max_ordered_drift),
 				 errhint("Correct the server's clock, raise \"pg_comb.max_ordered_drift\", or have comb_ordered_reset() called in this database.")));
-	comb_counter_raise(series, comb_count_from_us(limit));
+	(void) pg_atomic_monotonic_advance_u64(comb_counter(series, incarnation),
+										   comb_count_from_us(limit));
+}
+
+/* A limit in counts.  Anything may stand on a page that setval() has written */
+static uint64
+comb_limit_count(int64 limit)
+{
+	return comb_count_from_us(Min(Max(limit, 0), COMB_CLOCK_MAX_US));
 }
 
 /* Half a lease, in counts */
@@ -162,14 +177,16 @@ comb_lease_remember(CombSeries series, const CombPage *page,
 
 	lease->incarnation = incarnation;
 	lease->generation = generation;
+	lease->counter = comb_counter(series, incarnation);
 	lease->limit = foreign ? 0 : comb_count_from_us(page->flushed);
 	lease->next = foreign ? 0 : comb_count_from_us(page->value);
 	lease->next_lsn = page->lsn;
+	lease->durable = comb_limit_count(page->flushed);
 	comb_lease_schedule(lease);
 }
 
 /* Write the limit for keys from "count" on */
-static void
+void
 comb_lease_write(CombPage *page, uint64 count, uint64 incarnation)
 {
 	comb_page_write(page, comb_count_to_us(count) +
@@ -178,9 +195,12 @@ comb_lease_write(CombPage *page, uint64 count, uint64 incarnation)
 
 /*
  * Learn the lease of a series from its page.  If the limit is of another
- * incarnation, the function moves the counter beyond the limit.  The limit
- * must then be on disk, because comb_settled() tells clients how far the
- * counter is.
+ * incarnation, move the counter beyond it.
+ *
+ * The limit must be on disk before the counter moves.  Otherwise a session of
+ * another database could hand out a key beyond the limit, and after a crash
+ * this database would begin below that key.  The sequence stays locked until
+ * the counter has moved: a reset in between would be undone.
  */
 void
 comb_lease_learn(CombSeries series)
@@ -188,17 +208,20 @@ comb_lease_learn(CombSeries series)
 	CombPage	page;
 	uint64		incarnation;
 	uint64		generation;
+	bool		foreign;
 
 	/* comb_lease_take() comes here again for each time that it gives up */
 	CHECK_FOR_INTERRUPTS();
 	comb_leases[series].incarnation = COMB_INCARNATION_NONE;
 	comb_shared_attach();
-	comb_page_open(&page, comb_lease_sequence(series), RowExclusiveLock);
+	comb_page_open(&page, series, RowExclusiveLock);
 	generation = comb_sequence_generation;
 	incarnation = comb_incarnation_current();
-	if (page.incarnation != incarnation)
-		comb_lease_adopt(series, page.value);
-	comb_page_close(&page, page.incarnation != incarnation);
+	foreign = (page.incarnation != incarnation);
+	comb_page_unlock(&page, foreign);
+	if (foreign)
+		comb_lease_adopt(series, incarnation, page.value);
+	comb_page_close(&page, false);
 	comb_lease_remember(series, &page, incarnation, generation);
 }
 
@@ -219,7 +242,7 @@ comb_lease_renew(CombSeries series, uint64 count)
 
 	lease->renew = lease->limit - (lease->limit - count) / 2;
 	COMB_INJECTION_POINT("comb-lease-ahead");
-	if (!comb_page_try_open(&page, comb_lease_sequence(series),
+	if (!comb_page_try_open(&page, series,
 							RowExclusiveLock))
 		return;
 	if (page.incarnation != lease->incarnation || !comb_lease_known(series))
@@ -268,7 +291,7 @@ comb_lease_extend_now(CombSeries series, uint64 count)
 
 	comb_leases[series].incarnation = COMB_INCARNATION_NONE;
 	COMB_INJECTION_POINT("comb-lease-renew");
-	comb_page_open(&page, comb_lease_sequence(series), RowExclusiveLock);
+	comb_page_open(&page, series, RowExclusiveLock);
 	generation = comb_sequence_generation;
 	incarnation = comb_incarnation_current();
 	foreign = (page.incarnation != incarnation);
@@ -303,4 +326,34 @@ comb_lease_extend(CombSeries series, uint64 count)
 	if (count >= lease->renew)
 		comb_lease_renew(series, count);
 	return true;
+}
+
+/*
+ * Return "count" or, if a restart of the server could give this database keys
+ * of earlier times, the time at which such keys begin.  The lease must be
+ * known.
+ *
+ * The counter can be far beyond this database's limit: other databases have
+ * moved it, and so have sessions that were cancelled while they waited for
+ * their limit.  Every key that was handed out is below a limit on disk, so the
+ * result is beyond all keys of this database that are below "count".
+ *
+ * A reader must not wait for a lock here.  If somebody has locked the
+ * sequence, the result is the limit that this process knows, and the reader's
+ * next query finds more.
+ */
+uint64
+comb_lease_survives(CombSeries series, uint64 count)
+{
+	CombLease  *lease = &comb_leases[series];
+	CombPage	page;
+
+	if (count > lease->durable &&
+		comb_page_peek(&page, series, false))
+	{
+		if (count > comb_limit_count(page.flushed))
+			comb_page_flush(&page);
+		lease->durable = Max(lease->durable, comb_limit_count(page.flushed));
+	}
+	return Min(count, lease->durable);
 }

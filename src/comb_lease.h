@@ -37,26 +37,23 @@ typedef struct CombLease
 {
 	uint64		incarnation;
 	uint64		generation;
+	pg_atomic_uint64 *counter;	/* of the incarnation */
 	uint64		renew;
 	uint64		limit;			/* its record is on disk */
 	uint64		next;			/* the next limit, or "limit" if unknown */
 	XLogRecPtr	next_lsn;		/* the end of the record of "next" */
+	uint64		durable;		/* a restart begins at this time or later */
 } CombLease;
 
 extern PGDLLEXPORT CombLease comb_leases[COMB_SERIES];
 
 extern int64 comb_lease_latest_us(int64 now);
 extern void comb_lease_learn(CombSeries series);
+extern void comb_lease_write(CombPage *page, uint64 count, uint64 incarnation);
 extern bool comb_lease_extend(CombSeries series, uint64 count);
+extern uint64 comb_lease_survives(CombSeries series, uint64 count);
 extern void comb_drift_error(uint64 next, uint64 now);
 extern void comb_jump_error(uint64 last, uint64 now);
-
-/* The sequence that has the limit of a series */
-static inline CombSequence
-comb_lease_sequence(CombSeries series)
-{
-	return (CombSequence) series;
-}
 
 /* Is what this process knows of the lease still true? */
 static inline bool
@@ -71,8 +68,8 @@ comb_lease_known(CombSeries series)
 
 /*
  * May a key of this time be handed out?  The incarnation is read again after
- * the counter was moved.  A reset in between may have set the counter back,
- * and the time may then be one that was handed out before.
+ * the counter was moved.  After a reset in between, the time is one of a
+ * counter that is no longer in use.
  */
 static inline bool
 comb_lease_covers(CombSeries series, uint64 count)

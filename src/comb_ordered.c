@@ -23,6 +23,7 @@
 #include "postgres.h"
 
 #include "storage/lmgr.h"
+#include "storage/lock.h"
 #include "utils/timestamp.h"
 
 #include "comb_lease.h"
@@ -42,7 +43,7 @@ PG_FUNCTION_INFO_V1(comb_ordered_reset);
 static inline uint64
 comb_ordered_step(void *arg)
 {
-	pg_atomic_uint64 *counter = comb_counter(COMB_SERIES_ORDERED);
+	pg_atomic_uint64 *counter = comb_leases[COMB_SERIES_ORDERED].counter;
 	uint64		now = comb_clock_counts();
 	uint64		last = pg_atomic_read_u64(counter);
 	uint64		next;
@@ -89,28 +90,8 @@ comb_generate_ordered(PG_FUNCTION_ARGS)
 }
 
 /*
- * Set the counters to "us", or to the clock where that is later, and begin a
- * new incarnation.  A session that has moved a counter reads the incarnation
- * afterwards, sees that it has ended, and drops the time.  The clock is read
- * after the end: it is then beyond all times taken from it before.
- */
-static void
-comb_reset_counters(const int64 *us, uint64 incarnation)
-{
-	int64		now;
-	int			series;
-
-	(void) comb_incarnation_end();
-	COMB_INJECTION_POINT("comb-reset-words");
-	now = GetCurrentTimestamp() - COMB_UNIX_EPOCH + 1;
-	for (series = 0; series < COMB_SERIES; series++)
-		pg_atomic_write_u64(comb_counter(series),
-							comb_count_from_us(Max(us[series], now)));
-	comb_incarnation_begin(incarnation);
-}
-
-/*
- * Where a series continues after a reset to "us".
+ * Where a series continues after a reset to "us", in microseconds since 1970.
+ * "back" tells whether the series is set back.
  *
  * A series that is ahead by no more than what restarts and resets in other
  * databases leave is not set back.  Nothing would be gained, and Snowflakes
@@ -118,56 +99,108 @@ comb_reset_counters(const int64 *us, uint64 incarnation)
  *
  * A limit of an earlier incarnation counts as well, because no session may
  * have started beyond it yet.  It is ahead of the keys by the lease of its
- * time.  A limit of the incarnation that "ended" is ahead of the counter only
- * by times that no session has used.
+ * time.  A limit of this incarnation is ahead of the counter only by times
+ * that no session has used.
  */
 static int64
-comb_reset_target(CombSeries series, int64 us, const CombPage *page,
-				  uint64 ended)
+comb_reset_target(CombSeries series, int64 us, uint64 incarnation, bool *back)
 {
-	uint64		count = pg_atomic_read_u64(comb_counter(series));
+	uint64		count = pg_atomic_read_u64(comb_counter(series, incarnation));
 	int64		last = comb_count_to_us(count) + 1;
 	int64		kept = COMB_KEPT_LEASES * comb_lease_ms * COMB_US_PER_MS;
+	CombPage	page;
 
-	if (page->incarnation != ended && page->value > last)
+	comb_page_open(&page, series, ShareRowExclusiveLock);
+	comb_page_close(&page, false);
+	if (page.incarnation != incarnation && page.value > last)
 	{
-		last = page->value;
+		last = page.value;
 		kept += COMB_LEASE_MAX_MS * COMB_US_PER_MS;
 	}
-	return last - us <= kept ? Max(last, us) : us;
+	*back = (last - us > kept);
+	return *back ? us : Max(last, us);
 }
 
 /*
- * Give all limits of this database new values, and shared memory a new
- * incarnation.  The caller has locked the sequences.
+ * Begin a new incarnation, in which the series continue after "us" or after
+ * the time to which they are kept, and return it.
  *
- * While the limits are written, shared memory has an interim incarnation that
- * no page carries.  Every session must therefore learn its lease anew, and
- * waits for the locks.  Otherwise a session could use a larger limit, read
- * earlier, that the page no longer covers.  Should the writing fail, sessions
- * start beyond whatever limits they find, with counters as they were.
+ * A series that is set back changes to its other counter.  No session takes a
+ * time from that counter and hands it out: sessions that have missed an
+ * earlier reset can still move the counter, and then drop the time.
+ *
+ * A series that is not set back goes on with its counter.  Sessions of other
+ * databases may make keys at any moment here, and the counter must not be set
+ * below them.
  */
-static void
-comb_reset_limits(int64 at_us, uint64 interim, uint64 incarnation)
+static uint64
+comb_reset_counters(int64 us)
 {
-	int64		us[COMB_SERIES];
-	uint64		ended = comb_incarnation_end();
+	uint64		ended = comb_incarnation_current();
+	uint64		next;
+	uint64		counts[COMB_SERIES];
+	bool		back[COMB_SERIES];
 	int			series;
 
-	comb_incarnation_begin(interim);
-	at_us = Max(at_us, comb_clock_us());
+	for (series = 0; series < COMB_SERIES; series++)
+		counts[series] = comb_count_from_us(comb_reset_target((CombSeries) series,
+															  us, ended,
+															  &back[series]));
+	next = comb_incarnation_after(ended, back);
+	COMB_INJECTION_POINT("comb-reset-words");
 	for (series = 0; series < COMB_SERIES; series++)
 	{
+		pg_atomic_uint64 *counter = comb_counter((CombSeries) series, next);
+
+		if (back[series])
+			pg_atomic_write_u64(counter, counts[series]);
+		else
+			(void) pg_atomic_monotonic_advance_u64(counter, counts[series]);
+	}
+	COMB_INJECTION_POINT("comb-reset-change");
+	comb_incarnation_change(next);
+	return next;
+}
+
+/*
+ * Write new limits for all series of this database.
+ *
+ * The incarnation has begun before, and no session of this database can learn
+ * a lease until the sequences are unlocked.  Otherwise a session could use a
+ * larger limit, read earlier, that the page no longer covers.  The counters
+ * are read now: until the incarnation changed, this database may have made
+ * keys up to them.
+ *
+ * Should the writing fail, sessions start beyond whatever limits they find.
+ */
+static void
+comb_reset_limits(uint64 incarnation)
+{
+	int			series;
+
+	for (series = 0; series < COMB_SERIES; series++)
+	{
+		pg_atomic_uint64 *counter = comb_counter((CombSeries) series,
+												 incarnation);
 		CombPage	page;
 
-		comb_page_open(&page, comb_lease_sequence(series),
+		comb_page_open(&page, (CombSeries) series,
 					   ShareRowExclusiveLock);
-		us[series] = comb_reset_target(series, at_us, &page, ended);
-		comb_page_write(&page, us[series] + comb_lease_ms * COMB_US_PER_MS,
-						incarnation);
+		comb_lease_write(&page, pg_atomic_read_u64(counter), incarnation);
 		comb_page_close(&page, true);
 	}
-	comb_reset_counters(us, incarnation);
+}
+
+/*
+ * Lock out resets of other databases, which use the same counters.  The
+ * database of the lock's tag is 0, so the lock conflicts with no instance
+ * number that is claimed (comb_snowflake.c).
+ */
+static void
+comb_reset_lock(LOCKTAG *tag)
+{
+	SET_LOCKTAG_ADVISORY(*tag, InvalidOid, 0, 0, 3);
+	(void) LockAcquire(tag, ExclusiveLock, false, false);
 }
 
 /*
@@ -185,9 +218,10 @@ comb_reset_limits(int64 at_us, uint64 interim, uint64 incarnation)
  * there.
  *
  * All limits are locked before the first one changes, because the locking can
- * wait for other sessions, and can be cancelled.  The limits stay locked
- * until the new incarnation has begun.  Otherwise a session could write, in
- * between, the limit of a key from before.
+ * wait for other sessions, and can be cancelled.  The lock against other
+ * resets comes last, and so is held for a moment only.  The limits stay locked
+ * until they are written.  Otherwise a session could write, in between, the
+ * limit of a key from before.
  */
 Datum
 comb_ordered_reset(PG_FUNCTION_ARGS)
@@ -195,8 +229,8 @@ comb_ordered_reset(PG_FUNCTION_ARGS)
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
 	TimestampTz latest = comb_lease_latest_us(comb_clock_us()) + COMB_UNIX_EPOCH;
 	Oid			locked[COMB_SERIES];
-	uint64		interim = comb_incarnation_new();
-	uint64		incarnation = comb_incarnation_new();
+	LOCKTAG		tag;
+	int64		us;
 	int			series;
 
 	if (at > latest)
@@ -208,11 +242,14 @@ comb_ordered_reset(PG_FUNCTION_ARGS)
 
 	comb_shared_attach();
 	for (series = 0; series < COMB_SERIES; series++)
-		locked[series] = comb_sequence_lock(comb_lease_sequence(series),
+		locked[series] = comb_sequence_lock((CombSeries) series,
 											ShareRowExclusiveLock);
+	comb_reset_lock(&tag);
 	HOLD_INTERRUPTS();
-	comb_reset_limits(at - COMB_UNIX_EPOCH, interim, incarnation);
+	us = Max(at - COMB_UNIX_EPOCH, comb_clock_us());
+	comb_reset_limits(comb_reset_counters(us));
 	RESUME_INTERRUPTS();
+	(void) LockRelease(&tag, ExclusiveLock, false);
 	for (series = 0; series < COMB_SERIES; series++)
 		UnlockRelationOid(locked[series], ShareRowExclusiveLock);
 	PG_RETURN_VOID();

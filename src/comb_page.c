@@ -51,10 +51,10 @@
 #include "comb_page.h"
 
 static const char *const comb_sequence_names[COMB_SEQUENCES] = {
-	[COMB_SEQUENCE_ORDERED] = "comb_lease_ordered",
-	[COMB_SEQUENCE_SNOWFLAKE] = "comb_lease_snowflake",
-	[COMB_SEQUENCE_SLOW] = "comb_lease_snowflake_slow",
-	[COMB_SEQUENCE_CLAIM] = "comb_snowflake_claimed"
+	[COMB_SERIES_ORDERED] = "comb_lease_ordered",
+	[COMB_SERIES_SNOWFLAKE] = "comb_lease_snowflake",
+	[COMB_SERIES_SLOW] = "comb_lease_snowflake_slow",
+	[COMB_SERIES_CLAIM] = "comb_snowflake_claimed"
 };
 
 /* What this process found; InvalidOid where it has to look again */
@@ -106,7 +106,7 @@ comb_sequence_named(ArrayType *relations, const char *name)
  * extension's owner can make any sequence a member of the extension.
  */
 static Oid
-comb_sequence_find(CombSequence sequence)
+comb_sequence_find(CombSeries series)
 {
 	static bool registered = false;
 	Oid			found = InvalidOid;
@@ -136,7 +136,7 @@ comb_sequence_find(CombSequence sequence)
 
 		if (!isnull)
 			found = comb_sequence_named(DatumGetArrayTypeP(config),
-										comb_sequence_names[sequence]);
+										comb_sequence_names[series]);
 	}
 	systable_endscan(scan);
 	table_close(extensions, AccessShareLock);
@@ -152,19 +152,19 @@ comb_sequence_find(CombSequence sequence)
  * there since.  In that case the search begins again.
  */
 static Relation
-comb_sequence_try_open(CombSequence sequence, LOCKMODE lockmode)
+comb_sequence_try_open(CombSeries series, LOCKMODE lockmode)
 {
 	for (;;)
 	{
-		Oid			oid = comb_sequence_oids[sequence];
+		Oid			oid = comb_sequence_oids[series];
 		Relation	relation;
 
 		if (!OidIsValid(oid))
-			oid = comb_sequence_find(sequence);
+			oid = comb_sequence_find(series);
 		if (!OidIsValid(oid))
 			return NULL;
 		relation = try_relation_open(oid, lockmode);
-		comb_sequence_oids[sequence] = relation != NULL ? oid : InvalidOid;
+		comb_sequence_oids[series] = relation != NULL ? oid : InvalidOid;
 		if (relation != NULL)
 			return relation;
 	}
@@ -175,7 +175,7 @@ comb_sequence_try_open(CombSequence sequence, LOCKMODE lockmode)
  * does not exist.
  */
 static Relation
-comb_sequence_open(CombSequence sequence, LOCKMODE lockmode)
+comb_sequence_open(CombSeries series, LOCKMODE lockmode)
 {
 	Relation	relation;
 
@@ -185,12 +185,12 @@ comb_sequence_open(CombSequence sequence, LOCKMODE lockmode)
 				 errmsg("ordered keys and Snowflakes cannot be made on a standby"),
 				 errdetail("They need a time limit in the write-ahead log."),
 				 errhint("Make them on the primary, or use comb_generate(), which works on every server.")));
-	relation = comb_sequence_try_open(sequence, lockmode);
+	relation = comb_sequence_try_open(series, lockmode);
 	if (relation == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("sequence \"%s\" of extension pg_comb does not exist",
-						comb_sequence_names[sequence]),
+						comb_sequence_names[series]),
 				 errhint("Create the extension in this database.")));
 	return relation;
 }
@@ -200,15 +200,15 @@ comb_sequence_open(CombSequence sequence, LOCKMODE lockmode)
  * lock.  NULL where that is not possible.
  */
 static Relation
-comb_sequence_open_nowait(CombSequence sequence, LOCKMODE lockmode)
+comb_sequence_open_nowait(CombSeries series, LOCKMODE lockmode)
 {
-	Oid			oid = comb_sequence_oids[sequence];
+	Oid			oid = comb_sequence_oids[series];
 	Relation	relation = NULL;
 
 	if (!OidIsValid(oid) || !ConditionalLockRelationOid(oid, lockmode))
 		return NULL;
 	/* the locking can have run the callback */
-	if (comb_sequence_oids[sequence] == oid)
+	if (comb_sequence_oids[series] == oid)
 		relation = try_relation_open(oid, NoLock);
 	if (relation == NULL)
 		UnlockRelationOid(oid, lockmode);
@@ -220,9 +220,9 @@ comb_sequence_open_nowait(CombSequence sequence, LOCKMODE lockmode)
  * Raises 55000 on a standby, and if the sequence does not exist.
  */
 Oid
-comb_sequence_lock(CombSequence sequence, LOCKMODE lockmode)
+comb_sequence_lock(CombSeries series, LOCKMODE lockmode)
 {
-	Relation	relation = comb_sequence_open(sequence, lockmode);
+	Relation	relation = comb_sequence_open(series, lockmode);
 	Oid			oid = RelationGetRelid(relation);
 
 	relation_close(relation, NoLock);
@@ -265,7 +265,13 @@ comb_page_promise(HeapTupleHeader tuple)
 	return tuple->t_hoff + sizeof(FormData_pg_sequence_data);
 }
 
-/* Read a page's number: last_value or, if larger, what was promised */
+/*
+ * Read a page's number: last_value or, if larger, what was promised.
+ *
+ * After pg_resetwal, or in files copied from another server, the page's LSN can
+ * be beyond the end of the WAL.  Such a page was read from disk, so nothing is
+ * to be flushed.  XLogFlush() would fail until the WAL has grown that far.
+ */
 static void
 comb_page_read(Page content, CombPage *page)
 {
@@ -282,33 +288,37 @@ comb_page_read(Page content, CombPage *page)
 	page->incarnation = (uint64) data->log_cnt;
 	page->lsn = PageGetLSN(content);
 	page->flushed = promise.flushed;
+	if (page->lsn > GetXLogInsertRecPtr())
+	{
+		page->lsn = InvalidXLogRecPtr;
+		page->flushed = page->value;
+	}
 }
 
 /*
- * Read a sequence without changing it, as a standby may.  False where the
- * sequence does not exist.
+ * Read a sequence's page without changing it, as a standby may.  False if the
+ * sequence does not exist or, without "wait", if somebody has locked it or this
+ * process has not opened it before.
  */
 bool
-comb_sequence_read(CombSequence sequence, int64 *value)
+comb_page_peek(CombPage *page, CombSeries series, bool wait)
 {
-	Relation	relation = comb_sequence_try_open(sequence, AccessShareLock);
-	Buffer		buffer;
-	CombPage	page;
-
-	if (relation == NULL)
+	page->lockmode = AccessShareLock;
+	page->relation = wait ?
+		comb_sequence_try_open(series, page->lockmode) :
+		comb_sequence_open_nowait(series, page->lockmode);
+	if (page->relation == NULL)
 		return false;
-	buffer = ReadBuffer(relation, 0);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	comb_page_read(BufferGetPage(buffer), &page);
-	UnlockReleaseBuffer(buffer);
-	relation_close(relation, AccessShareLock);
-	*value = page.value;
+	page->buffer = ReadBuffer(page->relation, 0);
+	LockBuffer(page->buffer, BUFFER_LOCK_SHARE);
+	comb_page_read(BufferGetPage(page->buffer), page);
+	comb_page_close(page, false);
 	return true;
 }
 
-/* Tell what stands on a locked page, and what of it is on disk */
+/* Load what a locked page has, and find out whether that is on disk */
 static void
-comb_page_tell(CombPage *page)
+comb_page_load(CombPage *page)
 {
 	comb_page_read(BufferGetPage(page->buffer), page);
 	if (!XLogNeedsFlush(page->lsn))
@@ -321,13 +331,13 @@ comb_page_tell(CombPage *page)
  * Raises 55000 as comb_sequence_lock() does.
  */
 void
-comb_page_open(CombPage *page, CombSequence sequence, LOCKMODE lockmode)
+comb_page_open(CombPage *page, CombSeries series, LOCKMODE lockmode)
 {
-	page->relation = comb_sequence_open(sequence, lockmode);
+	page->relation = comb_sequence_open(series, lockmode);
 	page->lockmode = lockmode;
 	page->buffer = ReadBuffer(page->relation, 0);
 	LockBuffer(page->buffer, BUFFER_LOCK_EXCLUSIVE);
-	comb_page_tell(page);
+	comb_page_load(page);
 }
 
 /*
@@ -335,9 +345,9 @@ comb_page_open(CombPage *page, CombSequence sequence, LOCKMODE lockmode)
  * process has opened before.  False where the function would have to wait.
  */
 bool
-comb_page_try_open(CombPage *page, CombSequence sequence, LOCKMODE lockmode)
+comb_page_try_open(CombPage *page, CombSeries series, LOCKMODE lockmode)
 {
-	page->relation = comb_sequence_open_nowait(sequence, lockmode);
+	page->relation = comb_sequence_open_nowait(series, lockmode);
 	if (page->relation == NULL)
 		return false;
 	page->lockmode = lockmode;
@@ -348,7 +358,7 @@ comb_page_try_open(CombPage *page, CombSequence sequence, LOCKMODE lockmode)
 		relation_close(page->relation, lockmode);
 		return false;
 	}
-	comb_page_tell(page);
+	comb_page_load(page);
 	return true;
 }
 
@@ -409,19 +419,36 @@ comb_page_write(CombPage *page, int64 value, uint64 incarnation)
 }
 
 /*
- * Unlock a page.  With "flush", the function first brings the page's record
- * to disk.  A caller that relies on the number needs that even if another
- * session wrote the record.
+ * Bring the record of a page to disk, after the page was unlocked.  A caller
+ * that relies on the number needs that even if another session wrote the
+ * record.
  */
+void
+comb_page_flush(CombPage *page)
+{
+	COMB_INJECTION_POINT("comb-lease-flush");
+	XLogFlush(page->lsn);
+	page->flushed = page->value;
+}
+
+/*
+ * Unlock a page and, with "flush", bring its record to disk.  The sequence
+ * stays locked, and comb_page_close() must follow.
+ */
+void
+comb_page_unlock(CombPage *page, bool flush)
+{
+	UnlockReleaseBuffer(page->buffer);
+	page->buffer = InvalidBuffer;
+	if (flush)
+		comb_page_flush(page);
+}
+
+/* Unlock a page as comb_page_unlock() does, if it is locked, and its sequence */
 void
 comb_page_close(CombPage *page, bool flush)
 {
-	UnlockReleaseBuffer(page->buffer);
-	if (flush)
-	{
-		COMB_INJECTION_POINT("comb-lease-flush");
-		XLogFlush(page->lsn);
-		page->flushed = page->value;
-	}
+	if (BufferIsValid(page->buffer))
+		comb_page_unlock(page, flush);
 	relation_close(page->relation, page->lockmode);
 }

@@ -8,7 +8,8 @@
  * any.  comb_settled() is a bound: all times below are settled for good.
  *
  * A reader looks, in this order, at
- * 1. the counter of the series: greater times are not settled,
+ * 1. the counter of the series, but no further than this database's limit on
+ *	  disk: greater times are not settled,
  * 2. every seat (comb_announce.c): first the announcement of the running
  *	  transaction, then the ring of transactions that have committed, from the
  *	  latest back to the first one that the snapshot sees,
@@ -171,15 +172,18 @@ comb_seat_bound(CombSeat *seat, const CombView *view)
 {
 	uint64		first = pg_atomic_read_u64(&seat->s.first);
 	uint64		bound;
+	bool		mine;
 
 	pg_read_barrier();
-	if (first == 0 ||
-		pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
+	mine = (pg_atomic_read_u32(&seat->s.database) == MyDatabaseId);
+	if (first == 0 || !mine)
 		first = COMB_NO_BOUND;
 	else
 		COMB_INJECTION_POINT("comb-seat-running");
 	COMB_INJECTION_POINT("comb-seat-first");
 	pg_read_barrier();
+	if (!mine && !comb_in_progress(view, pg_atomic_read_u64(&seat->s.before)))
+		return COMB_NO_BOUND;
 	bound = comb_ring_bound(seat, view);
 	return Min(bound, first);
 }
@@ -241,17 +245,29 @@ comb_prepared_database(TransactionId xid)
 }
 
 /*
+ * Transactions that were prepared and are not in the list have full xids below
+ * this.  They were prepared before the server started, or the list had no room
+ * for them.
+ */
+static uint64
+comb_unlisted_limit(void)
+{
+	uint64		dropped = pg_atomic_read_u64(&comb_seats->head.h.dropped);
+
+	return Max(dropped, comb_seats->head.h.started);
+}
+
+/*
  * May the transaction, which is in progress to the snapshot, have been
- * prepared without standing in the list?  A transaction of an earlier life of
- * the server may, above all.  "database" is InvalidOid if the transaction has
- * ended meanwhile.
+ * prepared without standing in the list?  "database" is InvalidOid if the
+ * transaction has ended meanwhile.
  */
 static bool
 comb_is_unlisted(const CombView *view, TransactionId xid, Oid *database)
 {
 	uint64		fxid = comb_full_xid(xid, view->next);
 
-	if (fxid >= pg_atomic_read_u64(&comb_seats->head.h.unlisted) ||
+	if (fxid >= comb_unlisted_limit() ||
 		BackendXidGetPid(xid) != 0 ||
 		comb_prepared_listed(fxid))
 		return false;
@@ -259,15 +275,23 @@ comb_is_unlisted(const CombView *view, TransactionId xid, Oid *database)
 	return true;
 }
 
-/* May any such transaction have keys of this database? */
+/*
+ * May a transaction that the snapshot does not see have been prepared with
+ * keys of this database, without standing in the list?
+ *
+ * The transaction may have got its xid after the snapshot, and is then not
+ * among the snapshot's xids.  Only "dropped" counts there.  "started" can
+ * exceed a snapshot's xmax for as long as no transaction ends.
+ */
 static bool
 comb_any_unlisted(const CombView *view)
 {
 	uint32		i;
 
-	if (max_prepared_xacts == 0 ||
-		view->xmin >= pg_atomic_read_u64(&comb_seats->head.h.unlisted))
+	if (max_prepared_xacts == 0 || view->xmin >= comb_unlisted_limit())
 		return false;
+	if (view->xmax < pg_atomic_read_u64(&comb_seats->head.h.dropped))
+		return true;
 	for (i = 0; i < view->snapshot->xcnt; i++)
 	{
 		Oid			database;
@@ -296,7 +320,7 @@ comb_prepared_bound(CombSeries series, const CombView *view)
 			comb_in_progress(view, pg_atomic_read_u64(&prepared.fxid)))
 			bound = Min(bound, prepared.first[series]);
 	}
-	/* a place that was overwritten meanwhile has raised "unlisted" before */
+	/* a place that was overwritten meanwhile has raised "dropped" before */
 	pg_read_barrier();
 	return comb_any_unlisted(view) ? COMB_UNKNOWN : bound;
 }
@@ -321,14 +345,15 @@ comb_sees_unseated(const CombView *view)
 static uint64
 comb_settled_scan(CombSeries series, const CombView *view)
 {
-	uint64		bound = pg_atomic_read_u64(comb_counter(series)) + 1;
+	uint64		last = pg_atomic_read_u64(comb_leases[series].counter);
+	uint64		bound = comb_lease_survives(series, last + 1);
 	uint64		prepared;
 	uint32		used;
 	uint32		i;
 
 	pg_read_barrier();
 	COMB_INJECTION_POINT("comb-counter-read");
-	used = pg_atomic_read_u32(&comb_seats->head.h.used);
+	used = (uint32) pg_atomic_read_u64(&comb_seats->head.h.used);
 	pg_read_barrier();
 	for (i = 0; i < used; i++)
 	{
@@ -661,11 +686,20 @@ typedef struct CombUnsettledList
 	CombUnsettled rows[FLEXIBLE_ARRAY_MEMBER];
 } CombUnsettledList;
 
+/* Return the role of a session, or InvalidOid if it has ended */
+static Oid
+comb_backend_role(int32 pid)
+{
+	PGPROC	   *proc = BackendPidGetProc(pid);
+
+	return proc == NULL ? InvalidOid : proc->roleId;
+}
+
 /* List the running transactions of a series */
 static void
 comb_list_seats(CombUnsettledList *list, CombSeries series)
 {
-	uint32		used = pg_atomic_read_u32(&comb_seats->head.h.used);
+	uint32		used = (uint32) pg_atomic_read_u64(&comb_seats->head.h.used);
 	uint32		i;
 
 	for (i = 0; i < used; i++)
@@ -677,7 +711,7 @@ comb_list_seats(CombUnsettledList *list, CombSeries series)
 		pg_read_barrier();
 		row.pid = seat->s.pid;
 		row.database = pg_atomic_read_u32(&seat->s.database);
-		row.role = seat->s.role;
+		row.role = comb_backend_role(row.pid);
 		row.series = series;
 		if (row.first != 0)
 			list->rows[list->n++] = row;

@@ -3,8 +3,10 @@
  * comb_shared.c
  *	  Shared memory: attaching to it, and its incarnation.
  *
- * Shared memory has less than a kilobyte.  That is little enough to be
+ * The counters need little more than a kilobyte.  That is little enough to be
  * allocated when the first session asks, so the module need not be preloaded.
+ * If it is, the server has reserved main memory at its start for everything,
+ * and no session can find that there is none left.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -15,6 +17,9 @@
  */
 #include "postgres.h"
 
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+
 #include "comb_compat.h"
 #include "comb_shared.h"
 
@@ -24,48 +29,59 @@
  * new module asked for another size under the same name, every new session
  * would fail.
  */
-#define COMB_SEGMENT_NAME	"pg_comb 3"
+#define COMB_SEGMENT_NAME	"pg_comb 4"
 
+bool		comb_preloaded = false;
 CombShared *comb_shared = NULL;
 
 /* Called once for a segment, by the first session that attaches */
 static void
-comb_shared_init(COMB_SEGMENT_INIT_PARAMS)
+comb_shared_init(void *segment)
 {
 	CombShared *shared = (CombShared *) segment;
 	int			series;
 
 	pg_atomic_init_u64(&shared->incarnation.value, COMB_INCARNATION_NONE);
 	for (series = 0; series < COMB_SERIES; series++)
-		pg_atomic_init_u64(&shared->last[series].value, 0);
+	{
+		pg_atomic_init_u64(&shared->last[series][0].value, 0);
+		pg_atomic_init_u64(&shared->last[series][1].value, 0);
+	}
 	pg_atomic_init_u64(&shared->unseated.s.running, 0);
 	pg_atomic_init_u64(&shared->unseated.s.until, 0);
 	pg_atomic_init_u32(&shared->seats, 0);
 }
 
-#ifdef COMB_SHMEM_RESERVED
-static comb_shmem_hook comb_next_shmem_request;
-
-static void
-comb_shmem_request(void)
-{
-	if (comb_next_shmem_request)
-		comb_next_shmem_request();
-	RequestAddinShmemSpace(sizeof(CombShared));
-}
-#endif
-
 /*
- * Reserve the memory while the module is being preloaded.  Servers without a
- * registry of shared memory keep some memory unreserved, which suffices
- * unless other modules take all of it.
+ * Return a part of the main segment by name.  The first session that asks
+ * initializes the memory.  "init" must not fail.
  */
-void
-comb_shared_preload(void)
+void *
+comb_main_segment(const char *name, Size size, comb_segment_init init)
 {
-#ifdef COMB_SHMEM_RESERVED
-	COMB_RESERVE_SHMEM(comb_shmem_request, comb_next_shmem_request);
+	void	   *segment;
+	bool		found;
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	segment = ShmemInitStruct(name, size, &found);
+	if (!found)
+		init(segment);
+	LWLockRelease(AddinShmemInitLock);
+	return segment;
+}
+
+static CombShared *
+comb_shared_segment(void)
+{
+#ifdef COMB_HAVE_SEGMENT_REGISTRY
+	if (!comb_preloaded)
+		return (CombShared *) comb_registry_segment(COMB_SEGMENT_NAME,
+													sizeof(CombShared),
+													comb_shared_init);
 #endif
+	return (CombShared *) comb_main_segment(COMB_SEGMENT_NAME,
+											sizeof(CombShared),
+											comb_shared_init);
 }
 
 /*
@@ -82,8 +98,7 @@ comb_shared_attach(void)
 	{
 		uint64		none = COMB_INCARNATION_NONE;
 
-		shared = comb_get_segment(COMB_SEGMENT_NAME, sizeof(CombShared),
-								  comb_shared_init);
+		shared = comb_shared_segment();
 		if (pg_atomic_read_u64(&shared->incarnation.value) == none)
 			(void) pg_atomic_compare_exchange_u64(&shared->incarnation.value,
 												  &none,
@@ -92,62 +107,42 @@ comb_shared_attach(void)
 	}
 }
 
-/* Return a new random incarnation */
+/* The bits of an incarnation that choose counters, one for each series */
+#define COMB_COUNTER_BITS	((UINT64CONST(1) << COMB_SERIES) - 1)
+
+/*
+ * Return a new random incarnation, with the first counter of each series.  The
+ * number is shown as log_cnt, where a negative number would look like damage.
+ * One bit is always set, because nothing writes that log_cnt but this module:
+ * setval() writes 0, and nextval() at most 32.
+ */
 uint64
 comb_incarnation_new(void)
 {
-	/* shown as log_cnt, where a negative number would look like damage */
-	return (comb_random() >> 1) | (COMB_INCARNATION_ENDING + 1);
+	return ((comb_random() >> 1) & ~COMB_COUNTER_BITS) | (UINT64CONST(1) << 61);
 }
 
 /*
- * Return the current incarnation.  A reset needs only four stores to change
- * the incarnation, so wait until it has.
+ * Return an incarnation to follow "ended".  Series that are set back use the
+ * counter that is free.
  */
 uint64
-comb_incarnation_current(void)
+comb_incarnation_after(uint64 ended, const bool *back)
 {
-	uint64		incarnation;
+	uint64		bits = ended & COMB_COUNTER_BITS;
+	int			series;
 
-	while ((incarnation = pg_atomic_read_u64(&comb_shared->incarnation.value)) ==
-		   COMB_INCARNATION_ENDING)
-		pg_usleep(1L);
-	return incarnation;
+	for (series = 0; series < COMB_SERIES; series++)
+		bits ^= (uint64) back[series] << series;
+	return comb_incarnation_new() | bits;
 }
 
 /*
- * End the incarnation, and return it.  Until the next one begins, which must
- * not take long, no session relies on a lease and no session learns one.
+ * Begin an incarnation.  An exchange and not a store, because it is a barrier:
+ * the counters were set before, and what the caller reads next is later.
  */
-uint64
-comb_incarnation_end(void)
-{
-	uint64		incarnation;
-
-	do
-		incarnation = comb_incarnation_current();
-	while (!pg_atomic_compare_exchange_u64(&comb_shared->incarnation.value,
-										   &incarnation,
-										   COMB_INCARNATION_ENDING));
-	return incarnation;
-}
-
-/* Begin an incarnation, after one has ended */
 void
-comb_incarnation_begin(uint64 incarnation)
+comb_incarnation_change(uint64 next)
 {
-	pg_memory_barrier();
-	pg_atomic_write_u64(&comb_shared->incarnation.value, incarnation);
-}
-
-/* Raise a counter to at least "floor" */
-void
-comb_counter_raise(CombSeries series, uint64 floor)
-{
-	pg_atomic_uint64 *counter = comb_counter(series);
-	uint64		last = pg_atomic_read_u64(counter);
-
-	while (last < floor &&
-		   !pg_atomic_compare_exchange_u64(counter, &last, floor))
-		;
+	(void) pg_atomic_exchange_u64(&comb_shared->incarnation.value, next);
 }

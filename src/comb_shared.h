@@ -17,24 +17,31 @@
 #include "port/atomics.h"
 
 #include "comb_clock.h"
+#include "comb_compat.h"
 
 /*
- * A series of ever larger times has a counter in shared memory, and a lease
- * in every database (comb_lease.h).
+ * A series of ever larger times has a counter in shared memory, and in every
+ * database a lease (comb_lease.h) and a sequence with its limit (comb_page.c).
  *
  * Snowflakes have two series.  Asking for more ids than a parameter set holds
  * pushes the counter ahead of the clock.  With a tick of a second or a day a
  * few calls suffice, so parameter sets as slow as that share a counter with
  * each other only.
+ *
+ * The instance numbers of comb_snowflake_claim() are no times.  They have a
+ * sequence in every database, and neither a counter nor a lease.
  */
 typedef enum CombSeries
 {
 	COMB_SERIES_ORDERED,		/* uuid keys */
 	COMB_SERIES_SNOWFLAKE,		/* COMB_FAST_RATE ids a second or more */
-	COMB_SERIES_SLOW			/* Snowflakes of any other parameters */
+	COMB_SERIES_SLOW,			/* Snowflakes of any other parameters */
+	COMB_SERIES_CLAIM			/* instance numbers claimed */
 } CombSeries;
 
+/* How many series have a counter, and how many have a sequence */
 #define COMB_SERIES			(COMB_SERIES_SLOW + 1)
+#define COMB_SEQUENCES		(COMB_SERIES_CLAIM + 1)
 
 /* A number on a cache line of its own */
 typedef union CombCounter
@@ -58,40 +65,55 @@ typedef union CombUnseated
 } CombUnseated;
 
 /*
- * The incarnation is a random number, chosen anew whenever the counters start
- * from nothing: by the server's start, or by comb_ordered_reset().  A counter
- * has the time of the series' last key, in counts since 1970 (comb_clock.h),
- * and only grows within an incarnation.  "seats" is the handle of a dynamic
- * segment (comb_announce.c), or 0.
+ * The incarnation is a random number, chosen anew by the server's start and by
+ * comb_ordered_reset().  A counter has the time of the series' last key, in
+ * counts since 1970 (comb_clock.h), and only grows within an incarnation.
+ *
+ * Every series has two counters, and one bit of the incarnation says which one
+ * is in use.  A reset that sets a series back prepares the other counter, and
+ * then one store to the incarnation changes both.  A session cannot
+ * see an incarnation with a counter of another one.  A session that has not
+ * noticed the reset goes on with the old counter, and drops the time.
+ *
+ * "seats" is the handle of a dynamic segment (comb_announce.c), or 0 if there
+ * is none.
  */
 typedef struct CombShared
 {
 	CombCounter incarnation;
-	CombCounter last[COMB_SERIES];
+	CombCounter last[COMB_SERIES][2];
 	CombUnseated unseated;
 	pg_atomic_uint32 seats;
 } CombShared;
 
-/* No incarnation: none was chosen yet, or the last one is about to end */
+/* No incarnation was chosen yet */
 #define COMB_INCARNATION_NONE	0
-#define COMB_INCARNATION_ENDING 1
+
+/* Did the server load the module at its start, and reserve memory for it? */
+extern bool comb_preloaded;
 
 extern PGDLLEXPORT CombShared *comb_shared;
 
-extern void comb_shared_preload(void);
+extern void *comb_main_segment(const char *name, Size size,
+							   comb_segment_init init);
 extern void comb_shared_attach(void);
 
 extern uint64 comb_incarnation_new(void);
-extern uint64 comb_incarnation_current(void);
-extern uint64 comb_incarnation_end(void);
-extern void comb_incarnation_begin(uint64 incarnation);
+extern uint64 comb_incarnation_after(uint64 ended, const bool *back);
+extern void comb_incarnation_change(uint64 next);
 
-extern void comb_counter_raise(CombSeries series, uint64 floor);
-
-static inline pg_atomic_uint64 *
-comb_counter(CombSeries series)
+/* Return the current incarnation */
+static inline uint64
+comb_incarnation_current(void)
 {
-	return &comb_shared->last[series].value;
+	return pg_atomic_read_u64(&comb_shared->incarnation.value);
+}
+
+/* Return the counter of a series in an incarnation */
+static inline pg_atomic_uint64 *
+comb_counter(CombSeries series, uint64 incarnation)
+{
+	return &comb_shared->last[series][(incarnation >> series) & 1].value;
 }
 
 #endif							/* COMB_SHARED_H */

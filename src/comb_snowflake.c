@@ -245,7 +245,7 @@ comb_snowflake_step(void *arg)
 	CombSnowflakeTaken *taken = (CombSnowflakeTaken *) arg;
 	CombSnowflake *set = taken->set;
 	CombSlot   *slot = &taken->slot;
-	pg_atomic_uint64 *counter = comb_counter(set->series);
+	pg_atomic_uint64 *counter = comb_leases[set->series].counter;
 	uint64		now = comb_clock_counts();
 	uint64		last = pg_atomic_read_u64(counter);
 	uint64		next;
@@ -464,24 +464,42 @@ comb_snowflake_max(PG_FUNCTION_ARGS)
 }
 
 /*
- * Lock an instance number for this session.  False if a session holds the
- * number, even if this session does.
- *
  * The last field of the lock's tag is 3.  PostgreSQL's own functions for
  * advisory locks write 1 or 2 there, so they cannot hold or release these
  * locks by chance.  pg_locks shows the field as objsubid.
  */
+static LOCKTAG
+comb_claim_tag(uint32 number)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 0, number, 3);
+	return tag;
+}
+
+/*
+ * Lock an instance number for this transaction, so that an error frees it.
+ * False if a session holds the number, even if this session does.
+ */
 static bool
 comb_claim_lock(uint32 number)
 {
-	LOCKTAG		tag;
-	LockAcquireResult result;
+	LOCKTAG		tag = comb_claim_tag(number);
+	LockAcquireResult result = LockAcquire(&tag, ExclusiveLock, false, true);
 
-	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 0, number, 3);
-	result = LockAcquire(&tag, ExclusiveLock, true, true);
 	if (result == LOCKACQUIRE_ALREADY_HELD)
-		(void) LockRelease(&tag, ExclusiveLock, true);
+		(void) LockRelease(&tag, ExclusiveLock, false);
 	return result == LOCKACQUIRE_OK;
+}
+
+/* Let the session keep a number that the transaction has locked */
+static void
+comb_claim_keep(uint32 number)
+{
+	LOCKTAG		tag = comb_claim_tag(number);
+
+	(void) LockAcquire(&tag, ExclusiveLock, true, true);
+	(void) LockRelease(&tag, ExclusiveLock, false);
 }
 
 /*
@@ -535,8 +553,8 @@ comb_snowflake_claim(PG_FUNCTION_ARGS)
 	comb_check_instance_bits(bits);
 	numbers = UINT64CONST(1) << bits;
 
-	locked = comb_sequence_lock(COMB_SEQUENCE_CLAIM, ShareRowExclusiveLock);
-	comb_page_open(&page, COMB_SEQUENCE_CLAIM, RowExclusiveLock);
+	locked = comb_sequence_lock(COMB_SERIES_CLAIM, ShareRowExclusiveLock);
+	comb_page_open(&page, COMB_SERIES_CLAIM, RowExclusiveLock);
 	comb_page_close(&page, true);
 	number = comb_claim_next((uint64) page.value, numbers);
 	if (number < 0)
@@ -545,9 +563,11 @@ comb_snowflake_claim(PG_FUNCTION_ARGS)
 				 errmsg("all " UINT64_FORMAT " instance numbers of %d bits are in use",
 						numbers, bits),
 				 errhint("End sessions that hold one, or claim numbers of more bits.")));
-	comb_page_open(&page, COMB_SEQUENCE_CLAIM, RowExclusiveLock);
+	COMB_INJECTION_POINT("comb-claim-locked");
+	comb_page_open(&page, COMB_SERIES_CLAIM, RowExclusiveLock);
 	comb_page_write(&page, number, page.incarnation);
 	comb_page_close(&page, true);
+	comb_claim_keep((uint32) number);
 	UnlockRelationOid(locked, ShareRowExclusiveLock);
 	PG_RETURN_INT32((int32) number);
 }

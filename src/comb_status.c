@@ -101,20 +101,21 @@ static void
 comb_status_series(CombStatus *status, CombSeries series)
 {
 	bool		ordered = (series == COMB_SERIES_ORDERED);
-	uint64		count = pg_atomic_read_u64(comb_counter(series));
+	uint64		count = pg_atomic_read_u64(comb_counter(series,
+														comb_incarnation_current()));
 	TimestampTz last = comb_count_to_us(count) + COMB_UNIX_EPOCH;
-	int64		limit;
+	CombPage	page;
 
 	if (count != 0 &&
 		comb_status_set_later(status, ordered ? COMB_ORDERED_LAST :
 							  COMB_SNOWFLAKE_LAST, last))
 		comb_status_set_ahead(status, ordered ? COMB_ORDERED_AHEAD :
 							  COMB_SNOWFLAKE_AHEAD, last);
-	if (comb_sequence_read(comb_lease_sequence(series), &limit) &&
-		limit > 0 && limit <= COMB_CLOCK_MAX_US)
+	if (comb_page_peek(&page, series, true) &&
+		page.value > 0 && page.value <= COMB_CLOCK_MAX_US)
 		(void) comb_status_set_later(status, ordered ? COMB_ORDERED_LEASE :
 									 COMB_SNOWFLAKE_LEASE,
-									 limit + COMB_UNIX_EPOCH);
+									 page.value + COMB_UNIX_EPOCH);
 }
 
 /*

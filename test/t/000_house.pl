@@ -29,7 +29,6 @@ sub none
 
 my $semver = qr/^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$/;
 my $makefile = slurp('Makefile');
-my $readme = slurp('README.md');
 my $reference = slurp('doc/pg_comb.md');
 my $changelog = slurp('CHANGELOG.md');
 
@@ -126,8 +125,8 @@ for my $file (sort glob('sql/portable/*.sql'))
 none('PG_VERSION_NUM only in comb_compat.h',
 	grep { !m{/comb_compat\.h$} && slurp($_) =~ /PG_VERSION_NUM/ } glob('src/*.[ch]'));
 
-# The reference describes every function and setting once, and the tables of the
-# README list all of them.
+# The reference describes every function and setting once, and the list at its top
+# leads to each.
 sub section
 {
 	my ($document, $heading) = @_;
@@ -152,15 +151,15 @@ delete $function{$_} for $script =~ /^CREATE FUNCTION (\w+)\(internal\b/mg;
 for my $operator ($script =~ /^CREATE OPERATOR (?!CLASS\b|FAMILY\b)(\S+) \(/mg)
 {
 	like($reference, qr/`\Q$operator\E`/, "reference has $operator");
-	like(section($readme, 'Reference'), qr/`[^`]*\Q$operator\E[^`]*`/, "README has $operator");
 }
 
+my ($list) = $reference =~ /^(.*?)^## /ms;
 cmp_ok(scalar keys %function, '>', 0, 'the script creates functions');
 for my $name (sort keys %function)
 {
 	my @entries = entries($name);
 	is(scalar @entries, 1, "reference has $name once");
-	like(section($readme, 'Reference'), qr/`$name\(/, "README has $name");
+	like($list, qr/\[$name\]\(#/, "the list has $name");
 	like($changelog, qr/`$name\b/, "changelog has $name");
 }
 my %setting = map { $_ => 1 } map { slurp($_) =~ /"(pg_comb\.\w+)"/g } glob('src/*.c');
@@ -169,10 +168,8 @@ for my $name (sort keys %setting)
 {
 	my @entries = entries($name);
 	is(scalar @entries, 1, "reference has $name once");
-	my ($default) = join('', @entries) =~ /^The default is `([^`]+)`\.$/m;
-	$default = 'none' unless defined $default;
-	like(section($readme, 'Settings'), qr/^\| `\Q$name\E` \| `\Q$default\E` \|/m,
-		"README has $name, and the reference's default");
+	like(join('', @entries), qr/^The default is `[^`]+`\.$/m, "reference has the default of $name");
+	like($list, qr/\[\Q$name\E\]\(#/, "the list has $name");
 	like($changelog, qr/`\Q$name\E`/, "changelog has $name");
 }
 
@@ -181,6 +178,7 @@ for my $name (sort keys %setting)
 sub messages
 {
 	my %sqlstate = (
+		DATA_EXCEPTION => '22000',
 		DATETIME_VALUE_OUT_OF_RANGE => '22008',
 		FEATURE_NOT_SUPPORTED => '0A000',
 		INTERNAL_ERROR => 'XX000',

@@ -111,6 +111,27 @@ is($other->poll, 0, 'but its own readers');
 $other->ask('COMMIT');
 is($other->poll, 1, 'until it has committed');
 
+$second->event;
+$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
+$other->ask('CALL many(12)');
+is($reader->poll, 1, 'twelve transactions of another database hold back no snapshot from before');
+$reader->ask('COMMIT');
+$other->quit;
+
+# A seat that sessions of other databases take
+begin_event($first);
+$second->event;
+$reader->poll_late(
+	sub {
+		$first->ask('COMMIT');
+		$first->quit;
+		my @new = map { CombSession->new($node, 'other') } 1 .. 6;
+		$_->ask('CALL many(12)') foreach (@new);
+		$_->quit foreach (@new);
+	});
+$reader->reads_all('a new backend of another database takes the seat');
+$first->connect;
+
 #
 # Snapshots of other transactions
 #
@@ -154,6 +175,19 @@ like($reader->complaints('SELECT wrong_key()'),
 	qr/ERROR:  25000: ordered keys and Snowflakes cannot be made in a parallel worker\n.*HINT:  Mark functions that make them PARALLEL RESTRICTED\./s,
 	'and a key');
 $reader->ask("RESET $force");
+
+# A session makes its first key while a parallel plan runs, beside an unrelated transaction.
+my $unrelated = CombSession->new($node);
+my $parallel  = CombSession->new($node);
+$unrelated->ask('BEGIN; SELECT txid_current()');
+$parallel->ask('SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0');
+my $keys = 'SELECT count(*) FROM (SELECT comb_generate_ordered() FROM event OFFSET 0) AS keys';
+like($parallel->ask("EXPLAIN $keys"), qr/Gather/, 'a plan that makes keys is parallel');
+is($parallel->complaints($keys), '', 'and makes the first keys of a session');
+$second->event;
+is($reader->poll, 1, 'which hold nobody back afterwards');
+$unrelated->ask('COMMIT');
+$_->quit foreach ($unrelated, $parallel);
 
 #
 # comb_unsettled()

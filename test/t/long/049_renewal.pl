@@ -4,7 +4,7 @@ use strict;
 use warnings;
 
 use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+use lib "$RealBin/../../perl";
 use CombTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
