@@ -27,10 +27,10 @@ owner=(env)      # prefix of every command that must not run as root
 plain=no         # yes: the script's commands run as root
 limit=${STEP_LIMIT:-1200}  # seconds that a bounded command may take
 running=         # process id of the command that bounded() waits for
+installed=()     # packages that ensure() installed
+jobs=1           # how many sources run at a time
+rules=()         # and which only one by one, see prove's --rules
 keep=${KEEP:-no}  # yes: leave the directory for inspection
-drop_in=         # two files to take back, see install_packages()
-no_service=
-installed=       # packages that ensure() installed
 major=           # major version of the server
 postgres_bin=    # its directory of programs
 temp_config=     # settings for every private server
@@ -55,13 +55,13 @@ show_tail() { tail -n "${2:-40}" "$1" 2>/dev/null | sed 's/^/# /'; }
 
 # tap NUMBER NAME COMMAND...: prints one test, and what a failing command said
 tap() {
-	local number=$1 name=$2
+	local number=$1 name=$2 log=$work/log/tap.$$
 	shift 2
-	if "$@" >"$work/tap.log" 2>&1; then
+	if "$@" >"$log" 2>&1; then
 		say "ok $number - $name"
 	else
 		say "not ok $number - $name"
-		show_tail "$work/tap.log" 80
+		show_tail "$log" 80
 		return 1
 	fi
 }
@@ -198,12 +198,11 @@ ensure() {
 			choose_server
 		fi
 		# A package that is there and does not bring what it should is no help.
-		packages=$(lacking "$@" | sed -n 's/.* \([^-]\)/\1/p' | sort -u | while read -r package; do
-			dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || say "$package"
-		done | paste -s -d ' ' -)
-		if [ -n "$packages" ]; then
-			is_root || die "Please install what is missing, as root: apt-get install -y --no-install-recommends $packages"
-			install_packages "$packages"
+		mapfile -t packages < <(comm -23 <(lacking "$@" | sed -n 's/.* \([^-]\)/\1/p' | sort -u) \
+			<(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' | sed -n 's/^.i. //p' | sort -u))
+		if [ ${#packages[@]} -gt 0 ]; then
+			is_root || die "Please install what is missing, as root: apt-get install -y --no-install-recommends ${packages[*]}"
+			install_packages "${packages[@]}"
 			choose_server
 		fi
 	fi
@@ -213,32 +212,25 @@ ensure() {
 	export PG_CONFIG
 }
 
-# Installs those of the packages that the system has.  Debian makes a cluster with
-# the first server package, and starts the services of packages such as etcd's.
-# Nobody asked for either here: two files say no while the packages are unpacked.
+# Installs those of the packages that the system has.  With the first server
+# package Debian makes a cluster and starts it, unless a file says no.  Another
+# program may be installing packages, such as unattended-upgrades.
 install_packages() {
-	local log package conf=/etc/postgresql-common/createcluster.d policy=/usr/sbin/policy-rc.d
+	local log package no_cluster=/etc/postgresql-common/createcluster.d/pg_comb-setup.conf
 	log=$(mktemp) || die "No temporary file can be made."
 	apt-get -qq update >"$log" 2>&1
-	for package in $1; do
-		! apt-cache policy "$package" | grep -q 'Candidate: [^(]' || installed="$installed $package"
+	for package in "$@"; do
+		! apt-cache policy "$package" | grep -q 'Candidate: [^(]' || installed+=("$package")
 	done
-	[ -n "$installed" ] || return
-	say "Installing what is missing:$installed"
-	trap 'rm -f "$drop_in" "$no_service"; rmdir "${drop_in%/*}" 2>/dev/null' EXIT
-	drop_in=$conf/pg_comb-setup.conf
-	mkdir -p "$conf" && say "create_main_cluster = false" >"$drop_in"
-	if [ ! -e "$policy" ]; then
-		no_service=$policy
-		printf '%s\n' '#!/bin/sh' 'exit 101' >"$no_service" && chmod 755 "$no_service"
-	fi
-	# shellcheck disable=SC2086 # a list of words
-	# Another program may be installing packages, such as unattended-upgrades.
-	DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install -y \
-		--no-install-recommends $installed \
-		>>"$log" 2>&1 </dev/null || die "apt-get could not install$installed; its messages are in $log."
-	rm -f "$drop_in" "$no_service" "$log"
-	rmdir "$conf" 2>/dev/null
+	[ ${#installed[@]} -gt 0 ] || return 0
+	say "Installing what is missing: ${installed[*]}"
+	# shellcheck disable=SC2064 # the name as it is now
+	trap "rm -f $no_cluster" EXIT
+	mkdir -p "${no_cluster%/*}" && say "create_main_cluster = false" >"$no_cluster"
+	DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install -y --no-install-recommends \
+		"${installed[@]}" >>"$log" 2>&1 </dev/null ||
+		die "apt-get could not install ${installed[*]}; its messages are in $log."
+	rm -f "$no_cluster" "$log"
 }
 
 #
@@ -342,13 +334,21 @@ cleanup() {
 
 # prove_each SCRIPT SOURCE...: prove runs "SCRIPT --one SOURCE" for each as the
 # owner, counts, and prints the closing line.  The directory stays if a test
-# failed.  SCRIPT is relative, because prove splits a command at blanks.
+# failed.  SCRIPT is relative, because prove splits a command at blanks.  With
+# REPORT=yes the sources show their TAP instead, for readers.
 prove_each() {
-	local script=$1
+	local script=$1 source status=0
 	shift
 	[ $# -gt 0 ] || die "There is nothing to run."
+	if [ "${REPORT:-no}" = yes ]; then
+		for source in "$@"; do
+			COMB_WORK=$work bounded "$script" --one "$source" || status=1
+		done
+		return "$status"
+	fi
 	PERL5LIB=$PWD/test/perl HARNESS_NOTTY=1 COMB_WORK=$work PERL_TEST_HARNESS_DUMP_TAP=$work/log \
-		limit=${total:-36000} bounded prove --norc --timer --harness CombHarness --exec "$script --one" "$@" && return
+		limit=${total:-36000} bounded prove --norc --timer --jobs "$jobs" "${rules[@]}" --harness CombHarness \
+		--exec "$script --one" "$@" && return
 	keep=yes
 	return 1
 }
@@ -359,15 +359,17 @@ prove_each() {
 
 # Prints the files of the tree as git sees them, changes and new files included.
 # Without git, or in an unpacked archive inside somebody else's repository,
-# these are all files but what a build leaves behind.
+# these are all files but what a build leaves behind.  With RUN_OBJECTS a build's
+# object files are copied as well, for test/mutants.
 tree_files() {
-	local git=(git -c "safe.directory=*" -C "$tree") name
+	local git=(git -c "safe.directory=*" -C "$tree") name objects=(! -name '*.o' ! -name '*.so' ! -name '*.bc')
+	[ -z "${RUN_OBJECTS:-}" ] || objects=()
 	if have git && [ "$("${git[@]}" rev-parse --show-toplevel 2>/dev/null)" = "$(cd "$tree" && pwd -P)" ]; then
 		"${git[@]}" ls-files -z --cached --others --exclude-standard
 	else
 		(cd "$tree" && find . -name .git -prune -o \
 			\( -name results -o -name 'tmp_check*' -o -name output_iso -o -name node_modules \) -prune -o \
-			-type f ! -name '*.o' ! -name '*.so' ! -name '*.bc' -print0)
+			-type f "${objects[@]}" -print0)
 	fi | while IFS= read -r -d '' name; do
 		# git also lists a file that is deleted but not yet committed.
 		[ ! -e "$tree/$name" ] || printf '%s\0' "$name"
@@ -391,7 +393,7 @@ build() {
 use_stage() {
 	local stage=$1 share known
 	share=$(pg_dir sharedir)
-	known=$(as_owner postgres --describe-config | cut -f 1)
+	known=$(as_owner "$postgres_bin/postgres" --describe-config | cut -f 1)
 	temp_config=$stage.conf
 	if grep -qx extension_control_path <<<"$known"; then
 		say "extension_control_path = '$stage$share:\$system'" >"$temp_config"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 #
-# test/clients/lib.sh - running the client programs, for test/clients/run and test/run
+# test/clients/lib.sh - running the client programs, for step clients of test/run
 #
 # Each client is one program in this directory, and prints TAP.  The program uses
 # pg_comb as an ordinary user of the client would.  Each program gets a database of
@@ -8,27 +8,21 @@
 # superuser.  libpq's environment variables lead there.  Afterwards two more tests
 # check that no object of the extension is missing, and that each query for a period
 # used the primary key's index.
+#
+# What the clients need comes from Debian's packages and from npm.  npm installs into
+# the run's own directory, in the versions of package-lock.json.  To update them,
+# change package.json and run "npm install --package-lock-only" in its directory.
 
-# The scripts have read test/lib.sh before:
+# test/run has read test/lib.sh before:
 # shellcheck disable=SC2034,SC2154
 
 # The names are also groups of lacking().
 all_clients=(pg postgresjs knex kysely sequelize drizzle typeorm mikro-orm prisma
 	psycopg2 psycopg3 asyncpg sqlalchemy django jdbc activerecord pgx pdo dbd-pg feed)
-# Those that "make test" runs: their packages install within seconds.
-quick_clients=(pg postgresjs knex kysely sequelize drizzle typeorm mikro-orm psycopg2 psycopg3 feed)
 
 client_limit=300             # seconds, for one client
 install_limit=600            # and for npm
 node_wanted=20.19            # what the packages need
-
-check_clients() {
-	local client
-	for client in "$@"; do
-		[[ " ${all_clients[*]} " = *" $client "* ]] ||
-			die "There is no client \"$client\"; the clients are: ${all_clients[*]}."
-	done
-}
 
 # The program of a client
 program() { (cd "$tree/test/clients" && compgen -G "$1.*"); }
@@ -55,13 +49,12 @@ lacks_node() {
 # The directory with the package-lock.json of a client
 node_directory() { if [ "$1" = prisma ]; then say prisma; else say .; fi; }
 
-# install_node_packages CLIENT...: what these clients need, in the run's own
+# install_node_packages SOURCE...: what the clients among them need, in the run's own
 # directory.  npm runs as the caller, so that it finds the caller's cache and
 # settings.  It does not run the packages' scripts, see .npmrc.
 install_node_packages() {
 	local client directory log=$work/log/npm
-	[ -z "$(lacks_node)" ] || return 0
-	for directory in $(for client in $(node_clients "$@"); do node_directory "$client"; done | sort -u); do
+	for directory in $([ -n "$(lacks_node)" ] || for client in $(node_clients "${@#clients/}"); do node_directory "$client"; done | sort -u); do
 		say "Installing the packages of test/clients/$directory/package-lock.json ..."
 		(cd "$work/src/test/clients/$directory" &&
 			timeout --kill-after=10 "$install_limit" npm ci --fetch-retries=1) >"$log" 2>&1 && continue
@@ -150,7 +143,7 @@ run_client() {
 	fi
 	[ -d "$work/clients" ] || start_clients_server || return
 	sql -d postgres -c "CREATE DATABASE \"$client\" OWNER app" &&
-		sql -d "$client" -c "SET ROLE app" -c "CREATE EXTENSION pg_comb SCHEMA public" || return
+		sql -d "$client" -c "SET ROLE app" -c "CREATE EXTENSION pg_comb_ordered SCHEMA public CASCADE" || return
 	members "$client" >"$before"
 	client_command "$file"
 	cd "$work/src/test/clients" || return

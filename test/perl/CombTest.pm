@@ -10,7 +10,8 @@ use IPC::Run ();
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(need_faketime clock_settings clock_ends_in_2038 start_at start_with_clock crash wait_for_server ask error_of background finish_background shown_in);
+our @EXPORT = qw(need_faketime clock_settings clock_ends_in_2038 start_at start_with_clock crash wait_for_server ask
+  error_of background finish_background shown_in objects_differ);
 
 my $library;
 my @shared;
@@ -152,6 +153,59 @@ sub error_of
 	my ($node, $database, $sql) = @_;
 	my ($rc, $stdout, $stderr) = $node->psql($database, "\\set VERBOSITY verbose\n$sql");
 	return $stderr;
+}
+
+# What our extensions in a database consist of, object by object.  Neither names nor
+# order depend on object ids.
+my $objects = q{
+	CREATE TEMP VIEW member AS
+		SELECT classid, objid, extname FROM pg_depend JOIN pg_extension e ON e.oid = refobjid
+		WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND extname LIKE 'pg_comb%';
+	SELECT extname, extversion, extrelocatable, extnamespace::regnamespace, extconfig::regclass[], extcondition,
+			obj_description(oid, 'pg_extension')
+		FROM pg_extension WHERE extname LIKE 'pg_comb%' ORDER BY extname;
+	SELECT extname, pg_describe_object(classid, objid, 0), obj_description(objid, classid::regclass::name)
+		FROM member ORDER BY 1, 2;
+	SELECT oid::regprocedure, pg_get_function_result(oid), pg_get_function_arguments(oid), prokind, provolatile,
+			proisstrict, proretset, proparallel, proleakproof, prosecdef, procost, prorows, prosupport, probin, proconfig,
+			translate(pg_get_functiondef(nullif(oid, (SELECT aggfnoid FROM pg_aggregate WHERE aggfnoid = p.oid))), E'\n', ' '),
+			coalesce(proacl, acldefault('f', proowner))
+		FROM pg_proc p WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_proc'::regclass)
+		ORDER BY oid::regprocedure::text;
+	SELECT aggfnoid::regprocedure, aggtransfn, aggcombinefn, aggsortop::regoperator, aggtranstype::regtype
+		FROM pg_aggregate WHERE aggfnoid IN (SELECT objid FROM member WHERE classid = 'pg_proc'::regclass)
+		ORDER BY aggfnoid::regprocedure::text;
+	SELECT oid::regoperator, oprcode, oprcom::regoper, oprnegate::regoper, oprrest, oprjoin, oprcanmerge, oprcanhash
+		FROM pg_operator WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_operator'::regclass)
+		ORDER BY oid::regoperator::text;
+	SELECT oid::regclass, relkind, relacl FROM pg_class
+		WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_class'::regclass) ORDER BY oid::regclass::text;
+	SELECT seqrelid::regclass, seqtypid::regtype, seqstart, seqincrement, seqmin, seqmax, seqcycle, seqcache
+		FROM pg_sequence WHERE seqrelid IN (SELECT objid FROM member WHERE classid = 'pg_class'::regclass)
+		ORDER BY seqrelid::regclass::text;
+	SELECT nspname, nspacl FROM pg_namespace
+		WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_namespace'::regclass) ORDER BY 1;
+	SELECT opfname, amopstrategy, amopopr::regoperator FROM pg_amop JOIN pg_opfamily f ON f.oid = amopfamily
+		WHERE f.oid IN (SELECT objid FROM member WHERE classid = 'pg_opfamily'::regclass) ORDER BY 1, 2;
+	SELECT opfname, amprocnum, amproc FROM pg_amproc JOIN pg_opfamily f ON f.oid = amprocfamily
+		WHERE f.oid IN (SELECT objid FROM member WHERE classid = 'pg_opfamily'::regclass) ORDER BY 1, 2;
+	SELECT opcname, opcdefault, opcintype::regtype, opckeytype::regtype FROM pg_opclass
+		WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_opclass'::regclass) ORDER BY 1;
+	SELECT t.oid::regtype, typtype, typbasetype::regtype, typnotnull, typdefault, typacl, pg_get_constraintdef(c.oid)
+		FROM pg_type t LEFT JOIN pg_constraint c ON contypid = t.oid
+		WHERE t.oid IN (SELECT objid FROM member WHERE classid = 'pg_type'::regclass) ORDER BY t.oid::regtype::text;
+	SELECT castsource::regtype, casttarget::regtype, castfunc::regprocedure, castcontext, castmethod FROM pg_cast
+		WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_cast'::regclass) ORDER BY 1, 2};
+
+# Return what differs in the extensions of two databases, as lines that begin with -
+# for the first database and + for the second.
+sub objects_differ
+{
+	my ($node, @databases) = @_;
+	my @lines = map { { map { $_ => 1 } split(/\n/, $node->safe_psql($_, $objects)) } } @databases;
+	my ($first, $second) = @lines;
+	return join("\n", (map { "-$_" } grep { !$second->{$_} } sort keys %$first),
+		(map { "+$_" } grep { !$first->{$_} } sort keys %$second));
 }
 
 # Start a psql that runs beside the test.  Its input and output are files: nobody has

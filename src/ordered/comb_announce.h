@@ -8,14 +8,13 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_announce.h
+ *	  src/ordered/comb_announce.h
  *
  *-------------------------------------------------------------------------
  */
 #ifndef COMB_ANNOUNCE_H
 #define COMB_ANNOUNCE_H
 
-#include "comb_compat.h"
 #include "comb_shared.h"
 
 /*
@@ -92,6 +91,7 @@ extern CombSeats *comb_seats;
 extern uint64 comb_announced[COMB_SERIES];
 
 extern uint64 comb_full_xid(TransactionId xid, uint64 next);
+extern Size comb_seats_size(void);
 extern void comb_seats_attach(void);
 extern void comb_announce(CombSeries series, uint64 incarnation);
 

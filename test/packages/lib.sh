@@ -1,8 +1,6 @@
-#!/usr/bin/env bash
+# shellcheck shell=bash
 #
-# test/packages/run - packages of this version ("make test-packages")
-#
-# usage: test/packages/run [STEP]...
+# test/packages/lib.sh - packages of this version, for step packages of test/run
 #
 #   image   the lines of doc/packaging/Dockerfile, run in this system in place of
 #           an image: it needs no registry, and makes no image
@@ -10,20 +8,14 @@
 #   deb     debian/: source and binary packages, lintian, installation, removal
 #           and autopkgtest
 #
-# Every step installs pg_comb into the system, and packages besides.  Therefore
-# run it by "test/all packages [MAJOR | STEP]...", which gives it copies of the
-# systems of test/all.  It runs as root.  PG_CONFIG names the server.
-#
-# Lines that begin with "size" say how large the packages are.
+# Each installs pg_comb into the system, and packages besides.  Therefore run
+# "test/all packages" or "test/all 18 packages/deb", which have copies of the
+# systems of test/all.  They run as root.  Lines that begin with "size" say how
+# large the packages are.
 
-# Functions called by a name in a variable, or elsewhere, look unreachable:
-# shellcheck disable=SC2317
+# test/run has read test/lib.sh before:
+# shellcheck disable=SC2034,SC2154
 
-# shellcheck source=test/lib.sh
-. "$(dirname "$0")/../lib.sh" || exit 2
-
-plain=yes
-steps=(image rpm deb)
 version=$(sed -n 's/^   "version": "\(.*\)",$/\1/p' "$tree/META.json")
 
 # check NAME COMMAND...: one test
@@ -76,7 +68,7 @@ server_has_it() {
 # Runs a Dockerfile's lines for one version.  The files that COPY takes from here
 # come from the tree, the others from where an earlier line put them.  An
 # instruction that is not known here fails, so that none is passed over.
-image() {
+package_image() {
 	local line instruction rest directory=/ froms=0
 	while IFS= read -r line; do
 		instruction=${line%% *} rest=${line#* }
@@ -120,7 +112,7 @@ image_copy() {
 }
 
 # The packages that the spec needs have other names in Debian, hence --nodeps.
-rpm() {
+package_rpm() {
 	local top=$work/rpm package spec=$tree/doc/packaging/pg_comb.spec
 	local define=(--define "_topdir $top" --define "pgmajor $major" --define "pg_config $PG_CONFIG"
 		--define "debug_package %{nil}")
@@ -133,16 +125,16 @@ rpm() {
 	package=$(find "$top/RPMS" -name "pg_comb_$major-$version-*.rpm")
 	[ -n "$package" ] || { done_checking; return; }
 	size "$top"/RPMS/*/*.rpm
-	check "the package has what make installs" diff <(command rpm -qlp "$package" | grep -v "$(pg_dir docdir)" | grep -v build-id) \
+	check "the package has what make installs" diff <(rpm -qlp "$package" | grep -v "$(pg_dir docdir)" | grep -v build-id) \
 		<(installed_files | sort)
-	check "and the documents" diff <(command rpm -qlp "$package" | sed -n "s,^$(pg_dir docdir)/extension/pg_comb/,,p" |
+	check "and the documents" diff <(rpm -qlp "$package" | sed -n "s,^$(pg_dir docdir)/extension/pg_comb/,,p" |
 		grep -E '\.[a-z]+$|^LICENSE$' | sort) <(documents)
 	check "the bitcode has a package of its own" grep -q "bitcode/pg_comb.index.bc" \
-		<(command rpm -qlp "$top"/RPMS/*/pg_comb_"$major"-llvmjit-*.rpm)
-	check "it installs" command rpm -i --nodeps "$top"/RPMS/*/*.rpm
+		<(rpm -qlp "$top"/RPMS/*/pg_comb_"$major"-llvmjit-*.rpm)
+	check "it installs" rpm -i --nodeps "$top"/RPMS/*/*.rpm
 	check "all files are there" all_there
 	check "the server has pg_comb" server_has_it rpm
-	check "it is removed" command rpm -e --nodeps "pg_comb_$major" "pg_comb_$major-llvmjit"
+	check "it is removed" rpm -e --nodeps "pg_comb_$major" "pg_comb_$major-llvmjit"
 	check "without its llvmjit package it builds as well" bounded rpmbuild -bb --nodeps --without llvmjit "${define[@]}" "$spec"
 	check "nothing is left" all_gone
 	done_checking
@@ -150,7 +142,7 @@ rpm() {
 
 # As a builder of Debian: a source package out of the tree and its tarball, the
 # build's dependencies by apt, and the tests of the installed package.
-deb() {
+package_deb() {
 	local dir=$work/deb tests=$work/autopkgtest name=postgresql-$major-comb
 	mkdir -p "$dir"
 	copy_tree "$dir/pg-comb-$version"
@@ -189,27 +181,11 @@ lintian_is_silent() {
 	[ -z "$said" ]
 }
 
-one() {
-	cd "$work" || return
-	limit=3000
-	"$1"
-}
-
-main() {
-	local step
-	for step in "$@"; do
-		case " ${steps[*]} " in *" $step "*) ;; *) die "There is no step \"$step\"; the steps are: ${steps[*]}." ;; esac
-	done
-	[ $# -eq 0 ] || steps=("$@")
+# Everything then belongs to root.
+prepare_packages() {
 	if ! is_debian || ! is_root; then
-		die "test/packages/run installs packages: it needs root on Debian."
+		die "The step packages installs packages: it needs root on Debian."
 	fi
-	ensure build
-	begin
-	chmod 755 "$work"
-	bounded apt-get -qq update >/dev/null 2>&1
-	say "Packages of pg_comb $version for $("$PG_CONFIG" --version)."
-	cd "$tree" && prove_each test/packages/run "${steps[@]}"
+	plain=yes
+	apt-get -qq update >/dev/null 2>&1
 }
-
-start "$@"

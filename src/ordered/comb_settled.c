@@ -8,7 +8,8 @@
  * any.  comb_settled() is a bound: all times below are settled for good.
  *
  * A reader looks, in this order, at
- * 1. the counter of the series: greater times are not settled,
+ * 1. the counter of the series, but no further than this database's limit on
+ *	  disk: greater times are not settled,
  * 2. every seat (comb_announce.c): first the announcement of the running
  *	  transaction, then the ring of transactions that have committed, from the
  *	  latest back to the first one that the snapshot sees,
@@ -25,7 +26,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_settled.c
+ *	  src/ordered/comb_settled.c
  *
  *-------------------------------------------------------------------------
  */
@@ -330,7 +331,8 @@ comb_sees_unseated(const CombView *view)
 static uint64
 comb_settled_scan(CombSeries series, const CombView *view)
 {
-	uint64		bound = pg_atomic_read_u64(comb_counter(series)) + 1;
+	uint64		last = pg_atomic_read_u64(comb_leases[series].counter);
+	uint64		bound = comb_lease_survives(series, last + 1);
 	uint64		prepared;
 	uint32		used;
 	uint32		i;
@@ -811,7 +813,7 @@ comb_list_unsettled(void)
 static void
 comb_unsettled_details(const CombUnsettled *row, Datum *values, bool *nulls)
 {
-	int64		us = comb_count_to_us(row->first);
+	int64		us = comb_us_from_time(row->first);
 	Interval   *age;
 
 	values[COMB_UNSETTLED_STATE] =

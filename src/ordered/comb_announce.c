@@ -30,11 +30,12 @@
  *
  * Seats outlive backends, and their rings stay valid.
  *
- * The memory for the seats is a dynamic segment: with thousands of
+ * If the module is preloaded, the server has reserved main memory for the
+ * seats.  Otherwise their memory is a dynamic segment: with thousands of
  * connections it is too large for what the main segment keeps unreserved.
- * The segment is the server's own, not one of the registry of 17.  A segment
- * that the registry failed to make leaves an entry that makes each later
- * attempt fail.
+ * One way serves all versions, so the segment is not one of the registry of
+ * 17.  Besides, the first releases of 17 and 18 did not try again to make a
+ * segment of the registry after they had failed once.
  *
  * A writer must not fail because of readers that may not even exist.  If the
  * segment cannot be had, the writer counts itself as unseated.  Readers then
@@ -43,7 +44,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_announce.c
+ *	  src/ordered/comb_announce.c
  *
  *-------------------------------------------------------------------------
  */
@@ -85,13 +86,13 @@ static bool comb_unseated = false;
  */
 #define COMB_PREPARED_MAX	(2 * max_prepared_xacts)
 
-static Size
+Size
 comb_seats_size(void)
 {
 	Size		size = offsetof(CombSeats, seats);
 
 	size = add_size(size, mul_size(COMB_SERIES * sizeof(CombSeat),
-								   MaxBackends));
+								   comb_max_backends()));
 	return add_size(size, mul_size(sizeof(CombPrepared), COMB_PREPARED_MAX));
 }
 
@@ -133,6 +134,12 @@ comb_seats_init(CombSeats *seats)
 		pg_atomic_init_u64(&comb_prepared(seats, i)->fxid, 0);
 }
 
+static void
+comb_seats_init_main(void *segment)
+{
+	comb_seats_init((CombSeats *) segment);
+}
+
 /*
  * Map the seats, and create them if no session has.  Raises an error if the
  * memory cannot be had.  Not on a standby, where the next xid is not known.
@@ -147,6 +154,13 @@ comb_seats_attach(void)
 	if (likely(comb_seats != NULL))
 		return;
 	Assert(!RecoveryInProgress());
+	if (comb_preloaded)
+	{
+		comb_seats = (CombSeats *) comb_main_segment("pg_comb 4 seats",
+													 comb_seats_size(),
+													 comb_seats_init_main);
+		return;
+	}
 	COMB_INJECTION_POINT("comb-seats-attach");
 	if (handle == DSM_HANDLE_INVALID)
 	{
@@ -444,7 +458,7 @@ comb_announce(CombSeries series, uint64 incarnation)
 			comb_seat_move(seat);
 		seat->s.pid = MyProcPid;
 		pg_write_barrier();
-		first = pg_atomic_read_u64(comb_counter(series)) + 1;
+		first = pg_atomic_read_u64(comb_counter(series, incarnation)) + 1;
 		COMB_INJECTION_POINT("comb-announce");
 		before = pg_atomic_read_u64(&seat->s.first);
 		comb_seated[series] = true;

@@ -6,7 +6,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_settled.h
+ *	  src/ordered/comb_settled.h
  *
  *-------------------------------------------------------------------------
  */
