@@ -29,8 +29,8 @@
 #include "storage/lock.h"
 #include "utils/timestamp.h"
 
-#include "comb_settled.h"
 #include "comb_snowflake.h"
+#include "ordered/comb_settled.h"
 
 PG_FUNCTION_INFO_V1(comb_snowflake);
 PG_FUNCTION_INFO_V1(comb_snowflake_timestamp);
@@ -134,9 +134,9 @@ comb_snowflake_prepare(CombSnowflakeCall *call)
  * epoch, instance_bits, sequence_bits and tick.  Raises errors as
  * comb_snowflake_prepare() does.
  *
- * Nearly all statements use the same parameters in every call.  The function
- * therefore remembers a parameter set, and checks only parameters that differ
- * from the previous call.
+ * Nearly all statements use the same parameters in every call.  The call site
+ * therefore remembers a parameter set, and parameters are checked only if
+ * they differ from those of the previous call.
  */
 static inline CombSnowflake *
 comb_snowflake_set(FunctionCallInfo fcinfo, int first)
@@ -176,7 +176,8 @@ comb_snowflake_set(FunctionCallInfo fcinfo, int first)
  * range of timestamptz.
  */
 static bool
-comb_snowflake_instant(const CombSnowflake *set, uint64 time, TimestampTz *at)
+comb_snowflake_instant(const CombSnowflake *set, CombSlotTime time,
+					   TimestampTz *at)
 {
 	int64		us;
 
@@ -234,21 +235,21 @@ comb_snowflake_server(const CombSnowflake *set)
  * Take the next slot from the counter.  Moves the counter to the start of the
  * slot, and returns this start.
  *
- * The function takes the clock's slot if this slot begins after the counter's
- * time, and otherwise the slot after the counter's.  When a tick is full, ids
- * borrow slots of the next tick, as far ahead of the clock as
+ * This is the clock's slot if it begins after the counter's time, and
+ * otherwise the slot after the counter's.  When a tick is full, ids borrow
+ * slots of the next tick, as far ahead of the clock as
  * pg_comb.max_ordered_drift allows.
  */
-static inline uint64
+static inline CombTime
 comb_snowflake_step(void *arg)
 {
 	CombSnowflakeTaken *taken = (CombSnowflakeTaken *) arg;
 	CombSnowflake *set = taken->set;
 	CombSlot   *slot = &taken->slot;
-	pg_atomic_uint64 *counter = comb_counter(set->series);
-	uint64		now = comb_clock_counts();
-	uint64		last = pg_atomic_read_u64(counter);
-	uint64		next;
+	pg_atomic_uint64 *counter = comb_leases[set->series].counter;
+	CombTime	now = comb_clock_time();
+	CombTime	last = pg_atomic_read_u64(counter);
+	CombTime	next;
 
 	do
 	{
@@ -318,7 +319,7 @@ comb_snowflake_settled(PG_FUNCTION_ARGS)
 {
 	CombSnowflake *set = comb_snowflake_set(fcinfo, 0);
 	uint64		instance = comb_snowflake_server(set);
-	uint64		bound = comb_settled_bound(fcinfo, set->series);
+	CombTime	bound = comb_settled_bound(set->series);
 	CombSlot	slot;
 
 	if (bound <= set->epoch)
@@ -404,7 +405,7 @@ comb_snowflake_sequence(PG_FUNCTION_ARGS)
  * one more than the bits hold.  "at" must not be before the epoch.  "exact"
  * tells whether "at" is the start of a tick.
  */
-static uint64
+static CombSlotTime
 comb_snowflake_ticks(const CombSnowflake *set, TimestampTz at, bool *exact)
 {
 	uint64		us = (uint64) at - (uint64) (set->epoch_us + COMB_UNIX_EPOCH);
@@ -427,7 +428,7 @@ comb_snowflake_min(PG_FUNCTION_ARGS)
 {
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
 	CombSnowflake *set = comb_snowflake_set(fcinfo, 1);
-	uint64		time;
+	CombSlotTime time;
 	bool		exact;
 
 	if (at <= set->epoch_us + COMB_UNIX_EPOCH)
@@ -452,7 +453,7 @@ comb_snowflake_max(PG_FUNCTION_ARGS)
 {
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
 	CombSnowflake *set = comb_snowflake_set(fcinfo, 1);
-	uint64		time;
+	CombSlotTime time;
 	bool		exact;
 
 	if (at < set->epoch_us + COMB_UNIX_EPOCH)
@@ -464,24 +465,42 @@ comb_snowflake_max(PG_FUNCTION_ARGS)
 }
 
 /*
- * Lock an instance number for this session.  False if a session holds the
- * number, even if this session does.
- *
  * The last field of the lock's tag is 3.  PostgreSQL's own functions for
  * advisory locks write 1 or 2 there, so they cannot hold or release these
  * locks by chance.  pg_locks shows the field as objsubid.
  */
+static LOCKTAG
+comb_claim_tag(uint32 number)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 0, number, 3);
+	return tag;
+}
+
+/*
+ * Lock an instance number for this transaction, so that an error frees it.
+ * False if a session holds the number, even if this session does.
+ */
 static bool
 comb_claim_lock(uint32 number)
 {
-	LOCKTAG		tag;
-	LockAcquireResult result;
+	LOCKTAG		tag = comb_claim_tag(number);
+	LockAcquireResult result = LockAcquire(&tag, ExclusiveLock, false, true);
 
-	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 0, number, 3);
-	result = LockAcquire(&tag, ExclusiveLock, true, true);
 	if (result == LOCKACQUIRE_ALREADY_HELD)
-		(void) LockRelease(&tag, ExclusiveLock, true);
+		(void) LockRelease(&tag, ExclusiveLock, false);
 	return result == LOCKACQUIRE_OK;
+}
+
+/* Let the session keep a number that the transaction has locked */
+static void
+comb_claim_keep(uint32 number)
+{
+	LOCKTAG		tag = comb_claim_tag(number);
+
+	(void) LockAcquire(&tag, ExclusiveLock, true, true);
+	(void) LockRelease(&tag, ExclusiveLock, false);
 }
 
 /*
@@ -513,11 +532,10 @@ comb_claim_next(uint64 last, uint64 numbers)
  * The number belongs to the session until the session ends.  Raises 22023 for
  * bad bits, 55006 if no number is free, and 55000 on a standby.
  *
- * The function continues after the number that this database gave last.  The
- * function passes over numbers that live sessions hold, and over the server's
- * own.  The lowest free number would not do: the last holder's ids may be
- * ahead of the next holder's clock, so a number should rest as long as
- * possible.
+ * Numbers continue after the one that this database gave last, without those
+ * that live sessions hold, and without the server's own.  The lowest free
+ * number would not do: the last holder's ids may be ahead of the next
+ * holder's clock, so a number should rest as long as possible.
  *
  * The lock on the sequence, held to the end, lets one session claim at a
  * time.  The page is closed while numbers are locked, because a process must
@@ -535,8 +553,8 @@ comb_snowflake_claim(PG_FUNCTION_ARGS)
 	comb_check_instance_bits(bits);
 	numbers = UINT64CONST(1) << bits;
 
-	locked = comb_sequence_lock(COMB_SEQUENCE_CLAIM, ShareRowExclusiveLock);
-	comb_page_open(&page, COMB_SEQUENCE_CLAIM, RowExclusiveLock);
+	locked = comb_sequence_lock(COMB_SERIES_CLAIM, ShareRowExclusiveLock);
+	comb_page_open(&page, COMB_SERIES_CLAIM, RowExclusiveLock);
 	comb_page_close(&page, true);
 	number = comb_claim_next((uint64) page.value, numbers);
 	if (number < 0)
@@ -545,9 +563,11 @@ comb_snowflake_claim(PG_FUNCTION_ARGS)
 				 errmsg("all " UINT64_FORMAT " instance numbers of %d bits are in use",
 						numbers, bits),
 				 errhint("End sessions that hold one, or claim numbers of more bits.")));
-	comb_page_open(&page, COMB_SEQUENCE_CLAIM, RowExclusiveLock);
+	COMB_INJECTION_POINT("comb-claim-locked");
+	comb_page_open(&page, COMB_SERIES_CLAIM, RowExclusiveLock);
 	comb_page_write(&page, number, page.incarnation);
 	comb_page_close(&page, true);
+	comb_claim_keep((uint32) number);
 	UnlockRelationOid(locked, ShareRowExclusiveLock);
 	PG_RETURN_INT32((int32) number);
 }

@@ -69,16 +69,8 @@ sub is_as_new
 		query(q{ALTER OPERATOR FAMILY keys.comb_mssql_ops USING btree
 			ADD FUNCTION 6 (uuid, uuid) keys.comb_mssql_skipsupport(internal)});
 	}
-	# What doc/installation.md tells to do where the server has the aggregates itself
-	if ($before < 20 && $major >= 20)
-	{
-		query(q{
-			ALTER EXTENSION pg_comb DROP AGGREGATE keys.min(uuid);
-			ALTER EXTENSION pg_comb DROP AGGREGATE keys.max(uuid);
-			DROP AGGREGATE keys.min(uuid), keys.max(uuid)});
-	}
 	$node->safe_psql('postgres', 'CREATE DATABASE fresh');
-	$node->safe_psql('fresh',    'CREATE SCHEMA keys; CREATE EXTENSION pg_comb SCHEMA keys');
+	$node->safe_psql('fresh',    'CREATE SCHEMA keys; CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE');
 	is(objects_differ($node, 'fresh', 'shop'), '', "$major: the extension is as one newly created");
 	my (undef, undef, $notice) = $node->psql('shop', 'ALTER EXTENSION pg_comb UPDATE');
 	like($notice, qr/version "1\.0" of extension "pg_comb" is already installed/,

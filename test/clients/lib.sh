@@ -143,7 +143,7 @@ run_client() {
 	fi
 	[ -d "$work/clients" ] || start_clients_server || return
 	sql -d postgres -c "CREATE DATABASE \"$client\" OWNER app" &&
-		sql -d "$client" -c "SET ROLE app" -c "CREATE EXTENSION pg_comb SCHEMA public" || return
+		sql -d "$client" -c "SET ROLE app" -c "CREATE EXTENSION pg_comb_ordered SCHEMA public CASCADE" || return
 	members "$client" >"$before"
 	client_command "$file"
 	cd "$work/src/test/clients" || return

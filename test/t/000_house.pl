@@ -29,8 +29,8 @@ sub none
 
 my $semver = qr/^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$/;
 my $makefile = slurp('Makefile');
-my $readme = slurp('README.md');
-my $reference = slurp('doc/pg_comb.md');
+my @references = map { slurp($_) } glob('doc/pg_comb*.md');
+my $reference = join('', @references);
 my $changelog = slurp('CHANGELOG.md');
 
 # META.json says what each extension is: its script and its documentation
@@ -49,24 +49,24 @@ for my $extension (@extensions)
 	is($provided->{version}, $version, "$extension has the version of the distribution");
 	is($provided->{file}, "sql/$extension--$series.sql", "META.json has the script of $extension");
 	ok(-f $provided->{$_}, "$extension: $_ exists") for qw(file docfile);
+	like(slurp($provided->{docfile}), qr/^# $extension \Q$series\E /m, "version in the reference of $extension");
 	like(slurp("$extension.control"), qr/^default_version = '\Q$series\E'$/m, "version in the control file of $extension");
 	like($makefile, qr{\bsql/\Q$extension--$series\E\.sql\b}, "the script of $extension is installed");
 }
 like(slurp('src/comb.h'), qr/^#define COMB_VERSION\s+"\Q$version\E"$/m, 'version in comb.h');
 like(slurp('debian/changelog'), qr/^pg-comb \(\Q$version\E-/, 'version in debian/changelog');
 like(slurp('doc/packaging/pg_comb.spec'), qr/^Version:\s+\Q$version\E$/m, 'version in the RPM spec');
-like($reference, qr/^# pg_comb \Q$series\E /m, 'version in the reference');
 like($changelog, qr/\b\Q$version\E\b/, 'version in the changelog');
 
 # Lists in the Makefile
 my $meson = slurp('doc/packaging/meson.build');
-for my $file (sort glob('src/*.c'))
+for my $file (sort glob('src/*.c src/ordered/*.c'))
 {
 	my $object = $file =~ s/c$/o/r;
 	like($makefile, qr/(?<!\S)\Q$object\E(?!\S)/, "$object is linked");
 	like($meson, qr/'\Q$file\E'/, "$file is in doc/packaging/meson.build");
 }
-for my $file (sort glob('src/*.h'))
+for my $file (sort glob('src/*.h src/ordered/*.h'))
 {
 	like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is a dependency");
 }
@@ -94,7 +94,7 @@ for my $file (sort glob('sql/portable/*.sql'))
 
 # pgindent lays out a type's name as it finds the name in the list.  A pointer to any
 # other type would look like a multiplication.
-my @c = map { [ $_, slurp($_) ] } glob('src/*.[ch] test/*.c');
+my @c = map { [ $_, slurp($_) ] } glob('src/*.[ch] src/ordered/*.[ch] test/*.c');
 my %word = map { $_ => 1 } map { $_->[1] =~ /\b([A-Za-z_]\w*)\b/g } @c;
 my %listed = map { $_ => 1 } split(/\n/, slurp('typedefs.list'));
 none('typedefs.list names no type that the sources do not use', grep { !$word{$_} } sort keys %listed);
@@ -119,10 +119,10 @@ SKIP:
 
 # Only comb_compat.h looks at the server's version
 none('PG_VERSION_NUM only in comb_compat.h',
-	grep { !m{/comb_compat\.h$} && slurp($_) =~ /PG_VERSION_NUM/ } glob('src/*.[ch]'));
+	grep { !m{/comb_compat\.h$} && slurp($_) =~ /PG_VERSION_NUM/ } glob('src/*.[ch] src/ordered/*.[ch]'));
 
-# The reference describes every function and setting once, and the tables of the
-# README list all of them.
+# The reference describes every function and setting once, and the list at its top
+# leads to each.
 sub section
 {
 	my ($document, $heading) = @_;
@@ -136,7 +136,7 @@ sub entries
 	return $reference =~ /^### \Q$heading\E\n(.*?)(?=^##|\z)/msg;
 }
 
-my $script = slurp("sql/pg_comb--$series.sql");
+my $script = join('', map { slurp("sql/$_--$series.sql") } @extensions);
 my %function = map { $_ => 1 } $script =~ /^CREATE FUNCTION (\w+)\(/mg;
 $function{$_} = 1 for $script =~ /^\t*CREATE AGGREGATE (\w+)\(/mg;
 # An operator stands for its function, and an aggregate for its transition function.
@@ -147,27 +147,25 @@ delete $function{$_} for $script =~ /^CREATE FUNCTION (\w+)\(internal\b/mg;
 for my $operator ($script =~ /^CREATE OPERATOR (?!CLASS\b|FAMILY\b)(\S+) \(/mg)
 {
 	like($reference, qr/`\Q$operator\E`/, "reference has $operator");
-	like(section($readme, 'Reference'), qr/`[^`]*\Q$operator\E[^`]*`/, "README has $operator");
 }
 
+my $list = join('', map { /^(.*?)^## /ms } @references);
 cmp_ok(scalar keys %function, '>', 0, 'the script creates functions');
 for my $name (sort keys %function)
 {
 	my @entries = entries($name);
 	is(scalar @entries, 1, "reference has $name once");
-	like(section($readme, 'Reference'), qr/`$name\(/, "README has $name");
+	like($list, qr/\[$name\]\(#/, "the list has $name");
 	like($changelog, qr/`$name\b/, "changelog has $name");
 }
-my %setting = map { $_ => 1 } map { slurp($_) =~ /"(pg_comb\.\w+)"/g } glob('src/*.c');
+my %setting = map { $_ => 1 } map { slurp($_) =~ /"(pg_comb\.\w+)"/g } glob('src/*.c src/ordered/*.c');
 cmp_ok(scalar keys %setting, '>', 0, 'the module has settings');
 for my $name (sort keys %setting)
 {
 	my @entries = entries($name);
 	is(scalar @entries, 1, "reference has $name once");
-	my ($default) = join('', @entries) =~ /^The default is `([^`]+)`\.$/m;
-	$default = 'none' unless defined $default;
-	like(section($readme, 'Settings'), qr/^\| `\Q$name\E` \| `\Q$default\E` \|/m,
-		"README has $name, and the reference's default");
+	like(join('', @entries), qr/^The default is `[^`]+`\.$/m, "reference has the default of $name");
+	like($list, qr/\[\Q$name\E\]\(#/, "the list has $name");
 	like($changelog, qr/`\Q$name\E`/, "changelog has $name");
 }
 
@@ -176,6 +174,7 @@ for my $name (sort keys %setting)
 sub messages
 {
 	my %sqlstate = (
+		DATA_EXCEPTION => '22000',
 		DATETIME_VALUE_OUT_OF_RANGE => '22008',
 		FEATURE_NOT_SUPPORTED => '0A000',
 		INTERNAL_ERROR => 'XX000',
@@ -185,7 +184,7 @@ sub messages
 		OBJECT_IN_USE => '55006',
 		OBJECT_NOT_IN_PREREQUISITE_STATE => '55000');
 	my %messages;
-	for my $file (glob('src/*.[ch]'))
+	for my $file (glob('src/*.[ch] src/ordered/*.[ch]'))
 	{
 		my $source = slurp($file);
 		while ($source =~ /\b(ereport|elog)\((ERROR|WARNING|FATAL|NOTICE|INFO),\s*(.*?)\);\n/gs)

@@ -31,7 +31,7 @@ start_with_clock($node, $shift);
 
 $node->safe_psql(
 	'postgres', qq{
-	CREATE EXTENSION pg_comb;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE SEQUENCE calls;
 	-- the primary key is the test for duplicates, over all that happens here
 	CREATE TABLE keys (id uuid PRIMARY KEY, call bigint DEFAULT nextval('calls'), part text);

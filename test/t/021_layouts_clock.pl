@@ -31,7 +31,7 @@ $node->safe_psql(
 	'postgres', qq{
 	ALTER SYSTEM SET timezone = 'UTC';
 	SELECT pg_reload_conf();
-	CREATE EXTENSION pg_comb;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE FUNCTION set_clock(setting text) RETURNS timestamptz LANGUAGE plpgsql AS \$\$
 	BEGIN
 		-- renamed, because a process that reads an empty file dies of it

@@ -21,7 +21,7 @@ $node->append_conf('postgresql.conf', "fsync = off\n");
 $node->start;
 $node->safe_psql(
 	'postgres', q{
-	CREATE EXTENSION pg_comb;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
 	-- ticks since 1970: 48 bits of milliseconds, and 18 bits around the variant
 	CREATE FUNCTION tick(id uuid) RETURNS bigint IMMUTABLE LANGUAGE sql AS $$
 		SELECT ('x' || substr(h, 1, 12))::bit(48)::bigint * 262144

@@ -27,7 +27,7 @@ foreach my $database ('one', 'two', 'three')
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	$node->safe_psql(
 		$database, q{
-		CREATE EXTENSION pg_comb;
+		CREATE EXTENSION pg_comb_ordered CASCADE;
 		CREATE TABLE made (n serial, key uuid PRIMARY KEY DEFAULT comb_generate_ordered(),
 		                   id bigint UNIQUE DEFAULT comb_snowflake())});
 	$node->safe_psql($database, 'INSERT INTO made SELECT FROM generate_series(1, 100)');

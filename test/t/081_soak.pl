@@ -197,7 +197,7 @@ pg_comb.lease = 200ms
 	begin_life($node);
 	$node->safe_psql(
 		'postgres', q{
-		CREATE EXTENSION pg_comb;
+		CREATE EXTENSION pg_comb_ordered CASCADE;
 		-- the server's incarnation: the postmaster's process id and start
 		CREATE FUNCTION life() RETURNS text STABLE LANGUAGE sql AS
 			$$ SELECT split_part(pid, E'\n', 1) || '.' || split_part(pid, E'\n', 3)

@@ -60,6 +60,22 @@ foreach my $call ('comb_settled()', 'comb_snowflake_settled(instance_bits => 0)'
 is($first->ask('BEGIN; SELECT count(comb_generate_ordered()) FROM generate_series(1, 3); ROLLBACK'), 3, 'a writer is rolled back');
 $second->ask('CALL many(3)');
 
+# The first key of a session is made while its transaction ends.
+my $ending = CombSession->new($node);
+like($ending->complaints('BEGIN; DECLARE c CURSOR WITH HOLD FOR SELECT comb_generate_ordered(); COMMIT'),
+	qr/^[^\n]*WARNING: .*no shared memory(?!.*(?:WARNING|ERROR))/s, 'a cursor that is held');
+is($ending->ask('SELECT count(*) FROM pg_cursors'), 1, 'has its key');
+$ending->quit;
+$ending->connect;
+$ending->ask(q{
+	CREATE TABLE checked (i int);
+	CREATE FUNCTION make_key() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM comb_generate_ordered(); RETURN NULL; END';
+	CREATE CONSTRAINT TRIGGER make_key AFTER INSERT ON checked DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION make_key()});
+like($ending->complaints('INSERT INTO checked VALUES (1)'),
+	qr/^[^\n]*WARNING: .*no shared memory(?!.*(?:WARNING|ERROR))/s, 'a deferred trigger');
+is($ending->ask('SELECT count(*) FROM checked'), 1, 'does not fail');
+$ending->quit;
+
 #
 # Memory is there again, and a transaction that has announced nothing is open
 #
@@ -107,6 +123,12 @@ is($reader->poll, 0, 'its prepared transaction holds the reader back');
 is($reader->poll_late(sub { $second->ask(q{COMMIT PREPARED 'a'}) }), 0, 'also one that has its snapshot from before the end');
 is($reader->poll, 2, 'then all rows are read');
 $reader->reads_all('nothing is lost');
+$first->ask('BEGIN');
+$first->event;
+$second->event;
+is($reader->poll, 0, 'the session that could not map the memory announces now');
+$first->ask('COMMIT');
+is($reader->poll, 2, 'and holds the reader back no longer than its transaction');
 
 $_->quit foreach ($first, $second, $reader);
 $node->stop;

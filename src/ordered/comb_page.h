@@ -6,7 +6,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_page.h
+ *	  src/ordered/comb_page.h
  *
  *-------------------------------------------------------------------------
  */
@@ -18,17 +18,9 @@
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
 
-typedef enum CombSequence
-{
-	COMB_SEQUENCE_ORDERED,		/* limit of ordered keys */
-	COMB_SEQUENCE_SNOWFLAKE,	/* limit of Snowflakes */
-	COMB_SEQUENCE_SLOW,			/* limit of slow Snowflakes */
-	COMB_SEQUENCE_CLAIM			/* last instance number claimed */
-} CombSequence;
+#include "comb_shared.h"
 
-#define COMB_SEQUENCES		(COMB_SEQUENCE_CLAIM + 1)
-
-/* A sequence's page while it is locked, and what stands on it */
+/* A sequence's page, and what we have read from it */
 typedef struct CombPage
 {
 	Relation	relation;
@@ -43,14 +35,16 @@ typedef struct CombPage
 /* Changes when a sequence is altered, moved or dropped, here or elsewhere */
 extern PGDLLEXPORT uint64 comb_sequence_generation;
 
-extern Oid	comb_sequence_lock(CombSequence sequence, LOCKMODE lockmode);
-extern bool comb_sequence_read(CombSequence sequence, int64 *value);
+extern Oid	comb_sequence_lock(CombSeries series, LOCKMODE lockmode);
 
-extern void comb_page_open(CombPage *page, CombSequence sequence,
+extern bool comb_page_peek(CombPage *page, CombSeries series, bool wait);
+extern void comb_page_open(CombPage *page, CombSeries series,
 						   LOCKMODE lockmode);
-extern bool comb_page_try_open(CombPage *page, CombSequence sequence,
+extern bool comb_page_try_open(CombPage *page, CombSeries series,
 							   LOCKMODE lockmode);
 extern void comb_page_write(CombPage *page, int64 value, uint64 incarnation);
+extern void comb_page_flush(CombPage *page);
+extern void comb_page_unlock(CombPage *page, bool flush);
 extern void comb_page_close(CombPage *page, bool flush);
 
 #endif							/* COMB_PAGE_H */

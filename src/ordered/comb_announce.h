@@ -8,20 +8,20 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_announce.h
+ *	  src/ordered/comb_announce.h
  *
  *-------------------------------------------------------------------------
  */
 #ifndef COMB_ANNOUNCE_H
 #define COMB_ANNOUNCE_H
 
-#include "comb_compat.h"
 #include "comb_shared.h"
 
 /*
  * How many committed transactions a seat remembers.  The oldest of them may
  * be half overwritten, so a reader relies on one less.  Six fill the seat up
- * to 128 bytes.
+ * to 128 bytes, which is why a ring entry does not say in which database its
+ * transaction was.  A backend stays in its database, so the seat says it.
  */
 #define COMB_RING			6
 
@@ -33,7 +33,7 @@ typedef struct CombEnded
 } CombEnded;
 
 /*
- * What one backend announces for one series.  "pid" and "role" are only for
+ * What one backend announces for one series.  "pid" is only for
  * comb_unsettled().
  */
 typedef union CombSeat
@@ -42,13 +42,17 @@ typedef union CombSeat
 	{
 		pg_atomic_uint64 first; /* of the running transaction; 0 = none */
 		pg_atomic_uint64 ended; /* how many were ever put on the ring */
+		pg_atomic_uint64 before;	/* full xid of the last one that was on the
+									 * ring when "database" changed */
 		pg_atomic_uint32 database;
 		int32		pid;
-		Oid			role;
 		CombEnded	ring[COMB_RING];
 	}			s;
 	char		pad[PG_CACHE_LINE_SIZE];
 } CombSeat;
+
+StaticAssertDecl(sizeof(CombSeat) == PG_CACHE_LINE_SIZE,
+				 "a seat has to fit into a cache line");
 
 /* A prepared transaction, kept until the place is needed for another one */
 typedef struct CombPrepared
@@ -68,9 +72,11 @@ typedef struct CombSeats
 	{
 		struct
 		{
-			pg_atomic_uint64 unlisted;	/* a prepared transaction that is not
-										 * in the list has a smaller full xid */
-			pg_atomic_uint32 used;	/* seats from this number on were never
+			uint64		started;	/* transactions prepared before the server
+									 * started have smaller full xids */
+			pg_atomic_uint64 dropped;	/* so have those that the list did not
+										 * take or no longer has */
+			pg_atomic_uint64 used;	/* seats from this number on were never
 									 * taken */
 			uint32		nseats; /* of each series */
 			uint32		nprepared;
@@ -85,6 +91,7 @@ extern CombSeats *comb_seats;
 extern uint64 comb_announced[COMB_SERIES];
 
 extern uint64 comb_full_xid(TransactionId xid, uint64 next);
+extern Size comb_seats_size(void);
 extern void comb_seats_attach(void);
 extern void comb_announce(CombSeries series, uint64 incarnation);
 

@@ -21,18 +21,21 @@
  *	 the full xid and the announcement on a ring of its seat before it takes
  *	 the announcement back.  The reader asks its snapshot about these xids.
  *	 Transactions of one seat follow each other.  If one is in progress to a
- *	 snapshot, then all later ones are, too.
+ *	 snapshot, then all later ones are, too.  If the seat's backend is in
+ *	 another database, a reader has to care only for the transactions before
+ *	 that backend's, and the last of them speaks for all.
  * - A transaction that is prepared leaves its seat for a place in a list.
  *	 COMMIT PREPARED tells nothing to the module, so places are not cleared.
  *	 A new transaction takes a place that no snapshot can need any more.
  *
  * Seats outlive backends, and their rings stay valid.
  *
- * The memory for the seats is a dynamic segment: with thousands of
+ * If the module is preloaded, the server has reserved main memory for the
+ * seats.  Otherwise their memory is a dynamic segment: with thousands of
  * connections it is too large for what the main segment keeps unreserved.
- * The segment is the server's own, not one of the registry of 17.  A segment
- * that the registry failed to make leaves an entry that makes each later
- * attempt fail.
+ * One way serves all versions, so the segment is not one of the registry of
+ * 17.  Besides, the first releases of 17 and 18 did not try again to make a
+ * segment of the registry after they had failed once.
  *
  * A writer must not fail because of readers that may not even exist.  If the
  * segment cannot be had, the writer counts itself as unseated.  Readers then
@@ -41,7 +44,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_announce.c
+ *	  src/ordered/comb_announce.c
  *
  *-------------------------------------------------------------------------
  */
@@ -83,13 +86,13 @@ static bool comb_unseated = false;
  */
 #define COMB_PREPARED_MAX	(2 * max_prepared_xacts)
 
-static Size
+Size
 comb_seats_size(void)
 {
 	Size		size = offsetof(CombSeats, seats);
 
 	size = add_size(size, mul_size(COMB_SERIES * sizeof(CombSeat),
-								   MaxBackends));
+								   comb_max_backends()));
 	return add_size(size, mul_size(sizeof(CombPrepared), COMB_PREPARED_MAX));
 }
 
@@ -109,25 +112,32 @@ comb_next_full_xid(void)
 	return U64FromFullTransactionId(ReadNextFullTransactionId());
 }
 
-/* Transactions prepared before the server started are in no list */
 static void
 comb_seats_init(CombSeats *seats)
 {
 	uint32		i;
 
 	memset(seats, 0, comb_seats_size());
-	pg_atomic_init_u64(&seats->head.h.unlisted, comb_next_full_xid());
-	pg_atomic_init_u32(&seats->head.h.used, 0);
+	seats->head.h.started = comb_next_full_xid();
+	pg_atomic_init_u64(&seats->head.h.dropped, 0);
+	pg_atomic_init_u64(&seats->head.h.used, 0);
 	seats->head.h.nseats = MaxBackends;
 	seats->head.h.nprepared = COMB_PREPARED_MAX;
 	for (i = 0; i < COMB_SERIES * seats->head.h.nseats; i++)
 	{
 		pg_atomic_init_u64(&seats->seats[i].s.first, 0);
 		pg_atomic_init_u64(&seats->seats[i].s.ended, 0);
+		pg_atomic_init_u64(&seats->seats[i].s.before, 0);
 		pg_atomic_init_u32(&seats->seats[i].s.database, InvalidOid);
 	}
 	for (i = 0; i < seats->head.h.nprepared; i++)
 		pg_atomic_init_u64(&comb_prepared(seats, i)->fxid, 0);
+}
+
+static void
+comb_seats_init_main(void *segment)
+{
+	comb_seats_init((CombSeats *) segment);
 }
 
 /*
@@ -144,6 +154,13 @@ comb_seats_attach(void)
 	if (likely(comb_seats != NULL))
 		return;
 	Assert(!RecoveryInProgress());
+	if (comb_preloaded)
+	{
+		comb_seats = (CombSeats *) comb_main_segment("pg_comb 4 seats",
+													 comb_seats_size(),
+													 comb_seats_init_main);
+		return;
+	}
 	COMB_INJECTION_POINT("comb-seats-attach");
 	if (handle == DSM_HANDLE_INVALID)
 	{
@@ -186,40 +203,41 @@ comb_warn_unseated(const ErrorData *error)
 /*
  * Map the seats.  False if they cannot be had.
  *
- * Only a subtransaction releases what dsm_create() and dsm_attach() hold when
- * they fail.  The leader of a parallel query cannot start one.  The
- * subtransaction ends before a cancel request goes on to the caller.  A
- * PL/pgSQL block that catches the request would otherwise roll it back in
- * place of the block's own.
+ * A resource owner releases what dsm_create() and dsm_attach() hold when they
+ * fail.  A subtransaction would do that, too, but cannot start in parallel
+ * mode, and must not while a transaction runs its deferred triggers or keeps
+ * the rows of its cursors.  The memory, once mapped, has no owner.
+ *
+ * A cancel request goes on to the caller.  The writer meets no other error.
  */
 static bool
 comb_seats_try(void)
 {
 	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
+	ResourceOwner caller = CurrentResourceOwner;
+	ResourceOwner owner;
 	ErrorData  *volatile error = NULL;
 
 	if (likely(comb_seats != NULL))
 		return true;
-	if (IsInParallelMode())
-		return false;
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
+	owner = ResourceOwnerCreate(caller, "pg_comb announcements");
+	CurrentResourceOwner = owner;
 	PG_TRY();
 	{
 		comb_seats_attach();
-		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
 	{
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
 		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
 	}
 	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
+	CurrentResourceOwner = caller;
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_LOCKS, false, false);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_AFTER_LOCKS, false, false);
+	ResourceOwnerDelete(owner);
 	if (error != NULL)
 	{
 		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
@@ -228,16 +246,6 @@ comb_seats_try(void)
 		FreeErrorData(error);
 	}
 	return comb_seats != NULL;
-}
-
-/* Raise an atomic number to at least "floor" */
-static void
-comb_raise_u64(pg_atomic_uint64 *at, uint64 floor)
-{
-	uint64		value = pg_atomic_read_u64(at);
-
-	while (value < floor && !pg_atomic_compare_exchange_u64(at, &value, floor))
-		;
 }
 
 /*
@@ -270,7 +278,8 @@ comb_prepared_choose(uint64 *fxid)
 		}
 	}
 	if (chosen != NULL && *fxid >= horizon)
-		comb_raise_u64(&comb_seats->head.h.unlisted, *fxid + 1);
+		(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
+											   *fxid + 1);
 	return chosen;
 }
 
@@ -291,7 +300,8 @@ comb_prepared_enter(void)
 		place = comb_prepared_choose(&old);
 		if (place == NULL)
 		{
-			comb_raise_u64(&comb_seats->head.h.unlisted, fxid + 1);
+			(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
+												   fxid + 1);
 			return;
 		}
 	} while (!pg_atomic_compare_exchange_u64(&place->fxid, &old,
@@ -347,7 +357,8 @@ comb_take_back(uint64 fxid)
 	}
 	if (comb_unseated)
 	{
-		comb_raise_u64(&comb_shared->unseated.s.until, comb_next_full_xid());
+		(void) pg_atomic_monotonic_advance_u64(&comb_shared->unseated.s.until,
+											   comb_next_full_xid());
 		pg_atomic_fetch_sub_u64(&comb_shared->unseated.s.running, 1);
 		comb_unseated = false;
 	}
@@ -384,12 +395,26 @@ comb_at_end(XactEvent event, void *arg)
 static void
 comb_seats_use(uint32 number)
 {
-	pg_atomic_uint32 *used = &comb_seats->head.h.used;
-	uint32		value = pg_atomic_read_u32(used);
+	pg_atomic_uint64 *used = &comb_seats->head.h.used;
 
-	while (value <= number &&
-		   !pg_atomic_compare_exchange_u32(used, &value, number + 1))
-		;
+	if (unlikely(pg_atomic_read_u64(used) <= number))
+		(void) pg_atomic_monotonic_advance_u64(used, (uint64) number + 1);
+}
+
+/*
+ * Take a seat over from backends of another database.  A reader of such a
+ * database that finds the new database must find "before", too.
+ */
+static void
+comb_seat_move(CombSeat *seat)
+{
+	uint64		ended = pg_atomic_read_u64(&seat->s.ended);
+
+	if (ended > 0)
+		pg_atomic_write_u64(&seat->s.before,
+							seat->s.ring[(ended - 1) % COMB_RING].fxid);
+	pg_write_barrier();
+	pg_atomic_write_u32(&seat->s.database, MyDatabaseId);
 }
 
 /* Count the transaction among those that announce nothing */
@@ -429,11 +454,11 @@ comb_announce(CombSeries series, uint64 incarnation)
 	{
 		seat = comb_seat(series, MyProcNumber);
 		comb_seats_use(MyProcNumber);
-		pg_atomic_write_u32(&seat->s.database, MyDatabaseId);
+		if (pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
+			comb_seat_move(seat);
 		seat->s.pid = MyProcPid;
-		seat->s.role = GetSessionUserId();
 		pg_write_barrier();
-		first = pg_atomic_read_u64(comb_counter(series)) + 1;
+		first = pg_atomic_read_u64(comb_counter(series, incarnation)) + 1;
 		COMB_INJECTION_POINT("comb-announce");
 		before = pg_atomic_read_u64(&seat->s.first);
 		comb_seated[series] = true;
