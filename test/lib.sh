@@ -269,6 +269,7 @@ start() {
 	fi
 	work=$COMB_WORK
 	sockets=$work/s
+	exec 2>&1
 	trap end_running EXIT
 	trap 'exit 143' HUP INT TERM
 	[ -z "${PG_CONFIG:-}" ] || choose_server
