@@ -29,8 +29,8 @@ DATA       = sql/pg_comb--1.0.sql sql/pg_comb_ordered--1.0.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/clients.md doc/faq.md doc/feed.md doc/guarantees.md \
              doc/installation.md doc/layouts.md doc/libraries.md doc/mask.md doc/migration.md \
-             doc/mssql.md doc/operations.md doc/ordered.md doc/pg_comb.md doc/portable.md \
-             doc/range.md doc/servers.md doc/snowflake.md doc/testing.md doc/text.md doc/usage.md \
+             doc/mssql.md doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
+             doc/portable.md doc/range.md doc/servers.md doc/snowflake.md doc/text.md doc/usage.md \
              doc/key.svg
 # For servers without the extension; psql runs these files, not CREATE EXTENSION.
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/uninstall.sql
@@ -51,7 +51,7 @@ TAP_TESTS      = 1
 PROVE_TESTS   ?= test/t/*.pl
 
 HARNESS    = demo demo-cluster test test-all test-deep test-clients test-packages test-partitioning \
-             test-cluster bench instructions fuzz soak dist
+             test-cluster bench instructions fuzz soak indent dist
 
 .PHONY: $(HARNESS)
 ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
@@ -89,6 +89,13 @@ fuzz:
 soak:
 	@DURATION=$${DURATION:-600}; export DURATION; STEP_LIMIT=$$((DURATION * 2 + 600)) \
 		JOBS=1 test/run test/t/081_soak.pl test/t/095_feed_soak.pl
+
+# Debian's postgresql-server-dev-17 and later have pgindent, and pg_bsd_indent beside it.
+# INDENT_FLAGS=--diff shows what would change.
+PGINDENT = $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin/pgindent)) $(shell command -v pgindent))
+indent:
+	$(if $(PGINDENT),,@echo "Please install pgindent and pg_bsd_indent of PostgreSQL 17 or later (Debian: postgresql-server-dev-17)." >&2; exit 2)
+	PATH="$(dir $(PGINDENT)):$$PATH" $(PGINDENT) $(INDENT_FLAGS) --typedefs=typedefs.list src/*.[ch] src/ordered/*.[ch] test/*.c
 
 # The archive for PGXN: the last commit, less what .gitattributes leaves out
 DIST = $(MODULE_big)-$(shell sed -n 's/^   "version": "\(.*\)",$$/\1/p' META.json)

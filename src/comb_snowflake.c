@@ -319,7 +319,7 @@ comb_snowflake_settled(PG_FUNCTION_ARGS)
 {
 	CombSnowflake *set = comb_snowflake_set(fcinfo, 0);
 	uint64		instance = comb_snowflake_server(set);
-	CombTime	bound = comb_settled_bound(fcinfo, set->series);
+	CombTime	bound = comb_settled_bound(set->series);
 	CombSlot	slot;
 
 	if (bound <= set->epoch)

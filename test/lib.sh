@@ -27,6 +27,7 @@ owner=(env)      # prefix of every command that must not run as root
 plain=no         # yes: the script's commands run as root
 limit=${STEP_LIMIT:-1200}  # seconds that a bounded command may take
 running=         # process id of the command that bounded() waits for
+installed=()     # packages that ensure() installed
 jobs=1           # how many sources run at a time
 rules=()         # and which only one by one, see prove's --rules
 keep=${KEEP:-no}  # yes: leave the directory for inspection
@@ -215,13 +216,13 @@ ensure() {
 # package Debian makes a cluster and starts it, unless a file says no.  Another
 # program may be installing packages, such as unattended-upgrades.
 install_packages() {
-	local log package installed=() no_cluster=/etc/postgresql-common/createcluster.d/pg_comb-setup.conf
+	local log package no_cluster=/etc/postgresql-common/createcluster.d/pg_comb-setup.conf
 	log=$(mktemp) || die "No temporary file can be made."
 	apt-get -qq update >"$log" 2>&1
 	for package in "$@"; do
 		! apt-cache policy "$package" | grep -q 'Candidate: [^(]' || installed+=("$package")
 	done
-	[ ${#installed[@]} -gt 0 ] || return
+	[ ${#installed[@]} -gt 0 ] || return 0
 	say "Installing what is missing: ${installed[*]}"
 	# shellcheck disable=SC2064 # the name as it is now
 	trap "rm -f $no_cluster" EXIT

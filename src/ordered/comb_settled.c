@@ -44,11 +44,11 @@
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
-#include "tcop/pquery.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
@@ -70,38 +70,24 @@ typedef struct CombView
 } CombView;
 
 /*
- * The last answer of this session, with the snapshot that the answer was for.
- * The answer holds for every snapshot that sees as much.
+ * An answer, with the snapshot that it was found for.  It holds for every
+ * snapshot that sees as much.
  */
-typedef struct CombKnown
+typedef struct CombAnswer
 {
+	struct CombAnswer *next;
+	CombSeries	series;
+	Snapshot	query;			/* of the query that got it; NULL = has ended */
 	uint64		incarnation;
 	uint64		bound;
 	uint64		xmax;
 	uint32		xcnt;
-	uint32		allocated;
-	TransactionId *xip;
-} CombKnown;
-
-static CombKnown comb_known[COMB_SERIES];
-
-/* The answer that a query gets, however often the query asks */
-typedef struct CombAnswer
-{
-	struct CombAnswer *next;
-	MemoryContext context;
-	MemoryContextCallback callback;
-	CombSeries	series;
-	Snapshot	snapshot;
-	TransactionId xmin;
-	TransactionId xmax;
-	uint32		xcnt;
-	Portal		portal;
-	TimestampTz created;
-	uint64		bound;
+	TransactionId xip[FLEXIBLE_ARRAY_MEMBER];
 } CombAnswer;
 
+/* The answers of the queries that run, and the best one of those that ran */
 static CombAnswer *comb_answers = NULL;
+static CombAnswer *comb_answered[COMB_SERIES];
 
 /* The xids of a snapshot are older than the next one, read afterwards */
 static void
@@ -395,59 +381,188 @@ comb_settled_compute(CombSeries series, const CombView *view)
 	return bound;
 }
 
-/* Keep an answer for snapshots that see as much */
-static void
-comb_remember(CombSeries series, const CombView *view, uint64 bound)
-{
-	CombKnown  *known = &comb_known[series];
-	Snapshot	snapshot = view->snapshot;
-
-	if (snapshot->xcnt > known->allocated)
-	{
-		TransactionId *xip = (TransactionId *)
-			MemoryContextAlloc(TopMemoryContext,
-							   snapshot->xcnt * sizeof(TransactionId));
-
-		if (known->xip != NULL)
-			pfree(known->xip);
-		known->xip = xip;
-		known->allocated = snapshot->xcnt;
-	}
-	known->incarnation = comb_leases[series].incarnation;
-	known->bound = bound;
-	known->xmax = view->xmax;
-	known->xcnt = snapshot->xcnt;
-	if (snapshot->xcnt > 0)
-		memcpy(known->xip, snapshot->xip,
-			   snapshot->xcnt * sizeof(TransactionId));
-}
-
 /*
- * Does the snapshot see every transaction that the one of the last answer
- * saw?  What is in progress to it must then have been in progress before, or
- * must have begun later.
+ * Does the snapshot see every transaction that the one of the answer saw?
+ * What is in progress to it must then have been in progress before, or must
+ * have begun later.
  */
 static bool
-comb_sees_known(const CombKnown *known, const CombView *view)
+comb_sees_answer(const CombView *view, const CombAnswer *answer)
 {
 	uint32		i;
 
-	if (view->xmax < known->xmax)
+	if (view->xmax < answer->xmax)
 		return false;
 	for (i = 0; i < view->snapshot->xcnt; i++)
 	{
 		TransactionId xid = view->snapshot->xip[i];
 
-		if (comb_full_xid(xid, view->next) < known->xmax &&
-			!pg_lfind32(xid, known->xip, known->xcnt))
+		if (comb_full_xid(xid, view->next) < answer->xmax &&
+			!pg_lfind32(xid, answer->xip, answer->xcnt))
 			return false;
 	}
 	return true;
 }
 
+/* Does an answer give the snapshot a larger bound? */
+static bool
+comb_answer_helps(const CombAnswer *answer, CombSeries series,
+				  const CombView *view, uint64 bound)
+{
+	return answer->series == series && answer->bound > bound &&
+		answer->incarnation == comb_leases[series].incarnation &&
+		comb_sees_answer(view, answer);
+}
+
+/* Return the bound, or the largest one that an answer gives the snapshot */
+static uint64
+comb_answers_improve(CombSeries series, const CombView *view, uint64 bound)
+{
+	const CombAnswer *answer = comb_answered[series];
+
+	if (answer != NULL && comb_answer_helps(answer, series, view, bound))
+		bound = answer->bound;
+	for (answer = comb_answers; answer != NULL; answer = answer->next)
+	{
+		if (comb_answer_helps(answer, series, view, bound))
+			bound = answer->bound;
+	}
+	return bound;
+}
+
+/*
+ * The query of an answer has ended.  Keep the answer if it is the best one.
+ * Of equal ones the older is better, because more snapshots see as much.
+ */
+static void
+comb_answer_retire(CombAnswer *answer)
+{
+	CombAnswer **best = &comb_answered[answer->series];
+
+	answer->query = NULL;
+	if (*best != NULL && answer->bound <= (*best)->bound &&
+		answer->incarnation == (*best)->incarnation)
+		pfree(answer);
+	else
+	{
+		if (*best != NULL)
+			pfree(*best);
+		*best = answer;
+	}
+}
+
+/* Is a snapshot held by nobody but the answers that were found for it? */
+static bool
+comb_query_ended(Snapshot query)
+{
+	const CombAnswer *answer;
+	uint32		held = 0;
+
+	for (answer = comb_answers; answer != NULL; answer = answer->next)
+		held += (answer->query == query);
+	return query->active_count == 0 && query->regd_count == held;
+}
+
+/*
+ * Retire the answers of queries that have ended.  "all" is for the end of the
+ * transaction, when no query is left.
+ */
+static void
+comb_answers_release(bool all)
+{
+	CombAnswer **link = &comb_answers;
+	CombAnswer *answer;
+
+	while ((answer = *link) != NULL)
+	{
+		if (all || comb_query_ended(answer->query))
+		{
+			*link = answer->next;
+			UnregisterSnapshotFromOwner(answer->query,
+										TopTransactionResourceOwner);
+			comb_answer_retire(answer);
+		}
+		else
+			link = &answer->next;
+	}
+}
+
+/*
+ * A transaction commits, or has ended.  A transaction that aborts releases its
+ * snapshots itself.
+ */
+static void
+comb_answers_xact(XactEvent event, void *arg)
+{
+	CombAnswer *answer;
+
+	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE)
+		comb_answers_release(true);
+	else
+	{
+		while ((answer = comb_answers) != NULL)
+		{
+			comb_answers = answer->next;
+			comb_answer_retire(answer);
+		}
+	}
+}
+
+/*
+ * A statement, or something else with resources of its own, has ended.  What
+ * its queries held is released before.  Without this a transaction that stays
+ * open after its query would keep VACUUM from removing rows.
+ */
+static void
+comb_answers_resources(ResourceReleasePhase phase, bool isCommit,
+					   bool isTopLevel, void *arg)
+{
+	if (phase == RESOURCE_RELEASE_AFTER_LOCKS && !isTopLevel)
+		comb_answers_release(false);
+}
+
+/*
+ * Keep an answer, for the query as long as it has its snapshot registered, and
+ * for later ones.
+ */
+static void
+comb_answer_keep(CombSeries series, const CombView *view, uint64 bound)
+{
+	static bool registered = false;
+	Snapshot	snapshot = view->snapshot;
+	CombAnswer *answer;
+
+	if (!registered)
+	{
+		RegisterXactCallback(comb_answers_xact, NULL);
+		RegisterResourceReleaseCallback(comb_answers_resources, NULL);
+		registered = true;
+	}
+	answer = (CombAnswer *)
+		MemoryContextAlloc(TopMemoryContext, offsetof(CombAnswer, xip) +
+						   snapshot->xcnt * sizeof(TransactionId));
+	answer->series = series;
+	answer->incarnation = comb_leases[series].incarnation;
+	answer->bound = bound;
+	answer->xmax = view->xmax;
+	answer->xcnt = snapshot->xcnt;
+	if (snapshot->xcnt > 0)
+		memcpy(answer->xip, snapshot->xip,
+			   snapshot->xcnt * sizeof(TransactionId));
+	if (snapshot->regd_count == 0)
+		comb_answer_retire(answer);
+	else
+	{
+		answer->query = RegisterSnapshotOnOwner(snapshot,
+												TopTransactionResourceOwner);
+		answer->next = comb_answers;
+		comb_answers = answer;
+	}
+}
+
 /*
  * Return the smallest time that is not settled, or COMB_UNKNOWN, from what
- * shared memory says now and from what this session knows.
+ * shared memory says now and from what this session has found before.
  *
  * A reader that always asks late in its query finds rings that no longer
  * reach back to its snapshot, and would stand still under load.  After an
@@ -457,105 +572,27 @@ comb_sees_known(const CombKnown *known, const CombView *view)
 static uint64
 comb_settled_now(CombSeries series, Snapshot snapshot)
 {
-	CombKnown  *known = &comb_known[series];
 	CombView	view;
 	uint64		bound;
-	bool		same;
 
 	/* a standby took the snapshot, before it was promoted */
 	if (snapshot->takenDuringRecovery)
 		return COMB_UNKNOWN;
 	comb_view_init(&view, snapshot);
 	bound = comb_settled_compute(series, &view);
-	same = (known->incarnation == comb_leases[series].incarnation);
 	if (bound == COMB_UNKNOWN && !IsInParallelMode())
 	{
 		CombView	latest;
 		uint64		later;
 
 		comb_view_init(&latest, GetLatestSnapshot());
-		if (same && comb_sees_known(known, &view))
-			bound = known->bound;
 		later = comb_settled_compute(series, &latest);
-		if (later > bound)
-			comb_remember(series, &latest, later);
+		if (later != COMB_UNKNOWN)
+			comb_answer_keep(series, &latest, later);
 	}
-	else if (same && bound < known->bound && comb_sees_known(known, &view))
-		bound = known->bound;
-	else if (bound != COMB_UNKNOWN && (!same || bound >= known->bound))
-		comb_remember(series, &view, bound);
+	bound = comb_answers_improve(series, &view, bound);
+	comb_answer_keep(series, &view, bound);
 	return bound;
-}
-
-/* The memory of a query goes, and with it an answer */
-static void
-comb_answer_forget(void *arg)
-{
-	CombAnswer **link = &comb_answers;
-
-	while (*link != NULL && *link != arg)
-		link = &(*link)->next;
-	if (*link != NULL)
-		*link = (*link)->next;
-}
-
-static TimestampTz
-comb_portal_created(void)
-{
-	return ActivePortal == NULL ? 0 : ActivePortal->creation_time;
-}
-
-static bool
-comb_answer_current(const CombAnswer *answer)
-{
-	return answer->portal == ActivePortal &&
-		answer->created == comb_portal_created();
-}
-
-static CombAnswer *
-comb_answer_find(CombSeries series, Snapshot snapshot)
-{
-	CombAnswer *answer;
-
-	for (answer = comb_answers; answer != NULL; answer = answer->next)
-	{
-		if (answer->snapshot == snapshot && answer->series == series &&
-			answer->xmin == snapshot->xmin && answer->xmax == snapshot->xmax &&
-			answer->xcnt == snapshot->xcnt && comb_answer_current(answer))
-			return answer;
-	}
-	return NULL;
-}
-
-/* Keep the answer as long as a memory context lives */
-static void
-comb_answer_keep(MemoryContext context, CombSeries series, Snapshot snapshot,
-				 uint64 bound)
-{
-	CombAnswer *answer = comb_answers;
-
-	while (answer != NULL &&
-		   (answer->context != context || comb_answer_current(answer)))
-		answer = answer->next;
-	if (answer == NULL)
-	{
-		answer = (CombAnswer *) MemoryContextAllocZero(context,
-													   sizeof(CombAnswer));
-		answer->context = context;
-		answer->callback.func = comb_answer_forget;
-		answer->callback.arg = answer;
-		MemoryContextRegisterResetCallback(context, &answer->callback);
-		answer->next = comb_answers;
-		comb_answers = answer;
-	}
-	answer->series = series;
-	answer->snapshot = snapshot;
-	answer->xmin = snapshot->xmin;
-	answer->xmax = snapshot->xmax;
-	answer->xcnt = snapshot->xcnt;
-	answer->portal = ActivePortal;
-	answer->created = comb_portal_created();
-	answer->bound = bound;
 }
 
 /*
@@ -593,31 +630,26 @@ comb_settled_snapshot(void)
  *
  * All calls in one query get the same answer.  A filter that is evaluated for
  * each row, or once for each partition, would otherwise leave out a row and
- * let a later row through.  The answer is kept with its snapshot, as long as
- * the memory of the query lives.  The query has the snapshot registered for
- * that long, so no other snapshot has the same address.
- *
- * Expressions of PL/pgSQL have memory that outlives queries.  There another
- * snapshot may have the same address and contents.  The old answer is true
- * for this snapshot, too, but may be old.  The portal bounds how old.  The
- * statement would not do, because a cursor is one query that many statements
- * fetch from.
+ * let a later row through.  What identifies a query, with all the stable
+ * functions that it calls, is its snapshot.  The answer has the snapshot
+ * registered, so no other one can have the same address, and lasts until the
+ * query has given up the snapshot.  The memory of the caller would not do as a
+ * measure: that of a stable function can go at the end of each call, or stay
+ * for the transaction.
  */
 uint64
-comb_settled_bound(FunctionCallInfo fcinfo, CombSeries series)
+comb_settled_bound(CombSeries series)
 {
 	Snapshot	snapshot = comb_settled_snapshot();
-	CombAnswer *answer;
-	uint64		bound;
+	const CombAnswer *answer;
 
-	if (snapshot->regd_count == 0)
-		return comb_settled_now(series, snapshot);
-	answer = comb_answer_find(series, snapshot);
-	if (answer != NULL)
-		return answer->bound;
-	bound = comb_settled_now(series, snapshot);
-	comb_answer_keep(fcinfo->flinfo->fn_mcxt, series, snapshot, bound);
-	return bound;
+	comb_answers_release(false);
+	for (answer = comb_answers; answer != NULL; answer = answer->next)
+	{
+		if (answer->query == snapshot && answer->series == series)
+			return answer->bound;
+	}
+	return comb_settled_now(series, snapshot);
 }
 
 /* Return the smallest ordered key of a time, or the nil uuid if unknown */
@@ -644,7 +676,7 @@ comb_settled_key(uint64 count)
 Datum
 comb_settled(PG_FUNCTION_ARGS)
 {
-	uint64		bound = comb_settled_bound(fcinfo, COMB_SERIES_ORDERED);
+	uint64		bound = comb_settled_bound(COMB_SERIES_ORDERED);
 
 	PG_RETURN_UUID_P(comb_settled_key(bound));
 }

@@ -19,6 +19,6 @@
 /* No time is known to be settled */
 #define COMB_UNKNOWN		UINT64CONST(0)
 
-extern uint64 comb_settled_bound(FunctionCallInfo fcinfo, CombSeries series);
+extern uint64 comb_settled_bound(CombSeries series);
 
 #endif							/* COMB_SETTLED_H */
