@@ -574,13 +574,17 @@ comb_settled_now(CombSeries series, Snapshot snapshot)
 {
 	CombView	view;
 	uint64		bound;
+	bool		unknown;
 
 	/* a standby took the snapshot, before it was promoted */
 	if (snapshot->takenDuringRecovery)
 		return COMB_UNKNOWN;
 	comb_view_init(&view, snapshot);
 	bound = comb_settled_compute(series, &view);
-	if (bound == COMB_UNKNOWN && !IsInParallelMode())
+	unknown = (bound == COMB_UNKNOWN);
+	bound = comb_answers_improve(series, &view, bound);
+	comb_answer_keep(series, &view, bound);
+	if (unknown && !IsInParallelMode())
 	{
 		CombView	latest;
 		uint64		later;
@@ -590,8 +594,6 @@ comb_settled_now(CombSeries series, Snapshot snapshot)
 		if (later != COMB_UNKNOWN)
 			comb_answer_keep(series, &latest, later);
 	}
-	bound = comb_answers_improve(series, &view, bound);
-	comb_answer_keep(series, &view, bound);
 	return bound;
 }
 

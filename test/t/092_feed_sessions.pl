@@ -257,7 +257,10 @@ foreach my $call ('comb_settled()', 'settled()', 'late_settled()')
 	$reader->ask('COMMIT');
 }
 
-# Each call has a snapshot of its own, because a subtransaction has ended.
+is( $reader->complaints('DO $$ BEGIN PERFORM comb_settled(); COMMIT; PERFORM settled(); END $$'), '',
+	'a block commits after it asked');
+
+# Each statement of a block has a snapshot of its own.
 SKIP:
 {
 	skip 'the server does not show its memory', 1 if $node->safe_psql('postgres', 'SHOW server_version_num') < 140000;
@@ -265,20 +268,15 @@ SKIP:
 			DO $$
 			DECLARE
 				before bigint;
+				after bigint;
 				memory text := 'SELECT sum(used_bytes) FROM pg_backend_memory_contexts';
 			BEGIN
-				FOR i IN 0..3000 LOOP
-					IF i = 500 THEN EXECUTE memory INTO before; END IF;
-					BEGIN
-						PERFORM txid_current();
-						RAISE division_by_zero;
-					EXCEPTION WHEN division_by_zero THEN
-					END;
-					PERFORM count(*) FROM event WHERE id < late_settled();
-					PERFORM count(*) FROM event WHERE id < settled();
+				FOR i IN 0..5000 LOOP
+					PERFORM comb_settled(), settled(), late_settled();
+					IF i = 1 THEN EXECUTE memory INTO before; EXECUTE memory INTO before; END IF;
 				END LOOP;
-				EXECUTE 'SELECT (' || memory || ') - $1' INTO before USING before;
-				RAISE WARNING '% bytes', before;
+				EXECUTE memory INTO after;
+				RAISE WARNING '% bytes', after - before;
 			END
 			$$}), qr/^[^\n]*WARNING:  01000: -?\d{1,5} bytes$/m, 'answers do not pile up in a transaction');
 }
