@@ -117,7 +117,9 @@ comb_key_table(PlannerInfo *root, const CombClause *clause)
 /*
  * Return the table by whose kind a clause on "rte" is replaced.  Clauses on a
  * child were replaced when they were clauses on its parent.  Constraints and
- * predicates of indexes of the child should become the same.
+ * predicates of indexes of the child, which have constant periods, should
+ * become the same.  A period that could not be replaced in the parent may have
+ * become a parameter.
  */
 static const RangeTblEntry *
 comb_queried_table(PlannerInfo *root, const CombClause *clause,
@@ -125,7 +127,8 @@ comb_queried_table(PlannerInfo *root, const CombClause *clause,
 {
 	Index		varno = comb_clause_var(clause)->varno;
 
-	while (root->append_rel_array && root->append_rel_array[varno])
+	while (IsA(clause->period, Const) && root->append_rel_array &&
+		   root->append_rel_array[varno])
 	{
 		const RangeTblEntry *parent;
 
