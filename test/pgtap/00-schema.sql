@@ -38,7 +38,7 @@ SELECT is_strict(name, args) FROM functions;
 SELECT bag_eq(
   $$ SELECT p.proname, ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) t)::name[],
             p.proparallel, p.proleakproof, l.lanname, p.prosecdef AS definer,
-            p.proacl IS NULL AS everybody
+            has_function_privilege('public', p.oid, 'EXECUTE') AS everybody
      FROM functions f JOIN pg_proc p ON p.proname = f.name
           AND ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) t)::name[] = f.args
           JOIN pg_language l ON l.oid = p.prolang
