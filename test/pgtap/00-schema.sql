@@ -27,7 +27,7 @@ FROM promised, LATERAL (SELECT ARRAY(SELECT format_type(a::regtype, NULL)
 SELECT plan(11 + 4 * count(*)::int) FROM functions;
 
 SELECT has_extension('pg_comb');
-SELECT is((extversion, extrelocatable)::text, '(1.0,f)', 'version, not relocatable')
+SELECT is((extversion, extrelocatable)::text, '(1.0,t)', 'version, relocatable')
 FROM pg_extension WHERE extname = 'pg_comb';
 
 SELECT has_function(name, args) FROM functions;
