@@ -32,42 +32,24 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/parallel.h"
 #include "access/transam.h"
 #include "access/twophase.h"
 #include "access/xact.h"
 #include "access/xlog.h"
-#include "catalog/pg_authid.h"
-#include "commands/dbcommands.h"
-#include "funcapi.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
-#include "utils/acl.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
-#include "utils/timestamp.h"
 
 #include "comb_lease.h"
 #include "comb_settled.h"
 
 PG_FUNCTION_INFO_V1(comb_settled);
-PG_FUNCTION_INFO_V1(comb_unsettled);
 
 #define COMB_NO_BOUND		PG_UINT64_MAX
-
-/* A snapshot, with its xids completed */
-typedef struct CombView
-{
-	Snapshot	snapshot;
-	uint64		next;			/* full xid that came next, read later */
-	uint64		xmin;
-	uint64		xmax;
-} CombView;
 
 /*
  * An answer, with the snapshot that it was found for.  It holds for every
@@ -88,32 +70,6 @@ typedef struct CombAnswer
 /* The answers of the queries that run, and the best one of those that ran */
 static CombAnswer *comb_answers = NULL;
 static CombAnswer *comb_answered[COMB_SERIES];
-
-/* The xids of a snapshot are older than the next one, read afterwards */
-static void
-comb_view_init(CombView *view, Snapshot snapshot)
-{
-	view->snapshot = snapshot;
-	view->next = U64FromFullTransactionId(ReadNextFullTransactionId());
-	view->xmin = comb_full_xid(snapshot->xmin, view->next);
-	view->xmax = comb_full_xid(snapshot->xmax, view->next);
-}
-
-/*
- * Is a top-level transaction in progress to the snapshot?  As
- * XidInMVCCSnapshot(), for full xids.  All top-level xids stand in xip, even
- * if the array of subtransactions has overflowed.
- */
-static bool
-comb_in_progress(const CombView *view, uint64 fxid)
-{
-	if (fxid < view->xmin)
-		return false;
-	if (fxid >= view->xmax)
-		return true;
-	return pg_lfind32((TransactionId) fxid, view->snapshot->xip,
-					  view->snapshot->xcnt);
-}
 
 /*
  * Return the smallest announcement on a seat's ring that the snapshot does
@@ -174,29 +130,6 @@ comb_seat_bound(CombSeat *seat, const CombView *view)
 	return Min(bound, first);
 }
 
-/*
- * Copy a place of the list of prepared transactions.  False if there is none
- * in the place.
- */
-static bool
-comb_prepared_copy(uint32 number, CombPrepared *copy)
-{
-	CombPrepared *place = comb_prepared(comb_seats, number);
-	uint64		fxid;
-
-	do
-	{
-		fxid = pg_atomic_read_u64(&place->fxid);
-		if (fxid <= COMB_PREPARED_BUSY)
-			return false;
-		pg_read_barrier();
-		*copy = *place;
-		pg_read_barrier();
-	} while (pg_atomic_read_u64(&place->fxid) != fxid);
-	pg_atomic_init_u64(&copy->fxid, fxid);
-	return true;
-}
-
 /* Is the prepared transaction in the list? */
 static bool
 comb_prepared_listed(uint64 fxid)
@@ -211,7 +144,10 @@ comb_prepared_listed(uint64 fxid)
 	return false;
 }
 
-/* Return the database of a prepared transaction, or InvalidOid if it ended */
+/*
+ * Return the database of a prepared transaction, or InvalidOid if it ended and
+ * another one has its place in the server.
+ */
 static Oid
 comb_prepared_database(TransactionId xid)
 {
@@ -228,19 +164,6 @@ comb_prepared_database(TransactionId xid)
 	}
 	LWLockRelease(ProcArrayLock);
 	return database;
-}
-
-/*
- * Transactions that were prepared and are not in the list have full xids below
- * this.  They were prepared before the server started, or the list had no room
- * for them.
- */
-static uint64
-comb_unlisted_limit(void)
-{
-	uint64		dropped = pg_atomic_read_u64(&comb_seats->head.h.dropped);
-
-	return Max(dropped, comb_seats->head.h.started);
 }
 
 /*
@@ -306,7 +229,7 @@ comb_prepared_bound(CombSeries series, const CombView *view)
 			comb_in_progress(view, pg_atomic_read_u64(&prepared.fxid)))
 			bound = Min(bound, prepared.first[series]);
 	}
-	/* a place that was overwritten meanwhile has raised "dropped" before */
+	/* an entry that was overwritten meanwhile has raised "dropped" before */
 	pg_read_barrier();
 	return comb_any_unlisted(view) ? COMB_UNKNOWN : bound;
 }
@@ -601,7 +524,7 @@ comb_settled_now(CombSeries series, Snapshot snapshot)
  * Return the snapshot of the calling statement.  Raises 55000 on a standby,
  * and 25000 in a parallel worker.
  */
-static Snapshot
+Snapshot
 comb_settled_snapshot(void)
 {
 	Snapshot	snapshot;
@@ -655,13 +578,13 @@ comb_settled_bound(CombSeries series)
 }
 
 /* Return the smallest ordered key of a time, or the nil uuid if unknown */
-static pg_uuid_t *
-comb_settled_key(uint64 count)
+pg_uuid_t *
+comb_settled_key(uint64 time)
 {
 	pg_uuid_t  *id = (pg_uuid_t *) palloc0(UUID_LEN);
 
-	if (count != COMB_UNKNOWN)
-		comb_ordered_write(id->data, count, 0);
+	if (time != COMB_UNKNOWN)
+		comb_ordered_write(id->data, time, 0);
 	return id;
 }
 
@@ -681,221 +604,4 @@ comb_settled(PG_FUNCTION_ARGS)
 	uint64		bound = comb_settled_bound(COMB_SERIES_ORDERED);
 
 	PG_RETURN_UUID_P(comb_settled_key(bound));
-}
-
-/* The columns of comb_unsettled(), in their order */
-enum
-{
-	COMB_UNSETTLED_PID,
-	COMB_UNSETTLED_DATABASE,
-	COMB_UNSETTLED_STATE,
-	COMB_UNSETTLED_TRANSACTION,
-	COMB_UNSETTLED_SERIES,
-	COMB_UNSETTLED_FIRST,
-	COMB_UNSETTLED_SINCE,
-	COMB_UNSETTLED_AGE,
-	COMB_UNSETTLED_COLUMNS
-};
-
-static const char *const comb_series_text[] = {
-	[COMB_SERIES_ORDERED] = "ordered",
-	[COMB_SERIES_SNOWFLAKE] = "snowflake",
-	[COMB_SERIES_SLOW] = "slow snowflake"
-};
-
-/* A row of comb_unsettled().  Zeros stand for what is not known */
-typedef struct CombUnsettled
-{
-	int32		pid;
-	Oid			database;
-	Oid			role;
-	TransactionId prepared;
-	CombSeries	series;
-	uint64		first;
-} CombUnsettled;
-
-typedef struct CombUnsettledList
-{
-	int			n;
-	CombUnsettled rows[FLEXIBLE_ARRAY_MEMBER];
-} CombUnsettledList;
-
-/* Return the role of a session, or InvalidOid if it has ended */
-static Oid
-comb_backend_role(int32 pid)
-{
-	PGPROC	   *proc = BackendPidGetProc(pid);
-
-	return proc == NULL ? InvalidOid : proc->roleId;
-}
-
-/* List the running transactions of a series */
-static void
-comb_list_seats(CombUnsettledList *list, CombSeries series)
-{
-	uint32		used = (uint32) pg_atomic_read_u64(&comb_seats->head.h.used);
-	uint32		i;
-
-	for (i = 0; i < used; i++)
-	{
-		CombSeat   *seat = comb_seat(series, i);
-		CombUnsettled row = {0};
-
-		row.first = pg_atomic_read_u64(&seat->s.first);
-		pg_read_barrier();
-		row.pid = seat->s.pid;
-		row.database = pg_atomic_read_u32(&seat->s.database);
-		row.role = comb_backend_role(row.pid);
-		row.series = series;
-		if (row.first != 0)
-			list->rows[list->n++] = row;
-	}
-}
-
-/* List the transactions that are prepared */
-static void
-comb_list_prepared(CombUnsettledList *list, const CombView *view)
-{
-	CombUnsettled row = {0};
-	uint32		i;
-
-	for (i = 0; i < comb_seats->head.h.nprepared; i++)
-	{
-		CombPrepared prepared;
-
-		if (!comb_prepared_copy(i, &prepared) ||
-			!comb_in_progress(view, pg_atomic_read_u64(&prepared.fxid)))
-			continue;
-		row.database = prepared.database;
-		row.role = prepared.role;
-		row.prepared = (TransactionId) pg_atomic_read_u64(&prepared.fxid);
-		for (row.series = 0; row.series < COMB_SERIES; row.series++)
-		{
-			row.first = prepared.first[row.series];
-			if (row.first != 0)
-				list->rows[list->n++] = row;
-		}
-	}
-	memset(&row, 0, sizeof(row));
-	for (i = 0; i < view->snapshot->xcnt; i++)
-	{
-		row.prepared = view->snapshot->xip[i];
-		if (comb_is_unlisted(view, row.prepared, &row.database) &&
-			row.database != InvalidOid)
-			list->rows[list->n++] = row;
-	}
-}
-
-/* List everything that can hold a reader back */
-static CombUnsettledList *
-comb_list_unsettled(void)
-{
-	CombView	view;
-	CombUnsettledList *list;
-	int			series;
-
-	comb_view_init(&view, comb_settled_snapshot());
-	comb_shared_attach();
-	comb_seats_attach();
-	list = (CombUnsettledList *)
-		palloc(offsetof(CombUnsettledList, rows) + sizeof(CombUnsettled) *
-			   (COMB_SERIES * (comb_seats->head.h.nseats +
-							   comb_seats->head.h.nprepared) +
-				view.snapshot->xcnt));
-	list->n = 0;
-	for (series = 0; series < COMB_SERIES; series++)
-		comb_list_seats(list, (CombSeries) series);
-	comb_list_prepared(list, &view);
-	return list;
-}
-
-/* Set the columns that only the transaction's role may see */
-static void
-comb_unsettled_details(const CombUnsettled *row, Datum *values, bool *nulls)
-{
-	int64		us = comb_us_from_time(row->first);
-	Interval   *age;
-
-	values[COMB_UNSETTLED_STATE] =
-		CStringGetTextDatum(row->pid != 0 ? "running" : "prepared");
-	nulls[COMB_UNSETTLED_STATE] = false;
-	values[COMB_UNSETTLED_TRANSACTION] = TransactionIdGetDatum(row->prepared);
-	nulls[COMB_UNSETTLED_TRANSACTION] = (row->prepared == InvalidTransactionId);
-	if (row->first == 0)
-		return;
-	age = (Interval *) palloc0(sizeof(Interval));
-	age->time = GetCurrentTimestamp() - (us + COMB_UNIX_EPOCH);
-	values[COMB_UNSETTLED_SERIES] =
-		CStringGetTextDatum(comb_series_text[row->series]);
-	values[COMB_UNSETTLED_SINCE] = TimestampTzGetDatum(us + COMB_UNIX_EPOCH);
-	values[COMB_UNSETTLED_AGE] = IntervalPGetDatum(age);
-	nulls[COMB_UNSETTLED_SERIES] = false;
-	nulls[COMB_UNSETTLED_SINCE] = false;
-	nulls[COMB_UNSETTLED_AGE] = false;
-	values[COMB_UNSETTLED_FIRST] = UUIDPGetDatum(comb_settled_key(row->first));
-	nulls[COMB_UNSETTLED_FIRST] = (row->series != COMB_SERIES_ORDERED);
-}
-
-/* Make a row, without the details of other roles' transactions */
-static HeapTuple
-comb_unsettled_row(TupleDesc desc, const CombUnsettled *row)
-{
-	Datum		values[COMB_UNSETTLED_COLUMNS];
-	bool		nulls[COMB_UNSETTLED_COLUMNS];
-	char	   *database = get_database_name(row->database);
-
-	memset(nulls, true, sizeof(nulls));
-	values[COMB_UNSETTLED_PID] = Int32GetDatum(row->pid);
-	nulls[COMB_UNSETTLED_PID] = (row->pid == 0);
-	if (database != NULL)
-	{
-		values[COMB_UNSETTLED_DATABASE] =
-			DirectFunctionCall1(namein, CStringGetDatum(database));
-		nulls[COMB_UNSETTLED_DATABASE] = false;
-	}
-	if (has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
-		(OidIsValid(row->role) && has_privs_of_role(GetUserId(), row->role)))
-		comb_unsettled_details(row, values, nulls);
-	return heap_form_tuple(desc, values, nulls);
-}
-
-/*
- * comb_unsettled() returns setof (pid int, database name, state text,
- *		transaction xid, series text, first_key uuid, since timestamptz,
- *		age interval)
- *
- * The transactions of all databases that have made ordered keys or
- * Snowflakes, or may have, and have not ended.  Each holds comb_settled() or
- * comb_snowflake_settled() of its database back.  pid is NULL for a prepared
- * transaction.  transaction is NULL for any other.  series, first_key, since
- * and age are NULL for a transaction that was prepared before the server
- * started.  first_key is a lower bound of the transaction's keys, and NULL
- * for Snowflakes.  Of other roles' transactions only pid and database are
- * shown, as in pg_stat_activity.  Raises 55000 on a standby.
- */
-Datum
-comb_unsettled(PG_FUNCTION_ARGS)
-{
-	FuncCallContext *context;
-	CombUnsettledList *list;
-	HeapTuple	tuple;
-
-	if (SRF_IS_FIRSTCALL())
-	{
-		MemoryContext old;
-
-		context = SRF_FIRSTCALL_INIT();
-		old = MemoryContextSwitchTo(context->multi_call_memory_ctx);
-		context->tuple_desc = comb_result_desc(fcinfo);
-		context->user_fctx = comb_list_unsettled();
-		MemoryContextSwitchTo(old);
-	}
-
-	context = SRF_PERCALL_SETUP();
-	list = (CombUnsettledList *) context->user_fctx;
-	if (context->call_cntr >= (uint64) list->n)
-		SRF_RETURN_DONE(context);
-	tuple = comb_unsettled_row(context->tuple_desc,
-							   &list->rows[context->call_cntr]);
-	SRF_RETURN_NEXT(context, HeapTupleGetDatum(tuple));
 }

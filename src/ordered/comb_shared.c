@@ -40,6 +40,7 @@ comb_shared_init(void *segment)
 {
 	CombShared *shared = (CombShared *) segment;
 	int			series;
+	int			i;
 
 	pg_atomic_init_u64(&shared->incarnation.value, COMB_INCARNATION_NONE);
 	for (series = 0; series < COMB_SERIES; series++)
@@ -49,6 +50,8 @@ comb_shared_init(void *segment)
 	}
 	pg_atomic_init_u64(&shared->unseated.s.running, 0);
 	pg_atomic_init_u64(&shared->unseated.s.until, 0);
+	for (i = 0; i < COMB_UNSEATED_PIDS; i++)
+		pg_atomic_init_u32(&shared->unseated.s.pids[i], 0);
 	pg_atomic_init_u32(&shared->seats, 0);
 }
 

@@ -53,14 +53,18 @@ typedef union CombCounter
 
 /*
  * Transactions that announce nothing, because the memory for announcements
- * could not be had (comb_announce.c).
+ * could not be had (comb_announce.c).  "pids" is only for comb_unsettled(),
+ * and has as many as the cache line has room for.
  */
+#define COMB_UNSEATED_PIDS		28
+
 typedef union CombUnseated
 {
 	struct
 	{
 		pg_atomic_uint64 running;	/* how many */
 		pg_atomic_uint64 until; /* those that ended have smaller full xids */
+		pg_atomic_uint32 pids[COMB_UNSEATED_PIDS];	/* 0 = free */
 	}			s;
 	char		pad[PG_CACHE_LINE_SIZE];
 } CombUnseated;
