@@ -45,6 +45,13 @@
  */
 #define COMB_GROUPS_BY_COLUMN	(PG_VERSION_NUM >= 180000)
 
+/*
+ * PostgreSQL 19 gives the columns in stored expressions the number of their
+ * table before it simplifies the expressions.  In older servers the number is
+ * still 1 then.
+ */
+#define COMB_STORED_IS_NUMBERED	(PG_VERSION_NUM >= 190000)
+
 /* PostgreSQL 14 can leave out partitions that are being detached */
 #if PG_VERSION_NUM < 140000
 #define RelationGetPartitionDesc(rel, omit_detached) \

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * comb_snowflake.h
- *	  Arithmetic of Snowflakes: no fmgr, no ereport, no allocation.
+ *	  Arithmetic of Snowflakes, and the parameter set of a call.
  *
  *	0 | time | instance | sequence
  *
@@ -29,7 +29,9 @@
 #ifndef COMB_SNOWFLAKE_H
 #define COMB_SNOWFLAKE_H
 
-#include "ordered/comb_lease.h"
+#include "utils/timestamp.h"
+
+#include "comb.h"
 
 #define COMB_SNOWFLAKE_BITS		63
 
@@ -68,7 +70,7 @@ typedef struct CombSnowflake
 	uint64		slot;			/* of all slots but the last */
 	uint64		last_sequence;
 	CombSlotTime end;			/* the first time that no id has */
-	CombSeries	series;
+	bool		slow;			/* fewer slots a second than COMB_FAST_RATE */
 	CombSlotTime tick_time;
 	CombTime	tick_start;
 } CombSnowflake;
@@ -106,8 +108,7 @@ comb_snowflake_derive(CombSnowflake *set)
 	set->last_sequence = Min(numbers, set->span) - 1;
 	/* no id has the last time, so that a bound can be above all ids */
 	set->end = comb_snowflake_time_max(set);
-	set->series = set->slot <= COMB_TIME_PER_S / COMB_FAST_RATE ?
-		COMB_SERIES_SNOWFLAKE : COMB_SERIES_SLOW;
+	set->slow = (set->slot > COMB_TIME_PER_S / COMB_FAST_RATE);
 	set->tick_time = 0;
 	set->tick_start = set->epoch;
 }
@@ -158,6 +159,62 @@ comb_snowflake_compose(const CombSnowflake *set, CombSlot slot, uint64 instance)
 {
 	return (int64) (slot.time << comb_snowflake_shift(set) |
 					instance << set->sequence_bits | slot.sequence);
+}
+
+/* The parameters of a call, and the parameter set made of them */
+typedef struct CombSnowflakeCall
+{
+	TimestampTz epoch;
+	Interval	tick;
+	CombSnowflake set;
+} CombSnowflakeCall;
+
+/* comb_snowflake.c */
+extern void comb_check_instance_bits(int32 bits);
+extern void comb_snowflake_prepare(CombSnowflakeCall *call);
+extern bool comb_snowflake_instant(const CombSnowflake *set, CombSlotTime time,
+								   TimestampTz *at);
+
+/*
+ * Return the parameter set of a call.  The arguments from "first" on are
+ * epoch, instance_bits, sequence_bits and tick.  Raises errors as
+ * comb_snowflake_prepare() does.
+ *
+ * Nearly all statements use the same parameters in every call.  The call site
+ * therefore remembers a parameter set, and parameters are checked only if
+ * they differ from those of the previous call.
+ */
+static inline CombSnowflake *
+comb_snowflake_set(FunctionCallInfo fcinfo, int first)
+{
+	CombSnowflakeCall *call = (CombSnowflakeCall *) fcinfo->flinfo->fn_extra;
+	TimestampTz epoch = PG_GETARG_TIMESTAMPTZ(first);
+	int32		instance_bits = PG_GETARG_INT32(first + 1);
+	int32		sequence_bits = PG_GETARG_INT32(first + 2);
+	Interval   *tick = PG_GETARG_INTERVAL_P(first + 3);
+
+	if (unlikely(call == NULL ||
+				 call->epoch != epoch ||
+				 call->set.instance_bits != instance_bits ||
+				 call->set.sequence_bits != sequence_bits ||
+				 call->tick.time != tick->time ||
+				 call->tick.day != tick->day ||
+				 call->tick.month != tick->month))
+	{
+		if (call == NULL)
+			call = (CombSnowflakeCall *)
+				MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
+								   sizeof(CombSnowflakeCall));
+		/* the next call must not find parameters that fail the checks */
+		fcinfo->flinfo->fn_extra = NULL;
+		call->epoch = epoch;
+		call->set.instance_bits = instance_bits;
+		call->set.sequence_bits = sequence_bits;
+		call->tick = *tick;
+		comb_snowflake_prepare(call);
+		fcinfo->flinfo->fn_extra = call;
+	}
+	return &call->set;
 }
 
 #endif							/* COMB_SNOWFLAKE_H */

@@ -34,6 +34,7 @@ keep=${KEEP:-no}  # yes: leave the directory for inspection
 major=           # major version of the server
 postgres_bin=    # its directory of programs
 temp_config=     # settings for every private server
+sockets=         # the directory of a private server's socket
 python=/usr/bin/python3  # that of the distribution's packages
 [ -x "$python" ] || python=python3
 
@@ -249,6 +250,7 @@ begin() {
 	trap 'exit 143' TERM
 	work=$(mktemp -d "$base/pg_comb.XXXXXX") || die "No directory can be made in $base."
 	mkdir "$work/log" "$work/tmp" "$work/s"
+	sockets=$work/s
 	set_owner
 	[ "${owner[0]}" = env ] || chown -R postgres "$work"
 	as_owner test -w "$work" ||
@@ -266,6 +268,8 @@ start() {
 		exit
 	fi
 	work=$COMB_WORK
+	sockets=$work/s
+	exec 2>&1
 	trap end_running EXIT
 	trap 'exit 143' HUP INT TERM
 	[ -z "${PG_CONFIG:-}" ] || choose_server
@@ -420,16 +424,17 @@ copy_and_build() {
 	use_stage "$work/stage"
 }
 
-# start_server NAME [setting]...: reachable in the directory $work/s only, at
+# start_server NAME [setting]...: reachable in the directory $sockets only, at
 # port 5432, which there is only a part of the socket's name
 start_server() {
 	local name=$1 data=$work/$1
 	shift
+	as_owner mkdir -p "$sockets"
 	bounded initdb -D "$data" -U postgres -A trust -E UTF8 --locale=C --no-sync \
 		>"$work/log/$name.initdb" 2>&1 || { cat "$work/log/$name.initdb"; return 1; }
 	{
 		cat "$temp_config"
-		printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$work/s'" \
+		printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$sockets'" \
 			"port = 5432" "timezone = 'UTC'" "log_timezone = 'UTC'" "$@"
 	} >>"$data/postgresql.conf"
 	run_server "$name" start
@@ -445,5 +450,5 @@ stop_server() { bounded pg_ctl -D "$work/$1" -m fast -w -t 60 stop >/dev/null; }
 
 # psql on a private server: stops at the first error, prints rows only.
 sql() {
-	bounded psql -X -q -A -t -v ON_ERROR_STOP=1 -h "$work/s" -p 5432 -U postgres "$@"
+	bounded psql -X -q -A -t -v ON_ERROR_STOP=1 -h "$sockets" -p 5432 -U postgres "$@"
 }

@@ -204,7 +204,16 @@ comb_seats_attach(void)
 	COMB_INJECTION_POINT("comb-seats-attach");
 	if (handle == DSM_HANDLE_INVALID)
 	{
-		segment = dsm_create(comb_seats_size(), 0);
+		/*
+		 * By default dsm_create() raises the error itself, but with an LWLock
+		 * held, which only the end of a transaction releases.
+		 */
+		segment = dsm_create(comb_seats_size(),
+							 DSM_CREATE_NULL_IF_MAXSEGMENTS);
+		if (segment == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+					 errmsg("too many dynamic shared memory segments")));
 		comb_seats_init((CombSeats *) dsm_segment_address(segment));
 		dsm_pin_segment(segment);
 		if (!pg_atomic_compare_exchange_u32(known, &handle,

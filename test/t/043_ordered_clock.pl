@@ -176,12 +176,7 @@ append_to_file($shift, "+0\n");
 }
 my ($rc, $out, $err) = $node->psql(
 	'one', qq{
-	CREATE FUNCTION set_clock(shift text) RETURNS timestamptz LANGUAGE plpgsql AS \$\$
-	BEGIN
-		-- rename the file: a process may read the file at any time
-		EXECUTE format('COPY (SELECT %L) TO PROGRAM %L', shift, 'cat >$shift.new && mv $shift.new $shift');
-		RETURN clock_timestamp();
-	END \$\$;
+	@{[ clock_function($shift) ]}
 	DELETE FROM made;
 	INSERT INTO made DEFAULT VALUES;
 	SELECT set_clock('-36000') < (SELECT comb_timestamp(max(key::text)::uuid) FROM made);

@@ -42,14 +42,6 @@ foreach my $database ('postgres', 'other')
 		CREATE TABLE slow_event (id bigint PRIMARY KEY DEFAULT slow())});
 }
 
-sub set_clock
-{
-	my ($shift) = @_;
-	append_to_file("$clock.new", "$shift\n");
-	rename("$clock.new", $clock) or die "could not rename the clock: $!";
-	return;
-}
-
 # Insert five rows, and return how many are not below a bound.
 sub found
 {
@@ -153,9 +145,9 @@ start_with_clock($node, $clock);
 $_->connect foreach ($reader, $writer);
 $writer->ask('INSERT INTO event DEFAULT VALUES');
 is($reader->ask($all_ordered), 't', 'a reader sees a row with a uuid');
-set_clock('+3600');
+replace_file($clock, '+3600');
 $node->safe_psql('other', 'SELECT comb_generate_ordered()');
-set_clock('+0');
+replace_file($clock, '+0');
 $bound = $reader->ask('SELECT comb_settled()');
 is($reader->ask($all_ordered), 't', 'also with the counter an hour ahead');
 $_->quit foreach ($reader, $writer);
