@@ -49,7 +49,7 @@ TAP_TESTS      = 1
 # prove starts in the source directory
 PROVE_TESTS   ?= test/t/*.pl
 
-HARNESS    = demo demo-cluster test test-all test-deep test-clients test-packages test-partitioning \
+HARNESS    = demo demo-cluster test test-all test-deep test-clients test-dotnet test-packages test-partitioning \
              test-cluster bench instructions fuzz soak dist
 
 .PHONY: $(HARNESS)
@@ -70,6 +70,8 @@ test-deep:
 	@test/deep
 test-clients:
 	@test/clients/run
+test-dotnet:
+	@test/dotnet/run
 test-packages:
 	@test/all packages
 demo-cluster:
