@@ -14,13 +14,18 @@
 
 # The names are also groups of lacking().
 all_clients=(pg postgresjs knex kysely sequelize drizzle typeorm mikro-orm prisma
-	psycopg2 psycopg3 asyncpg sqlalchemy django jdbc activerecord pgx pdo dbd-pg feed)
+	psycopg2 psycopg3 asyncpg sqlalchemy django jdbc activerecord pgx pdo dbd-pg feed
+	npgsql dapper efcore nhibernate linq2db marten npgsql-feed)
 # Those that "make test" runs: their packages install within seconds.
-quick_clients=(pg postgresjs knex kysely sequelize drizzle typeorm mikro-orm psycopg2 psycopg3 feed)
+quick_clients=(pg postgresjs knex kysely sequelize drizzle typeorm mikro-orm psycopg2 psycopg3 feed
+	npgsql dapper efcore nhibernate linq2db marten npgsql-feed)
 
 client_limit=300             # seconds, for one client
 install_limit=600            # and for npm
 node_wanted=20.19            # what the packages need
+
+# shellcheck source=test/dotnet/lib.sh
+. "$tree/test/dotnet/lib.sh" || exit 2
 
 check_clients() {
 	local client
@@ -87,6 +92,7 @@ client_command() {
 		*.rb) command=(ruby "$1") ;;
 		*.php) command=(php "$1") ;;
 		*.pl) command=(perl "$1") ;;
+		*.cs) dotnet_command "${1%.cs}" ;;
 		*.java) command=(sh -c 'javac -d "$TMPDIR/java" -cp "$2" "$1" && exec java -cp "$2:$TMPDIR/java" Orders'
 			sh "$1" "$jdbc_driver") ;;
 		*.go) command=(env GO111MODULE=off GOPATH=/usr/share/gocode "GOCACHE=$work/tmp/go"
@@ -117,7 +123,7 @@ start_clients_server() {
 # at least eight, each has both bounds in an index condition.
 periods_by_index() {
 	local least=8
-	[ "$1" != feed ] || least=0
+	[[ $1 != *feed ]] || least=0
 	awk -v start="$1 LOG:  duration: " -v least="$least" '
 		function judge() {
 			if (period) { plans++; if (!bounds) { scans++; print plan } }
@@ -143,6 +149,7 @@ run_client() {
 		*.mjs)
 			missing=$(lacks_node)
 			[ ! -f "$work/no-npm" ] || missing="npm cannot reach its registry" ;;
+		*.cs) missing=$(lacks_program "$client") ;;
 	esac
 	if [ -n "$missing" ]; then
 		result "$client" "" "skipped: $missing"
