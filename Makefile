@@ -23,7 +23,7 @@ HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src
 # name with "--" is installed, one without is a test.
 DATA       = sql/pg_comb--1.0.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE \
-             doc/clients.md doc/created_at.md doc/efcore.md doc/faq.md doc/feed.md \
+             doc/clients.md doc/created_at.md doc/dotnet.md doc/efcore.md doc/faq.md doc/feed.md \
              doc/guarantees.md doc/installation.md doc/layouts.md doc/mask.md doc/migration.md \
              doc/mssql.md doc/nhibernate.md doc/operations.md doc/ordered.md doc/pg_comb.md \
              doc/portable.md doc/range.md doc/rfc9562.md doc/rtcomb.md doc/sequentialguid.md \
