@@ -94,11 +94,11 @@ CREATE ROLE regress_comb_app;
 CREATE ROLE "regress_comb_o'wner";
 SET client_min_messages = warning;
 DROP EXTENSION pg_comb CASCADE;
-RESET client_min_messages;
 ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO regress_comb_app, "regress_comb_o'wner";
 ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO regress_comb_app, PUBLIC;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO regress_comb_app, "regress_comb_o'wner";
-CREATE EXTENSION pg_comb;
+CREATE EXTENSION pg_comb_ordered CASCADE;
+RESET client_min_messages;
 SELECT role, has_function_privilege(role, 'comb_generate()', 'EXECUTE') AS t,
        has_function_privilege(role, 'comb_ordered_reset(timestamptz)', 'EXECUTE') AS f,
        has_schema_privilege(role, 'comb_internal', 'CREATE') AS f,
@@ -113,7 +113,7 @@ ALTER DEFAULT PRIVILEGES REVOKE ALL ON SCHEMAS FROM regress_comb_app, "regress_c
 -- Default privileges that take everything from PUBLIC: only the right on the clause's
 -- own function counts, in every plan
 --
-DROP EXTENSION pg_comb;
+DROP EXTENSION pg_comb_ordered, pg_comb;
 ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 CREATE EXTENSION pg_comb;
 CREATE TABLE plain (id uuid);
@@ -129,7 +129,7 @@ CREATE FUNCTION by_plans() RETURNS TABLE (clause text, relation text, plan text,
 LANGUAGE plpgsql AS $$
 BEGIN
   FOR clause, relation, plan IN
-    SELECT * FROM unnest(ARRAY['id <@ $1', '$1 @> id', 'comb_created(id, $1)', 'comb_created(id, $1, ''uuidv7'')', 'comb_created(id, $1, ''ulid'')']) c,
+    SELECT * FROM unnest(ARRAY['id <@ $1', '$1 @> id', 'comb_created(id, $1)', 'comb_created(id, $1, ''uuidv7'')', 'comb_created(id, $1, ''ulid'')', 'comb_between(id, lower($1), upper($1))']) c,
                   unnest('{plain,parted}'::text[]) r, unnest('{force_custom_plan,force_generic_plan}'::text[]) p
   LOOP
     PERFORM set_config('plan_cache_mode', plan, true);
@@ -148,10 +148,20 @@ SET ROLE regress_comb_app;
 SELECT answer, count(*) FROM by_plans() GROUP BY 1 ORDER BY 1;
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION comb_contained(uuid, comb_period), comb_contains(comb_period, uuid),
-	comb_created(uuid, tstzrange), comb_created(uuid, tstzrange, comb_layout) TO regress_comb_app;
+	comb_created(uuid, tstzrange), comb_created(uuid, tstzrange, comb_layout),
+	comb_between(uuid, timestamptz, timestamptz) TO regress_comb_app;
 SET ROLE regress_comb_app;
 SELECT answer AS "24", count(*) FROM by_plans() GROUP BY 1 ORDER BY 1;
 RESET ROLE;
+-- in a session, a plan that one role has made serves others
+SET plan_cache_mode = force_generic_plan;
+PREPARE asked(tstzrange) AS SELECT count(*) AS "24" FROM plain WHERE id <@ $1;
+EXECUTE asked('[2026-01-02,2026-01-03)');
+SET ROLE regress_comb_app;
+EXECUTE asked('[2026-01-02,2026-01-03)');
+RESET ROLE;
+DEALLOCATE asked;
+RESET plan_cache_mode;
 -- the script's own grants to PUBLIC do not matter either
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
 SET ROLE regress_comb_app;
@@ -163,5 +173,257 @@ DROP FUNCTION by_plans;
 DROP EXTENSION pg_comb;
 DROP ROLE regress_comb_app, "regress_comb_o'wner";
 
--- put the extension back where the other tests expect it
+--
+-- A role that may create in the extension's schema.  It can capture plain calls such as
+-- id <@ tstzrange(...), but no call that the extension makes itself.
+--
+CREATE SCHEMA keys;
+CREATE EXTENSION pg_comb SCHEMA keys;
+CREATE ROLE regress_comb_app;
+GRANT USAGE, CREATE ON SCHEMA keys TO regress_comb_app;
+CREATE TABLE orders (id uuid PRIMARY KEY, at timestamptz);
+INSERT INTO orders
+SELECT keys.comb_stamp(md5(n::text)::uuid, at), at
+FROM generate_series(0, 99) n, LATERAL (SELECT '2026-01-01'::timestamptz + n * interval '1 hour') made (at);
+CREATE TABLE guarded (LIKE orders);
+INSERT INTO guarded TABLE orders;
+CREATE POLICY second ON guarded USING (keys.comb_between(id, '2026-01-02', '2026-01-03'));
+ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
+CREATE VIEW third AS SELECT id FROM orders WHERE keys.comb_between(id, '2026-01-03', '2026-01-04');
+GRANT SELECT ON orders, guarded, third TO regress_comb_app;
+
+-- Overloads of each function: every argument in turn with every other type that an
+-- argument of the extension's functions can be mistaken for.
+CREATE FUNCTION take_over(target name) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  overload record;
+  made bigint := 0;
+BEGIN
+  FOR overload IN
+    SELECT DISTINCT p.proname AS name, p.prorettype::regtype AS result,
+           array_to_string(ARRAY(SELECT CASE WHEN m = n THEN other ELSE t::regtype::text END
+                                 FROM unnest(p.proargtypes) WITH ORDINALITY u (t, m) ORDER BY m), ', ') AS arguments
+    FROM pg_extension e JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+         JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid,
+         generate_series(1, pronargs) n, unnest('{comb_layout,comb_period,text,tstzrange,timestamp,anyelement}'::text[]) plain,
+         LATERAL (SELECT CASE WHEN plain ~ '^comb' THEN format('%I.%s', target, plain) ELSE plain END) named (other)
+    WHERE e.extname = 'pg_comb' AND NOT proretset AND 'internal'::regtype <> ALL (p.proargtypes::oid[])
+  LOOP
+    BEGIN
+      EXECUTE format('CREATE FUNCTION %I.%I(%s) RETURNS %s LANGUAGE plpgsql AS ''BEGIN RAISE ''''taken over''''; END''',
+                     target, overload.name, overload.arguments, overload.result);
+      made := made + 1;
+    EXCEPTION WHEN duplicate_function THEN
+    END;
+  END LOOP;
+  EXECUTE format('CREATE FUNCTION %I.taken(uuid, tstzrange) RETURNS boolean LANGUAGE plpgsql AS ''BEGIN RAISE ''''taken over''''; END''', target);
+  EXECUTE format('CREATE OPERATOR %I.<@ (LEFTARG = uuid, RIGHTARG = tstzrange, FUNCTION = %1$I.taken)', target);
+  RETURN made;
+END $$;
+SET ROLE regress_comb_app;
+SELECT take_over('keys') > 100 AS t;
+RESET ROLE;
+SELECT id OPERATOR(keys.<@) tstzrange('2026-01-02', '2026-01-03') FROM orders;
+
+-- The extension's own calls, in custom and generic plans, and by a caller without a
+-- search_path.  A value that is not constant keeps PostgreSQL from folding the call.
+CREATE FUNCTION counts(extension name) RETURNS TABLE (answer bigint, clauses bigint) LANGUAGE plpgsql
+  SET search_path = pg_catalog AS $$
+BEGIN
+  CREATE TEMP TABLE answered (n bigint);
+  FOR clauses IN 1 .. 9 LOOP
+    EXECUTE 'INSERT INTO answered SELECT count(*) FROM public.orders WHERE ' || replace((ARRAY[
+      'keys.comb_between(id, timestamptz ''2026-01-02'', timestamptz ''2026-01-03'')',
+      'keys.comb_between(id, $1, $2)',
+      'keys.comb_between(id, at, at + interval ''1 day'') AND at >= $1 AND at < $2',
+      'keys.comb_created(id, tstzrange($1, $2))',
+      'keys.comb_created(id, tstzrange($1, $2), ''uuidv7''::keys.comb_layout)',
+      'id OPERATOR(keys.<@) tstzrange($1, $2)::keys.comb_period',
+      'tstzrange($1, $2)::keys.comb_period OPERATOR(keys.@>) id',
+      'id BETWEEN keys.comb_min($1, ''uuidv7''::keys.comb_layout) AND keys.comb_max($2 - interval ''1 s'')',
+      'keys.comb_timestamp(keys.comb_stamp(id, at)) = at AND at >= $1 AND at < $2'])[clauses], 'keys.', extension || '.')
+    USING timestamptz '2026-01-02', timestamptz '2026-01-03';
+  END LOOP;
+  RETURN QUERY SELECT n, count(*) FROM answered GROUP BY n;
+  DROP TABLE answered;
+END $$;
+SELECT answer AS "24", clauses AS "9" FROM counts('keys');
+SET plan_cache_mode = force_generic_plan;
+SELECT answer AS "24", clauses AS "9" FROM counts('keys');
+RESET plan_cache_mode;
+SET enable_indexscan = off;
+SET enable_bitmapscan = off;
+SELECT answer AS "24", clauses AS "9" FROM counts('keys');
+RESET enable_indexscan;
+RESET enable_bitmapscan;
+SET ROLE regress_comb_app;
+SELECT count(*) AS "24" FROM guarded;
+RESET ROLE;
+SELECT count(*) AS "24" FROM third;
+
+-- the schema gets another name, and the role makes a schema of the old name
+ALTER SCHEMA keys RENAME TO moved;
+SELECT answer AS "24", clauses AS "9" FROM counts('moved');
+CREATE SCHEMA keys AUTHORIZATION regress_comb_app;
+SET ROLE regress_comb_app;
+CREATE DOMAIN keys.comb_layout AS text;
+CREATE DOMAIN keys.comb_period AS tstzrange;
+SELECT take_over('keys') > 100 AS t;
+SELECT count(*) AS "24" FROM guarded;
+RESET ROLE;
+SELECT count(*) AS "24" FROM third;
+SELECT answer AS "24", clauses AS "9" FROM counts('moved');
+
+-- no function of the extension is a text in which PostgreSQL looks names up
+SELECT p.oid::regprocedure AS function
+FROM pg_extension e JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+     JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid JOIN pg_language l ON l.oid = p.prolang
+WHERE e.extname = 'pg_comb' AND lanname NOT IN ('c', 'internal');
+
+DROP VIEW third;
+DROP TABLE orders, guarded;
+DROP FUNCTION take_over, counts;
+SET client_min_messages = warning;
+DROP SCHEMA keys CASCADE;
+DROP SCHEMA moved CASCADE;
+RESET client_min_messages;
+
+--
+-- What stands in the schema before the extension: CREATE EXTENSION fails, and takes nothing
+-- of another role into the extension
+--
+CREATE SCHEMA keys;
+GRANT USAGE, CREATE ON SCHEMA keys TO regress_comb_app;
+GRANT CREATE ON DATABASE :"DBNAME" TO regress_comb_app;
+CREATE FUNCTION create_after(statement text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  SET LOCAL ROLE regress_comb_app;
+  EXECUTE statement;
+  RESET ROLE;
+  BEGIN
+    CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE;
+    RAISE 'created';
+  EXCEPTION WHEN syntax_error_or_access_rule_violation OR object_not_in_prerequisite_state THEN
+    RAISE 'refused';
+  END;
+EXCEPTION WHEN OTHERS THEN
+  RETURN SQLERRM;
+END $$;
+SET client_min_messages = warning;
+SELECT create_after(statement), count(*) AS "8" FROM unnest(ARRAY[
+  'CREATE FUNCTION keys.comb_created(uuid, tstzrange) RETURNS boolean LANGUAGE sql AS ''SELECT true''',
+  'CREATE FUNCTION keys.comb_mssql_lt(uuid, uuid) RETURNS boolean LANGUAGE sql AS ''SELECT true''',
+  'CREATE FUNCTION keys.f(uuid, uuid) RETURNS uuid LANGUAGE sql AS ''SELECT $1'';
+   CREATE AGGREGATE keys.comb_mssql_max(uuid) (SFUNC = keys.f, STYPE = uuid)',
+  'CREATE DOMAIN keys.comb_layout AS text CHECK (false)',
+  'CREATE TABLE keys.comb_period ()',
+  'CREATE OPERATOR keys.#># (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = uuid_lt)',
+  -- the commutator is an operator without a function
+  'CREATE OPERATOR keys.%% (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = uuid_lt, COMMUTATOR = OPERATOR(keys.#>#))',
+  'CREATE SCHEMA comb_internal']) statement
+GROUP BY 1;
+REVOKE CREATE ON DATABASE :"DBNAME" FROM regress_comb_app;
+-- what has other arguments, and what the script means in pg_catalog
+SET ROLE regress_comb_app;
+CREATE FUNCTION keys.comb_mssql_lt(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+CREATE FUNCTION keys.is(uuid, uuid) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END';
+CREATE OPERATOR keys.= (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = keys.is);
+CREATE OPERATOR keys.>= (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = keys.is);
+CREATE FUNCTION keys.btequalimage(oid) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+CREATE DOMAIN keys.uuid AS text;
+CREATE DOMAIN keys.timestamptz AS text;
+RESET ROLE;
+CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE;
+SELECT amopstrategy, amopopr::regoperator FROM pg_amop
+WHERE amopfamily = (SELECT oid FROM pg_opfamily WHERE opfname = 'comb_mssql_ops') ORDER BY 1;
+SELECT count(*) > 80 AS t,
+       count(*) FILTER (WHERE (s.refclassid, s.refobjid) = ('pg_authid'::regclass, 'regress_comb_app'::regrole)) AS "0",
+       count(*) FILTER (WHERE on_other IS NOT NULL) AS "0"
+FROM pg_extension e JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
+     LEFT JOIN pg_shdepend s ON s.classid = d.classid AND s.objid = d.objid AND s.deptype = 'o'
+     LEFT JOIN LATERAL (SELECT 1 FROM pg_depend o JOIN pg_shdepend other ON other.classid = o.refclassid AND other.objid = o.refobjid
+                        WHERE o.classid = d.classid AND o.objid = d.objid AND other.deptype = 'o'
+                          AND other.refobjid = 'regress_comb_app'::regrole) on_other (on_other) ON true
+WHERE extname IN ('pg_comb', 'pg_comb_ordered');
+DROP FUNCTION create_after;
+DROP SCHEMA keys CASCADE;
+RESET client_min_messages;
+DROP ROLE regress_comb_app;
+
+-- put the extensions back where the other tests expect them
 CREATE EXTENSION pg_comb;
+CREATE EXTENSION pg_comb_ordered;
+
+--
+-- A stranger's schema.  Superusers can attach our planner support to the functions in
+-- it, but no plan calls a stranger's function for that.
+--
+CREATE ROLE regress_comb_stranger;
+CREATE SCHEMA stranger AUTHORIZATION regress_comb_stranger;
+CREATE TABLE victim (id uuid, n int) PARTITION BY RANGE (id);
+CREATE TABLE victim_1 PARTITION OF victim DEFAULT;
+INSERT INTO victim
+SELECT comb_stamp(md5(n::text)::uuid, '2026-01-01'::timestamptz + n * interval '1 hour'), n FROM generate_series(1, 1000) n;
+CREATE INDEX ON victim (id);
+ANALYZE victim, victim_1;
+SET ROLE regress_comb_stranger;
+CREATE FUNCTION stranger.trap(what text) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE WARNING '% is called', what;
+  RETURN true;
+END $$;
+CREATE FUNCTION stranger.comb_range_min(tstzrange) RETURNS uuid IMMUTABLE LANGUAGE plpgsql AS
+$$ BEGIN PERFORM stranger.trap('comb_range_min'); RETURN '00000000-0000-0000-0000-000000000000'; END $$;
+CREATE FUNCTION stranger.comb_range_max(tstzrange) RETURNS uuid IMMUTABLE LANGUAGE plpgsql AS
+$$ BEGIN PERFORM stranger.trap('comb_range_max'); RETURN 'ffffffff-ffff-ffff-ffff-ffffffffffff'; END $$;
+CREATE FUNCTION stranger.comb_recheck(uuid, tstzrange) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
+$$ BEGIN RETURN stranger.trap('comb_recheck'); END $$;
+CREATE FUNCTION stranger.comb_in_range(uuid, tstzrange) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
+$$ BEGIN RETURN stranger.trap('comb_in_range'); END $$;
+CREATE FUNCTION stranger.comb_timestamp(uuid) RETURNS timestamptz IMMUTABLE LANGUAGE plpgsql AS
+$$ BEGIN RETURN '2026-01-01'; END $$;
+CREATE FUNCTION stranger.is(uuid, uuid) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
+$$ BEGIN RETURN stranger.trap('an operator'); END $$;
+CREATE OPERATOR stranger.#>=# (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = stranger.is);
+CREATE OPERATOR stranger.#<=# (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = stranger.is);
+RESET ROLE;
+-- functions with another meaning, with our code, and with our code and a wrong type
+CREATE FUNCTION stranger.outside(uuid, tstzrange) RETURNS boolean IMMUTABLE LANGUAGE plpgsql
+SUPPORT comb_period_support AS 'BEGIN RETURN NOT $1 <@ $2; END';
+DO $$
+DECLARE
+  form text := format('CREATE FUNCTION stranger.%%s RETURNS boolean IMMUTABLE STRICT LANGUAGE C
+    SUPPORT comb_period_support AS %L, %%L',
+    (SELECT probin FROM pg_proc WHERE oid = 'comb_contained(uuid, comb_period)'::regprocedure));
+BEGIN
+  EXECUTE format(form, 'created(uuid, tstzrange)', 'comb_contained');
+  EXECUTE format(form, 'created(uuid, tstzrange, comb_layout)', 'comb_created_layout');
+  EXECUTE format(form, 'wrong(uuid, bigint)', 'comb_contained');
+END $$;
+SET plan_cache_mode = force_generic_plan;
+SELECT count(*) AS "976" FROM victim WHERE stranger.outside(id, '[2026-01-02,2026-01-03)');
+PREPARE outside(tstzrange) AS SELECT count(*) AS "976" FROM victim_1 WHERE stranger.outside(id, $1);
+EXECUTE outside('[2026-01-02,2026-01-03)');
+PREPARE created(tstzrange) AS SELECT count(*) AS "24" FROM victim WHERE stranger.created(id, $1);
+EXECUTE created('[2026-01-02,2026-01-03)');
+PREPARE created_1(tstzrange) AS SELECT count(*) AS "24" FROM victim_1 WHERE stranger.created(id, $1);
+EXECUTE created_1('[2026-01-02,2026-01-03)');
+PREPARE created_mssql(tstzrange) AS SELECT count(*) AS "0" FROM victim WHERE stranger.created(id, $1, 'efcore');
+EXECUTE created_mssql('[2026-01-02,2026-01-03)');
+SELECT count(*) AS "0" FROM victim WHERE stranger.created(id, '[2026-01-02,2026-01-03)', 'efcore');
+DEALLOCATE ALL;
+RESET plan_cache_mode;
+EXPLAIN (COSTS OFF) SELECT FROM victim_1 WHERE stranger.wrong(id, 81985529216486895);
+-- a constraint by a stranger's comb_timestamp() says nothing of times
+CREATE TABLE stranger.claims (id uuid CHECK (stranger.comb_timestamp(id) IS NOT NULL));
+INSERT INTO stranger.claims SELECT overlay(id::text PLACING '4' FROM 15 FOR 1)::uuid FROM victim;
+CREATE INDEX ON stranger.claims (id);
+SET enable_seqscan = off;
+SELECT count(*) AS "0" FROM stranger.claims WHERE id <@ '[2026-01-02,2026-01-03)';
+SELECT count(*) AS "0" FROM stranger.claims WHERE stranger.created(id, '[2026-01-02,2026-01-03)');
+RESET enable_seqscan;
+SET client_min_messages = warning;
+DROP SCHEMA stranger CASCADE;
+RESET client_min_messages;
+DROP TABLE victim;
+DROP ROLE regress_comb_stranger;

@@ -44,7 +44,7 @@ COMMENT ON FUNCTION comb_stamp(uuid, timestamptz) IS
 	'the uuid turned into a UUIDv7 of the given time; all other bits stay';
 
 CREATE FUNCTION comb_stamp(base uuid, at timestamptz, layout comb_layout) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_stamp_layout'
+	AS 'MODULE_PATHNAME', 'comb_stamp'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_stamp(uuid, timestamptz, comb_layout) IS
@@ -58,7 +58,7 @@ COMMENT ON FUNCTION comb_min(timestamptz) IS
 	'smallest UUIDv7 whose time is at or after the given one';
 
 CREATE FUNCTION comb_min(at timestamptz, layout comb_layout) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_min_layout'
+	AS 'MODULE_PATHNAME', 'comb_min'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_min(timestamptz, comb_layout) IS
@@ -72,7 +72,7 @@ COMMENT ON FUNCTION comb_max(timestamptz) IS
 	'largest UUIDv7 whose time is at or before the given one';
 
 CREATE FUNCTION comb_max(at timestamptz, layout comb_layout) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_max_layout'
+	AS 'MODULE_PATHNAME', 'comb_max'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_max(timestamptz, comb_layout) IS
@@ -216,128 +216,9 @@ CREATE FUNCTION comb_at(at timestamptz, layout comb_layout) RETURNS uuid
 COMMENT ON FUNCTION comb_at(timestamptz, comb_layout) IS
 	'new key of the layout for the given time';
 
-CREATE FUNCTION comb_clock_status(
-	OUT clock timestamptz,
-	OUT process_last timestamptz,
-	OUT process_ahead interval,
-	OUT process_steps_back bigint,
-	OUT process_resets bigint,
-	OUT ordered_last timestamptz,
-	OUT ordered_ahead interval,
-	OUT ordered_lease timestamptz,
-	OUT snowflake_last timestamptz,
-	OUT snowflake_ahead interval,
-	OUT snowflake_lease timestamptz)
-	AS 'MODULE_PATHNAME', 'comb_clock_status'
-	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION comb_clock_status() IS
-	'the clock, and how far the keys of this process and of the server are ahead of it';
-
 --
--- comb_ordered.c: order across sessions, and its time limits
+-- comb_snowflake.c: 64-bit keys, read and bounded by their time
 --
-
--- The sequences have a schema of their own.  Migration tools want to drop
--- sequences that they did not make, and do not look there.  GRANT on all
--- sequences of a schema does not reach them either.  Users of the functions
--- need no rights on the schema.
-CREATE SCHEMA comb_internal;
-
-COMMENT ON SCHEMA comb_internal IS
-	'internal objects of pg_comb; do not change';
-
--- The module writes these sequences.  pg_dump dumps the sequences, so that a
--- restored database continues after the keys that it contains.
-CREATE SEQUENCE comb_internal.comb_lease_ordered AS bigint MINVALUE 0 START WITH 0;
-CREATE SEQUENCE comb_internal.comb_lease_snowflake AS bigint MINVALUE 0 START WITH 0;
-CREATE SEQUENCE comb_internal.comb_lease_snowflake_slow AS bigint MINVALUE 0 START WITH 0;
-CREATE SEQUENCE comb_internal.comb_snowflake_claimed AS bigint MINVALUE 0 START WITH 0;
-
-SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_lease_ordered', '');
-SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_lease_snowflake', '');
-SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_lease_snowflake_slow', '');
-SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_snowflake_claimed', '');
-
-COMMENT ON SEQUENCE comb_internal.comb_lease_ordered IS
-	'time limit of ordered keys, in microseconds since 1970; do not change';
-COMMENT ON SEQUENCE comb_internal.comb_lease_snowflake IS
-	'time limit of Snowflakes, in microseconds since 1970; do not change';
-COMMENT ON SEQUENCE comb_internal.comb_lease_snowflake_slow IS
-	'time limit of Snowflakes whose parameters allow fewer than 100000 a second, in microseconds since 1970; do not change';
-COMMENT ON SEQUENCE comb_internal.comb_snowflake_claimed IS
-	'last instance number that comb_snowflake_claim() gave; do not change';
-
-CREATE FUNCTION comb_generate_ordered() RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_generate_ordered'
-	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION comb_generate_ordered() IS
-	'new UUIDv7, larger than all earlier ordered keys of the server, across crash, failover and a clock set back';
-
-CREATE FUNCTION comb_ordered_reset(at timestamptz) RETURNS void
-	AS 'MODULE_PATHNAME', 'comb_ordered_reset'
-	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION comb_ordered_reset(timestamptz) IS
-	'let ordered keys and Snowflakes continue after the given time, even if keys with later times exist';
-
---
--- comb_settled.c: up to which key a reader has seen everything
---
-
-CREATE FUNCTION comb_settled() RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_settled'
-	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION comb_settled() IS
-	'bound of ordered keys: all rows with smaller keys are visible, or never will be';
-
-CREATE FUNCTION comb_unsettled(
-	OUT pid int,
-	OUT database name,
-	OUT state text,
-	OUT transaction xid,
-	OUT series text,
-	OUT first_key uuid,
-	OUT since timestamptz,
-	OUT age interval)
-	RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'comb_unsettled'
-	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
-
-COMMENT ON FUNCTION comb_unsettled() IS
-	'the open transactions that hold comb_settled() and comb_snowflake_settled() back';
-
---
--- comb_snowflake.c: 64-bit keys
---
-
-CREATE FUNCTION comb_snowflake(
-	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
-	instance_bits int DEFAULT 10,
-	sequence_bits int DEFAULT 12,
-	tick interval DEFAULT '1 ms')
-	RETURNS bigint
-	AS 'MODULE_PATHNAME', 'comb_snowflake'
-	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION comb_snowflake(
-	timestamptz, int, int, interval) IS
-	'new Snowflake of this server, larger than all earlier Snowflakes with the same parameters, across crash, failover and a clock set back';
-
-CREATE FUNCTION comb_snowflake_settled(
-	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
-	instance_bits int DEFAULT 10,
-	sequence_bits int DEFAULT 12,
-	tick interval DEFAULT '1 ms')
-	RETURNS bigint
-	AS 'MODULE_PATHNAME', 'comb_snowflake_settled'
-	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION comb_snowflake_settled(
-	timestamptz, int, int, interval) IS
-	'bound of Snowflakes: all rows with smaller ids of this server are visible, or never will be';
 
 CREATE FUNCTION comb_snowflake_timestamp(
 	id bigint,
@@ -409,13 +290,6 @@ COMMENT ON FUNCTION comb_snowflake_max(
 	timestamptz, timestamptz, int, int, interval) IS
 	'largest Snowflake whose time is at or before the given one';
 
-CREATE FUNCTION comb_snowflake_claim(instance_bits int DEFAULT 10) RETURNS int
-	AS 'MODULE_PATHNAME', 'comb_snowflake_claim'
-	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION comb_snowflake_claim(int) IS
-	'instance number for a program that makes its own Snowflakes; the session keeps the number until the session ends';
-
 --
 -- comb_period.c: keys created during a period
 --
@@ -439,7 +313,7 @@ COMMENT ON FUNCTION comb_range_min(tstzrange) IS
 	'smallest UUIDv7 whose time is in the period; all ones if no UUIDv7 has such a time';
 
 CREATE FUNCTION comb_range_min(period tstzrange, layout comb_layout) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_range_min_layout'
+	AS 'MODULE_PATHNAME', 'comb_range_min'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_range_min(tstzrange, comb_layout) IS
@@ -453,7 +327,7 @@ COMMENT ON FUNCTION comb_range_max(tstzrange) IS
 	'largest UUIDv7 whose time is in the period; the nil uuid if no UUIDv7 has such a time';
 
 CREATE FUNCTION comb_range_max(period tstzrange, layout comb_layout) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_range_max_layout'
+	AS 'MODULE_PATHNAME', 'comb_range_max'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_range_max(tstzrange, comb_layout) IS
@@ -479,6 +353,13 @@ CREATE FUNCTION comb_period_support(internal) RETURNS internal
 
 COMMENT ON FUNCTION comb_period_support(internal) IS
 	'planner support for uuid <@ period and comb_created()';
+
+CREATE FUNCTION comb_between_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'comb_between_support'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_between_support(internal) IS
+	'planner support for comb_between()';
 
 CREATE FUNCTION comb_recheck_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'comb_recheck_support'
@@ -535,7 +416,7 @@ COMMENT ON OPERATOR @> (comb_period, uuid) IS
 	'is the time of the UUIDv7 in the period? False for any other uuid';
 
 CREATE FUNCTION comb_created(id uuid, during tstzrange, layout comb_layout) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'comb_created'
+	AS 'MODULE_PATHNAME', 'comb_created_layout'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 	SUPPORT comb_period_support;
 
@@ -545,18 +426,18 @@ COMMENT ON FUNCTION comb_created(uuid, tstzrange, comb_layout) IS
 -- A name for the operator, for callers that cannot write operators, and for
 -- drivers that cannot name the type of the right side.
 CREATE FUNCTION comb_created(id uuid, during tstzrange) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'comb_contained'
+	AS 'MODULE_PATHNAME', 'comb_created'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
 	SUPPORT comb_period_support;
 
 COMMENT ON FUNCTION comb_created(uuid, tstzrange) IS
 	'is the time of the UUIDv7 in the period? False for any other uuid';
 
--- Not STRICT, so that the planner can replace a call by the function's body.
--- Only the body can use an index.
+-- Not STRICT, because a NULL time leaves its side open.
 CREATE FUNCTION comb_between(id uuid, since timestamptz, until timestamptz) RETURNS boolean
-	AS 'SELECT id OPERATOR(@extschema@.<@) pg_catalog.tstzrange(since, until)'
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'comb_between'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT comb_between_support;
 
 COMMENT ON FUNCTION comb_between(uuid, timestamptz, timestamptz) IS
 	'is the time of the UUIDv7 at or after the first and before the second? NULL for a time means no bound';
@@ -588,7 +469,7 @@ COMMENT ON FUNCTION comb_in_range(uuid, tstzrange) IS
 	'is the uuid between comb_range_min(period) and comb_range_max(period)?';
 
 CREATE FUNCTION comb_in_range(id uuid, period tstzrange, layout comb_layout) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'comb_in_range_layout'
+	AS 'MODULE_PATHNAME', 'comb_in_range'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
 	SUPPORT comb_in_range_support;
 
@@ -749,24 +630,6 @@ BEGIN
 END
 $$;
 
---
--- comb_aggregate.c, comb_mssql.c: the smallest and the largest key
---
-
-CREATE FUNCTION comb_smaller(uuid, uuid) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_smaller'
-	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_smaller(uuid, uuid) IS
-	'smaller of the two; transition function of min(uuid)';
-
-CREATE FUNCTION comb_larger(uuid, uuid) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_larger'
-	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_larger(uuid, uuid) IS
-	'larger of the two; transition function of max(uuid)';
-
 CREATE FUNCTION comb_mssql_smaller(uuid, uuid) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_mssql_smaller'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
@@ -780,37 +643,6 @@ CREATE FUNCTION comb_mssql_larger(uuid, uuid) RETURNS uuid
 
 COMMENT ON FUNCTION comb_mssql_larger(uuid, uuid) IS
 	'larger of the two in SQL Server''s order; transition function of comb_mssql_max()';
-
--- PostgreSQL has min(uuid) and max(uuid) from 20 on.
-DO $$
-BEGIN
-	IF pg_catalog.current_setting('server_version_num')::pg_catalog.int4
-		OPERATOR(pg_catalog.<) 200000
-	THEN
-		CREATE AGGREGATE min(uuid) (
-			SFUNC = comb_smaller,
-			STYPE = uuid,
-			COMBINEFUNC = comb_smaller,
-			SORTOP = OPERATOR(pg_catalog.<),
-			PARALLEL = SAFE
-		);
-
-		COMMENT ON AGGREGATE min(uuid) IS
-			'minimum value of all uuid input values';
-
-		CREATE AGGREGATE max(uuid) (
-			SFUNC = comb_larger,
-			STYPE = uuid,
-			COMBINEFUNC = comb_larger,
-			SORTOP = OPERATOR(pg_catalog.>),
-			PARALLEL = SAFE
-		);
-
-		COMMENT ON AGGREGATE max(uuid) IS
-			'maximum value of all uuid input values';
-	END IF;
-END
-$$;
 
 CREATE AGGREGATE comb_mssql_min(uuid) (
 	SFUNC = comb_mssql_smaller,
@@ -838,64 +670,12 @@ COMMENT ON AGGREGATE comb_mssql_max(uuid) IS
 -- Privileges
 --
 
--- Only the owner may move the limits.  Default privileges may have granted
--- rights to any role, so look all grantees up and revoke their rights.
-DO $$
-DECLARE
-	entry record;
-BEGIN
-	FOR entry IN
-		SELECT pg_catalog.format('%s %s', object.kind, object.name) AS object,
-			CASE WHEN acl.grantee OPERATOR(pg_catalog.=) 0::pg_catalog.oid THEN 'PUBLIC'
-				ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(acl.grantee)) END AS grantee
-		FROM (
-				SELECT 'FUNCTION' AS kind, p.oid::pg_catalog.regprocedure::pg_catalog.text AS name,
-					coalesce(p.proacl, pg_catalog.acldefault('f', p.proowner)) AS acl, p.proowner AS owner
-				FROM pg_catalog.pg_proc AS p
-				WHERE p.oid OPERATOR(pg_catalog.=)
-					'@extschema@.comb_ordered_reset(pg_catalog.timestamptz)'::pg_catalog.regprocedure
-				UNION ALL
-				SELECT 'SCHEMA', 'comb_internal', n.nspacl, n.nspowner
-				FROM pg_catalog.pg_namespace AS n
-				WHERE n.nspname OPERATOR(pg_catalog.=) 'comb_internal'
-				UNION ALL
-				SELECT 'SEQUENCE', c.oid::pg_catalog.regclass::pg_catalog.text, c.relacl, c.relowner
-				FROM pg_catalog.pg_class AS c
-				WHERE c.relnamespace OPERATOR(pg_catalog.=) 'comb_internal'::pg_catalog.regnamespace
-			) AS object, pg_catalog.aclexplode(object.acl) AS acl
-		WHERE acl.grantee OPERATOR(pg_catalog.<>) object.owner
-		GROUP BY 1, 2
-	LOOP
-		EXECUTE pg_catalog.format('REVOKE ALL ON %s FROM %s', entry.object, entry.grantee);
-	END LOOP;
-END
-$$;
-
--- A database's owner makes and restores dumps, and need not be a superuser.  A
--- grant to the extension's owner would outlive the role in pg_init_privs, from
--- which pg_dump learns the extension's own privileges.
---
--- PostgreSQL before 14 has no pg_database_owner.  There everyone may read the
--- sequences, so that every role that could dump the database still can.
--- Superusers restore the dump.
-DO $$
-BEGIN
-	IF pg_catalog.current_setting('server_version_num')::pg_catalog.int4
-		OPERATOR(pg_catalog.>=) 140000
-	THEN
-		GRANT USAGE ON SCHEMA comb_internal TO pg_database_owner;
-		GRANT SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA comb_internal TO pg_database_owner;
-	ELSE
-		GRANT USAGE ON SCHEMA comb_internal TO PUBLIC;
-		GRANT SELECT ON ALL SEQUENCES IN SCHEMA comb_internal TO PUBLIC;
-	END IF;
-END
-$$;
-
 -- Plans call these functions in place of a clause.  The planner replaces a
--- clause only if the user may call the clause's own function, so everyone may
--- call these.
-GRANT EXECUTE ON FUNCTION comb_range_min(tstzrange),
+-- clause only if the user may call the clause's own function, and a session's
+-- other users share the plan.  So everyone may call these.
+GRANT EXECUTE ON FUNCTION comb_timestamp(uuid),
+	comb_timestamp(uuid, comb_layout),
+	comb_range_min(tstzrange),
 	comb_range_min(tstzrange, comb_layout),
 	comb_range_max(tstzrange),
 	comb_range_max(tstzrange, comb_layout),

@@ -190,7 +190,33 @@ SELECT count(*) AS "744" FROM orders WHERE comb_between(id, NULL, '2026-02-01');
 SELECT count(*) = 2400 - 744 AS t FROM orders WHERE comb_between(id, '2026-02-01', NULL);
 SELECT count(*) AS "2400" FROM orders WHERE comb_between(id, NULL, NULL);
 SELECT comb_between(NULL, NULL, NULL) IS NULL AS t, comb_between(key_at('2026-02-01', 1), '2026-02-01', '2026-02-01') AS f;
+\set SHOW_CONTEXT never
 SELECT comb_between(key_at('2026-02-01', 1), '2026-02-02', '2026-02-01');
+\set SHOW_CONTEXT errors
+-- PostgreSQL calls the function itself if all arguments are constants; the answers and the
+-- errors are those of the operator, which takes its arguments from a table here
+CREATE FUNCTION constant_between(id uuid, since timestamptz, until timestamptz) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  answer text;
+BEGIN
+  EXECUTE format('SELECT comb_between(%L::uuid, %L::timestamptz, %L::timestamptz)', id, since, until) INTO answer;
+  RETURN coalesce(answer, 'NULL');
+EXCEPTION WHEN data_exception THEN
+  RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+CREATE FUNCTION operator_between(id uuid, since timestamptz, until timestamptz) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN coalesce((id <@ tstzrange(since, until))::text, 'NULL');
+EXCEPTION WHEN data_exception THEN
+  RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+SELECT constant_between(id, since, until) AS answer, count(*), bool_and(constant_between(id, since, until) = operator_between(id, since, until)) AS t
+FROM (SELECT NULL::uuid AS id UNION ALL SELECT key_at(at, 1) FROM unnest('{2026-02-01, 2026-02-02, 1970-01-01 00:00:00+00}'::timestamptz[]) at
+      UNION ALL SELECT 'ffffffff-ffff-7fff-bfff-ffffffffffff' UNION ALL SELECT 'ffffffff-ffff-4fff-bfff-ffffffffffff') k,
+     unnest('{NULL, -infinity, 1970-01-01 00:00:00+00, 2026-02-01, 2026-02-02, infinity}'::timestamptz[]) since,
+     unnest('{NULL, -infinity, 1970-01-01 00:00:00+00, 2026-02-01, 2026-02-02, infinity}'::timestamptz[]) until
+GROUP BY 1 ORDER BY 1;
+DROP FUNCTION constant_between, operator_between;
 SET plan_cache_mode = force_generic_plan;
 PREPARE function_created(tstzrange) AS SELECT * FROM orders WHERE comb_created(id, $1);
 EXPLAIN (COSTS OFF) EXECUTE function_created('[2026-02-01, 2026-02-02)');
@@ -541,6 +567,137 @@ ALTER SERVER elsewhere OPTIONS (ADD extensions 'pg_comb');
 SELECT replace(line, '''::uuid', '''') AS plan
 FROM plan('SELECT * FROM remote WHERE id <@ tstzrange(''2026-02-10'', ''2026-02-20'')', 'VERBOSE') AS line;
 DROP EXTENSION postgres_fdw CASCADE;
+
+--
+-- extension only
+-- A constraint counts only for its own table.  The planner simplifies conditions of
+-- EXISTS, and constraints of children, with the range table of another query level.
+--
+CREATE TABLE o (id uuid CHECK (comb_timestamp(id) IS NOT NULL), n int) PARTITION BY RANGE (id);
+CREATE TABLE o_1 PARTITION OF o FOR VALUES FROM (comb_min('2026-01-01')) TO (comb_min('2027-01-01'));
+CREATE TABLE o_plain (id uuid CHECK (comb_timestamp(id) IS NOT NULL), n int);
+CREATE TABLE refund (id uuid, n int);
+INSERT INTO o SELECT key_at('2026-01-01'::timestamptz + g * interval '1 hour', g), g FROM generate_series(1, 2000) g;
+INSERT INTO o_plain SELECT * FROM o;
+-- these are of version 4, and begin as keys of the period do
+INSERT INTO refund SELECT overlay(id::text PLACING '4' FROM 15 FOR 1)::uuid, n FROM o;
+ANALYZE o, o_plain, refund;
+CREATE FUNCTION counts(query text) RETURNS SETOF bigint LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE query;
+END $$;
+SELECT outer_table, clause, zero, "all"
+FROM unnest('{o,o_plain}'::text[]) outer_table,
+     unnest(ARRAY['r.id <@ ''[2026-02-01,2026-03-01)''', 'comb_created(r.id, ''[2026-02-01,2026-03-01)'', ''uuidv7'')',
+                  'comb_between(r.id, ''2026-02-01'', ''2026-03-01'')', 'r.id <@ tstzrange(now() - interval ''99 years'', NULL)']) clause,
+     counts(format('SELECT count(*) FROM %s o WHERE o.n = 0 OR EXISTS (SELECT FROM refund r WHERE r.n = o.n AND %s)', outer_table, clause)) zero,
+     counts(format('SELECT count(*) FROM %s o WHERE o.n = 0 OR NOT EXISTS (SELECT FROM refund r WHERE r.n = o.n AND %s)', outer_table, clause)) "all"
+ORDER BY 1, 2;
+BEGIN;
+WITH gone AS (DELETE FROM o WHERE n < 0 OR NOT EXISTS (SELECT FROM refund r WHERE r.n = o.n AND r.id <@ '[2026-02-01,2026-03-01)') RETURNING n)
+SELECT count(*) AS "2000" FROM gone;
+ROLLBACK;
+SET plan_cache_mode = force_generic_plan;
+PREPARE refunded(tstzrange) AS SELECT count(*) AS zero FROM o_plain o WHERE o.n = 0 OR EXISTS (SELECT FROM refund r WHERE r.n = o.n AND r.id <@ $1);
+EXECUTE refunded('[2026-02-01,2026-03-01)');
+DEALLOCATE refunded;
+RESET plan_cache_mode;
+-- the clause of the outer table is exact if the condition of EXISTS became a join, and beside other sub-selects
+SELECT count(*) AS zero FROM plan('SELECT n FROM o_plain WHERE id <@ tstzrange(now(), NULL) AND EXISTS (SELECT FROM refund r WHERE r.n = o_plain.n)') AS line WHERE line ~ 'comb_timestamp';
+SELECT count(*) AS zero FROM plan('SELECT n FROM o_plain WHERE id <@ tstzrange(now(), NULL) AND n > (SELECT max(n) FROM refund)') AS line WHERE line ~ 'comb_timestamp';
+DROP TABLE o_plain;
+
+CREATE TABLE first (id uuid CHECK (comb_timestamp(id) IS NOT NULL), n int) PARTITION BY RANGE (id);
+CREATE TABLE first_1 PARTITION OF first DEFAULT;
+CREATE TABLE parent (id uuid, n int);
+CREATE TABLE child (CHECK (NOT id <@ '[2026-01-01,2026-02-01)')) INHERITS (parent);
+INSERT INTO first SELECT key_at('2026-01-01'::timestamptz + g * interval '1 hour', g), g FROM generate_series(1, 10) g;
+INSERT INTO child SELECT overlay(id::text PLACING '4' FROM 15 FOR 1)::uuid, n FROM first;
+SELECT count(*) AS "10" FROM first JOIN parent USING (n) WHERE parent.id BETWEEN comb_min('2026-01-01') AND comb_max('2026-02-01');
+SELECT count(*) AS "10" FROM parent JOIN first USING (n) WHERE parent.id BETWEEN comb_min('2026-01-01') AND comb_max('2026-02-01');
+SELECT count(*) AS "10" FROM first JOIN parent USING (n) WHERE parent.id BETWEEN comb_range_min('[2026-01-01,2026-02-01)') AND comb_range_max('[2026-01-01,2026-02-01)');
+SELECT count(*) AS "10" FROM parent JOIN first USING (n) WHERE parent.id BETWEEN comb_range_min('[2026-01-01,2026-02-01)') AND comb_range_max('[2026-01-01,2026-02-01)');
+-- such a constraint excludes its child, whichever number the parent has
+SELECT count(*) AS zero FROM plan('SELECT FROM parent WHERE id <@ ''[2026-01-01,2026-02-01)''') AS line WHERE line ~ 'on child';
+SELECT count(*) AS zero FROM plan('SELECT FROM refund JOIN parent USING (n) WHERE parent.id <@ ''[2026-01-01,2026-02-01)''') AS line WHERE line ~ 'on child';
+DROP TABLE first, parent, child, o, refund;
+DROP FUNCTION counts;
+
+-- A grouping expression that a grouping set leaves out is NULL
+CREATE TABLE grouped (id uuid) PARTITION BY RANGE (id);
+CREATE TABLE grouped_1 PARTITION OF grouped DEFAULT;
+INSERT INTO grouped SELECT key_at('2026-01-01'::timestamptz + g * interval '1 hour', g) FROM generate_series(0, 99) g;
+SELECT NOT (id <@ '[2026-01-01,2026-01-03)') AS "not", count(*) FROM grouped
+GROUP BY ROLLUP (id <@ '[2026-01-01,2026-01-03)') ORDER BY 1, 2;
+SELECT count(*) AS "48" FROM grouped GROUP BY ROLLUP (id <@ '[2026-01-01,2026-01-03)')
+HAVING id <@ '[2026-01-01,2026-01-03)';
+SELECT NOT comb_between(id, '2026-01-01', '2026-01-03') AS "not", count(*) FROM grouped
+GROUP BY CUBE (comb_between(id, '2026-01-01', '2026-01-03')) ORDER BY 1, 2;
+-- other grouping sets do not keep partitions in the plan
+SELECT count(*) AS "1" FROM plan('SELECT date_trunc(''day'', comb_timestamp(id)), count(*) FROM grouped WHERE id <@ ''[2026-01-01,2026-01-03)'' GROUP BY ROLLUP (1)') AS line
+WHERE line ~ 'id >= .* AND .*id <= ';
+DROP TABLE grouped;
+
+-- ON CONFLICT finds the index by a predicate with a label, also under row security
+-- and in tables of other access methods
+CREATE TABLE source (id uuid, n int);
+INSERT INTO source VALUES (key_at('2026-01-10', 1), 1), (key_at('2026-01-10', 2), 1000);
+ALTER TABLE source ENABLE ROW LEVEL SECURITY;
+CREATE POLICY small ON source USING (n < 1000);
+CREATE TABLE once (id uuid, n int);
+CREATE UNIQUE INDEX ON once (id) WHERE comb_created(id, '[2026-01-01,2026-02-01)', 'ulid');
+CREATE ROLE regress_comb_writer;
+GRANT SELECT, INSERT, UPDATE ON source, once TO regress_comb_writer;
+SET ROLE regress_comb_writer;
+INSERT INTO once SELECT * FROM source ON CONFLICT (id) WHERE comb_created(id, '[2026-01-01,2026-02-01)', 'ulid') DO NOTHING;
+INSERT INTO once SELECT * FROM source ON CONFLICT (id) WHERE comb_created(id, '[2026-01-01,2026-02-01)', 'ulid')
+DO UPDATE SET n = once.n + excluded.n WHERE comb_created(once.id, '[2026-01-01,2026-02-01)', 'ulid');
+SELECT n AS "2" FROM once;
+RESET ROLE;
+DROP TABLE once, source;
+DROP ROLE regress_comb_writer;
+CREATE ACCESS METHOD comb_heap TYPE TABLE HANDLER heap_tableam_handler;
+CREATE TABLE once (id uuid, n int) USING comb_heap;
+CREATE UNIQUE INDEX ON once (id) WHERE id <@ '[2026-01-01,2026-02-01)';
+INSERT INTO once VALUES (key_at('2026-01-10', 1), 1);
+INSERT INTO once VALUES (key_at('2026-01-10', 1), 1) ON CONFLICT (id) WHERE id <@ '[2026-01-01,2026-02-01)' DO UPDATE SET n = 2;
+SELECT n AS "2" FROM once;
+DROP TABLE once;
+DROP ACCESS METHOD comb_heap;
+
+-- Planning a query folds no other constraint of a table, and needs no right on its
+-- functions
+CREATE FUNCTION lim() RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE NOTICE ''called as %'', current_user; RETURN 0; END';
+REVOKE EXECUTE ON FUNCTION lim FROM PUBLIC;
+CREATE TABLE limited (id uuid, n int, CHECK (n > lim()), CHECK (comb_timestamp(id, 'uuidv7') IS NOT NULL));
+CREATE INDEX ON limited (id);
+CREATE ROLE regress_comb_reader;
+GRANT SELECT ON limited TO regress_comb_reader;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SET ROLE regress_comb_reader;
+SET constraint_exclusion = off;
+EXPLAIN (COSTS OFF) SELECT n FROM limited WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
+EXPLAIN (COSTS OFF) SELECT n FROM limited WHERE id <@ tstzrange(now(), NULL);
+RESET constraint_exclusion;
+RESET ROLE;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+DROP TABLE limited;
+DROP FUNCTION lim;
+DROP ROLE regress_comb_reader;
+
+-- Nobody checks the rows of a foreign table.  The parent's constraint does not count.
+CREATE FOREIGN DATA WRAPPER comb_none;
+CREATE SERVER comb_none FOREIGN DATA WRAPPER comb_none;
+CREATE TABLE sure (id uuid CHECK (comb_timestamp(id) IS NOT NULL), n int) PARTITION BY LIST (n);
+CREATE TABLE sure_1 PARTITION OF sure FOR VALUES IN (1);
+SELECT count(*) AS zero FROM plan('SELECT n FROM sure WHERE id <@ tstzrange(now(), NULL)', 'SUMMARY OFF') AS line WHERE line ~ 'comb_recheck';
+CREATE FOREIGN TABLE sure_2 PARTITION OF sure FOR VALUES IN (2) SERVER comb_none;
+SELECT count(*) AS "1" FROM plan('SELECT n FROM sure WHERE id <@ tstzrange(now(), NULL) AND n = 1', 'SUMMARY OFF') AS line WHERE line ~ 'comb_recheck';
+DROP TABLE sure;
+DROP SERVER comb_none;
+DROP FOREIGN DATA WRAPPER comb_none;
 
 -- extension and sql/portable
 DROP TABLE periods;

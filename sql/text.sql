@@ -101,6 +101,18 @@ FROM (VALUES
 	(48, $$comb_text('01890a5d-ac96-774b-bcce-b302099a8057', repeat('x', 64))$$)
 ) v (n, input), LATERAL pg_temp.failure(input) f
 ORDER BY n;
+-- a text can have any length; a message shows at most 63 bytes, and whole characters
+SELECT f.state, f.message
+FROM (VALUES
+	(1, $$comb_parse(repeat('0', 100000))$$),
+	(2, $$comb_parse(repeat(chr(8364), 100000))$$),
+	(3, $$comb_parse('user_' || repeat('0', 100000), 'user')$$),
+	(4, $$comb_parse('', repeat(chr(233), 100000))$$),
+	(5, $$comb_text('01890a5d-ac96-774b-bcce-b302099a8057', repeat(chr(128512), 100000))$$),
+	(6, $$comb_time_decoder(repeat(chr(233), 100000))$$),
+	(7, $$comb_time_decoder('01890a5d-ac96-774b-bcce-b302099a8057' || repeat(' ', 100000))$$)
+) v (n, input), LATERAL pg_temp.failure(input) f
+ORDER BY n;
 
 \pset format aligned
 \pset tuples_only off

@@ -38,6 +38,7 @@ extern const CombLayout *comb_layout_find(const text *label);
 extern bool comb_arg_is_const(const FmgrInfo *flinfo, int argno);
 extern const CombLayout *comb_layout_arg_lookup(FunctionCallInfo fcinfo,
 												int argno, bool missing_ok);
+extern char *comb_clipped(const text *source);
 extern char *comb_time_text(TimestampTz at);
 extern void comb_check_time(const CombLayout *layout, TimestampTz at);
 extern void comb_check_sorts(const CombLayout *layout);
@@ -67,6 +68,14 @@ static inline const CombLayout *
 comb_layout_arg(FunctionCallInfo fcinfo, int argno)
 {
 	return comb_layout_arg_extended(fcinfo, argno, false);
+}
+
+/* The same for functions that SQL can also call without the layout */
+static inline const CombLayout *
+comb_layout_arg_or_default(FunctionCallInfo fcinfo, int argno)
+{
+	return PG_NARGS() > argno ? comb_layout_arg(fcinfo, argno) :
+		comb_layout_default;
 }
 
 /* comb_inspect.c */

@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "catalog/pg_language.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
@@ -31,6 +32,84 @@
 #define COMB_UUID_GE_OP		2977
 #define COMB_UUID_LE_OP		2976
 
+/*
+ * A function that plans call in place of a clause.  The arguments are the
+ * clause's key, its period, and its label if it has one.
+ */
+typedef struct CombFunction
+{
+	const char *name;
+	Oid			rettype;
+	bool		with_id;
+	bool		with_period;
+	PGFunction	code;			/* what the function executes */
+	PGFunction	layout_code;	/* the same with a label */
+} CombFunction;
+
+static const CombFunction comb_range_min_function = {
+	"comb_range_min", UUIDOID, false, true,
+	comb_range_min, comb_range_min
+};
+static const CombFunction comb_range_max_function = {
+	"comb_range_max", UUIDOID, false, true,
+	comb_range_max, comb_range_max
+};
+static const CombFunction comb_recheck_function = {
+	"comb_recheck", BOOLOID, true, true,
+	comb_contained, comb_recheck_layout
+};
+static const CombFunction comb_in_range_function = {
+	"comb_in_range", BOOLOID, true, true,
+	comb_in_range, comb_in_range
+};
+static const CombFunction comb_timestamp_function = {
+	"comb_timestamp", TIMESTAMPTZOID, true, false,
+	comb_timestamp, comb_timestamp_layout
+};
+
+/* Return the language of a function */
+Oid
+comb_language(Oid funcid)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(funcid));
+	Oid			result = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		result = ((Form_pg_proc) GETSTRUCT(tuple))->prolang;
+		ReleaseSysCache(tuple);
+	}
+	return result;
+}
+
+/*
+ * Return the code that a function in C executes, whoever owns the function
+ * and whatever its name and schema are.  NULL for other languages.
+ *
+ * Only superusers can make functions in C, so a function with our code is one
+ * of ours.  The code of a function that runs with its owner's rights or with
+ * settings of its own is PostgreSQL's, which sets them up.
+ */
+PGFunction
+comb_code(Oid funcid)
+{
+	FmgrInfo	flinfo;
+
+	if (comb_language(funcid) != ClanguageId)
+		return NULL;
+	fmgr_info(funcid, &flinfo);
+	return flinfo.fn_addr;
+}
+
+/* Is this the code of a function that compares a key with a period? */
+bool
+comb_is_clause_code(PGFunction code)
+{
+	return code == comb_contained || code == comb_contains ||
+		code == comb_created || code == comb_created_layout ||
+		code == comb_recheck_layout || code == comb_in_range;
+}
+
 /* Is the expression of this type, or of a domain over this type? */
 static inline bool
 comb_is_of_type(Node *arg, Oid type)
@@ -41,9 +120,8 @@ comb_is_of_type(Node *arg, Oid type)
 }
 
 /*
- * Return the layout of a call.  A call without a label has the default
- * layout.  NULL if no layout has the label, or if the label is not known
- * before the query runs.
+ * Return the layout that a label names, and the default layout without a
+ * label.  NULL if the label is unknown, or is known only when the query runs.
  */
 static const CombLayout *
 comb_clause_layout(Node *label)
@@ -59,11 +137,15 @@ comb_clause_layout(Node *label)
 /*
  * Take a call apart.  False if the call does not compare a key with a period.
  *
- * Anyone can attach the estimators to an operator of their own, with
- * arguments of any type.  The callers of this function read constants and
- * statistics as keys, periods and labels.  With a value of another type they
- * would read wrong memory, as in CVE-2026-2004.  The function therefore
- * checks every type.
+ * Anyone can attach the estimators to an operator of their own, and
+ * superusers can attach the support functions to any function.  What such a
+ * function answers need not have anything to do with times, so only our own
+ * code counts.
+ *
+ * The callers of this function read constants and statistics as keys, periods
+ * and labels.  With a value of another type they would read wrong memory, as
+ * in CVE-2026-2004.  A superuser can declare our code with any types, so the
+ * types are checked as well.
  */
 bool
 comb_clause(CombClause *clause, Oid funcid, List *args)
@@ -71,7 +153,7 @@ comb_clause(CombClause *clause, Oid funcid, List *args)
 	int			nargs = list_length(args);
 	bool		reversed;
 
-	if (nargs != 2 && nargs != 3)
+	if ((nargs != 2 && nargs != 3) || !comb_is_clause_code(comb_code(funcid)))
 		return false;
 	reversed = !comb_is_of_type((Node *) linitial(args), UUIDOID);
 	clause->id = (Node *) (reversed ? lsecond(args) : linitial(args));
@@ -87,8 +169,8 @@ comb_clause(CombClause *clause, Oid funcid, List *args)
 }
 
 /*
- * May the user call this function?  Plans call functions that the user did
- * not write, so the planner must ask before it makes such a plan.
+ * May the user call this function?  The user did not write the calls that we
+ * put into plans, so they must not fail for lack of a privilege.
  */
 static inline bool
 comb_may_execute(Oid funcid)
@@ -98,8 +180,8 @@ comb_may_execute(Oid funcid)
 }
 
 /*
- * May the user call the function of the clause?  If not, the clause must fail
- * as it stands, and not become a call of other functions.
+ * May the user call the clause's own function?  If not, the clause must stay
+ * and fail, and not become a call of other functions.
  */
 bool
 comb_clause_allowed(const CombClause *clause)
@@ -111,26 +193,45 @@ comb_clause_allowed(const CombClause *clause)
  * Find one of the extension's own functions by its name.  The function is in
  * the schema of the clause's function, so search_path plays no part.
  * LookupFuncName() would demand that the user has rights on the schema.
+ *
+ * A superuser can have made the clause's function, and in another schema than
+ * the extension's.  There a function of this name can be anybody's, and may
+ * not get into plans of other users.  Hence the look at its code.
  */
 static Oid
-comb_clause_function(const CombClause *clause, const char *name,
+comb_clause_function(const CombClause *clause, const CombFunction *function,
 					 const Oid *argtypes, int nargs)
 {
-	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
-						   CStringGetDatum(name),
-						   PointerGetDatum(buildoidvector(argtypes, nargs)),
-						   ObjectIdGetDatum(get_func_namespace(clause->funcid)));
+	Oid			nspid = get_func_namespace(clause->funcid);
+	oidvector  *types = buildoidvector(argtypes, nargs);
+	Oid			funcid;
+
+	funcid = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+							 CStringGetDatum(function->name),
+							 PointerGetDatum(types),
+							 ObjectIdGetDatum(nspid));
+	if (comb_code(funcid) !=
+		(clause->label ? function->layout_code : function->code))
+		return InvalidOid;
+	return funcid;
 }
 
 /* Find one of the extension's own operators on two uuids, in the same way */
 static Oid
-comb_clause_operator(const CombClause *clause, const char *name)
+comb_clause_operator(const CombClause *clause, const char *name,
+					 PGFunction code)
 {
-	return GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid,
+	Oid			nspid = get_func_namespace(clause->funcid);
+	Oid			opno;
+
+	opno = GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid,
 						   CStringGetDatum(name),
 						   ObjectIdGetDatum(UUIDOID),
 						   ObjectIdGetDatum(UUIDOID),
-						   ObjectIdGetDatum(get_func_namespace(clause->funcid)));
+						   ObjectIdGetDatum(nspid));
+	if (!OidIsValid(opno) || comb_code(get_opcode(opno)) != code)
+		return InvalidOid;
+	return opno;
 }
 
 /*
@@ -172,27 +273,23 @@ comb_clause_period(const CombClause *clause)
 }
 
 /*
- * Return a call of one of the extension's functions.  The arguments are the
- * clause's key, its period, and the label if the clause has a label.  The key
- * or the period is left out if "with_id" or "with_period" is false.  NULL if
- * the user may not call the function.  The planner then keeps the clause as
- * it is.
+ * Return a call of one of the extension's functions.  NULL if the user may not
+ * call the function.  The planner then keeps the clause as it is.
  */
 static Node *
-comb_clause_call(const CombClause *clause, const char *name, Oid rettype,
-				 bool with_id, bool with_period)
+comb_clause_call(const CombClause *clause, const CombFunction *function)
 {
 	Oid			argtypes[3];
 	List	   *args = NIL;
 	int			nargs = 0;
 	Oid			funcid;
 
-	if (with_id)
+	if (function->with_id)
 	{
 		argtypes[nargs++] = UUIDOID;
 		args = lappend(args, copyObject(clause->id));
 	}
-	if (with_period)
+	if (function->with_period)
 	{
 		argtypes[nargs++] = TSTZRANGEOID;
 		args = lappend(args, comb_clause_period(clause));
@@ -203,10 +300,10 @@ comb_clause_call(const CombClause *clause, const char *name, Oid rettype,
 		args = lappend(args, copyObject(clause->label));
 	}
 
-	funcid = comb_clause_function(clause, name, argtypes, nargs);
+	funcid = comb_clause_function(clause, function, argtypes, nargs);
 	if (!OidIsValid(funcid) || !comb_may_execute(funcid))
 		return NULL;
-	return (Node *) makeFuncExpr(funcid, rettype, args, InvalidOid,
+	return (Node *) makeFuncExpr(funcid, function->rettype, args, InvalidOid,
 								 exprCollation(clause->label),
 								 COERCE_EXPLICIT_CALL);
 }
@@ -215,22 +312,21 @@ comb_clause_call(const CombClause *clause, const char *name, Oid rettype,
 Node *
 comb_clause_recheck(const CombClause *clause)
 {
-	return comb_clause_call(clause, "comb_recheck", BOOLOID, true, true);
+	return comb_clause_call(clause, &comb_recheck_function);
 }
 
 /* Return a call of comb_in_range(), or NULL */
 Node *
 comb_clause_in_range(const CombClause *clause)
 {
-	return comb_clause_call(clause, "comb_in_range", BOOLOID, true, true);
+	return comb_clause_call(clause, &comb_in_range_function);
 }
 
 /* Return comb_timestamp(id) IS NOT NULL, or NULL */
 Node *
 comb_clause_has_time(const CombClause *clause)
 {
-	Node	   *call = comb_clause_call(clause, "comb_timestamp",
-										TIMESTAMPTZOID, true, false);
+	Node	   *call = comb_clause_call(clause, &comb_timestamp_function);
 	NullTest   *result;
 
 	if (call == NULL)
@@ -241,6 +337,67 @@ comb_clause_has_time(const CombClause *clause)
 	result->argisrow = false;
 	result->location = -1;
 	return (Node *) result;
+}
+
+/* Look through casts that check a value, or give it another type */
+static Node *
+comb_uncast(Node *node)
+{
+	for (;;)
+	{
+		if (IsA(node, RelabelType))
+			node = (Node *) ((RelabelType *) node)->arg;
+		else if (IsA(node, CoerceToDomain))
+			node = (Node *) ((CoerceToDomain *) node)->arg;
+		else
+			return node;
+	}
+}
+
+/*
+ * Does a stored condition say of the clause's column that all values have a
+ * time?  The condition is comb_timestamp(id) IS NOT NULL, or has this as one
+ * of its parts.
+ *
+ * Nothing is folded.  Folding calls functions of the table's owner with the
+ * rights of whoever reads the table.
+ */
+bool
+comb_says_time(const CombClause *clause, Node *condition)
+{
+	const FuncExpr *call;
+	const Var  *column;
+	Node	   *label;
+	ListCell   *lc;
+	PGFunction	code;
+
+	if (is_andclause(condition))
+	{
+		foreach(lc, ((BoolExpr *) condition)->args)
+		{
+			if (comb_says_time(clause, (Node *) lfirst(lc)))
+				return true;
+		}
+		return false;
+	}
+	if (!IsA(condition, NullTest) ||
+		((NullTest *) condition)->nulltesttype != IS_NOT_NULL ||
+		!IsA(((NullTest *) condition)->arg, FuncExpr))
+		return false;
+	call = (const FuncExpr *) ((NullTest *) condition)->arg;
+	if (call->funcresulttype != TIMESTAMPTZOID || call->args == NIL)
+		return false;
+	column = (const Var *) comb_uncast((Node *) linitial(call->args));
+	if (!IsA(column, Var) ||
+		column->varattno != comb_clause_var(clause)->varattno)
+		return false;
+	code = comb_code(call->funcid);
+	if (code == comb_timestamp)
+		return clause->layout == comb_layout_default;
+	if (code != comb_timestamp_layout)
+		return false;
+	label = comb_uncast((Node *) lsecond(call->args));
+	return clause->layout == comb_clause_layout(label);
 }
 
 /*
@@ -263,8 +420,8 @@ comb_clause_bound(const CombClause *clause, bool last)
 								  UUIDPGetDatum(bound), false, false);
 	}
 
-	return comb_clause_call(clause, last ? "comb_range_max" : "comb_range_min",
-							UUIDOID, false, true);
+	return comb_clause_call(clause, last ? &comb_range_max_function :
+							&comb_range_min_function);
 }
 
 /* Return id >= first or id <= last, or NULL */
@@ -298,8 +455,8 @@ comb_layout_operators(const CombClause *clause, Oid *ge, Oid *le)
 	}
 	if (clause->layout->sorts_in != COMB_SORTS_MSSQL)
 		return false;
-	*ge = comb_clause_operator(clause, "#>=#");
-	*le = comb_clause_operator(clause, "#<=#");
+	*ge = comb_clause_operator(clause, "#>=#", comb_mssql_ge);
+	*le = comb_clause_operator(clause, "#<=#", comb_mssql_le);
 	return OidIsValid(*ge) && OidIsValid(*le);
 }
 

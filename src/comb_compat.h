@@ -40,6 +40,55 @@
 #endif
 
 /*
+ * PostgreSQL 18 turns grouping expressions into columns before it simplifies
+ * expressions.  Older servers look for the simplified expressions.
+ */
+#define COMB_GROUPS_BY_COLUMN	(PG_VERSION_NUM >= 180000)
+
+/*
+ * PostgreSQL 19 gives the columns in stored expressions the number of their
+ * table before it simplifies the expressions.  In older servers the number is
+ * still 1 then.
+ */
+#define COMB_STORED_IS_NUMBERED	(PG_VERSION_NUM >= 190000)
+
+/* PostgreSQL 14 can leave out partitions that are being detached */
+#if PG_VERSION_NUM < 140000
+#define RelationGetPartitionDesc(rel, omit_detached) \
+	RelationGetPartitionDesc(rel)
+#endif
+
+/*
+ * PostgreSQL 15 has a function that makes the tuplestore and the descriptor
+ * for a function that returns its rows at once.
+ */
+#if PG_VERSION_NUM < 150000
+#include "funcapi.h"
+#include "miscadmin.h"
+
+static inline void
+InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	MemoryContext old;
+
+	if (result == NULL || !IsA(result, ReturnSetInfo) ||
+		!(result->allowedModes & SFRM_Materialize))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("set-valued function called in context that cannot accept a set")));
+	old = MemoryContextSwitchTo(result->econtext->ecxt_per_query_memory);
+	if (get_call_result_type(fcinfo, NULL, &result->setDesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	result->returnMode = SFRM_Materialize;
+	result->setResult =
+		tuplestore_begin_heap((result->allowedModes & SFRM_Materialize_Random) != 0,
+							  false, work_mem);
+	MemoryContextSwitchTo(old);
+}
+#endif
+
+/*
  * PostgreSQL 16 moved the macros for text and other varlena types out of
  * postgres.h, into a header of their own.
  */
@@ -82,6 +131,26 @@ pg_lfind32(uint32 key, const uint32 *base, uint32 nelem)
 			return true;
 	}
 	return false;
+}
+#endif
+
+/* PostgreSQL 17 can raise an atomic number to at least another one */
+#if PG_VERSION_NUM < 170000
+#include "port/atomics.h"
+
+static inline uint64
+pg_atomic_monotonic_advance_u64(volatile pg_atomic_uint64 *ptr, uint64 target)
+{
+	uint64		value = pg_atomic_read_u64(ptr);
+
+	if (value >= target)
+		pg_memory_barrier();	/* as the exchange would be */
+	while (value < target)
+	{
+		if (pg_atomic_compare_exchange_u64(ptr, &value, target))
+			return target;
+	}
+	return value;
 }
 #endif
 
@@ -143,73 +212,70 @@ ssup_datum_unsigned_cmp(Datum x, Datum y, SortSupport ssup)
 #endif
 
 /*
- * Get shared memory by name, and create the memory at first use.
- *
- * From 17 on, the memory comes from the registry of dynamic segments.
- * PostgreSQL 19 added an argument to the callback for new memory.  Before 17,
- * the memory is a named part of the main segment.  The main segment has some
- * spare space for modules that were not preloaded.
+ * PostgreSQL 17 has a registry of dynamic shared memory, which any session
+ * can add a segment to.  PostgreSQL 19 added an argument to the callback for
+ * a new segment.  Before 17, the main segment has some spare space for
+ * modules that were not preloaded.
  */
-#if PG_VERSION_NUM >= 190000
-#define COMB_SEGMENT_INIT_PARAMS	void *segment, void *arg
-#else
-#define COMB_SEGMENT_INIT_PARAMS	void *segment
-#endif
+typedef void (*comb_segment_init) (void *segment);
 
 #if PG_VERSION_NUM >= 170000
 #include "storage/dsm_registry.h"
 
+#define COMB_HAVE_SEGMENT_REGISTRY
+
 #if PG_VERSION_NUM >= 190000
-#define COMB_SEGMENT_ARGS(name, size, init, found) \
-	name, size, init, found, NULL
-#else
-#define COMB_SEGMENT_ARGS(name, size, init, found) \
-	name, size, init, found
+static inline void
+comb_registry_init(void *segment, void *arg)
+{
+	(*(comb_segment_init *) arg) (segment);
+}
 #endif
 
 static inline void *
-comb_get_segment(const char *name, Size size,
-				 void (*init) (COMB_SEGMENT_INIT_PARAMS))
+comb_registry_segment(const char *name, Size size, comb_segment_init init)
 {
 	bool		found;
 
-	return GetNamedDSMSegment(COMB_SEGMENT_ARGS(name, size, init, &found));
-}
+#if PG_VERSION_NUM >= 190000
+	return GetNamedDSMSegment(name, size, comb_registry_init, &found, &init);
 #else
-#include "storage/ipc.h"
-#include "storage/lwlock.h"
-#include "storage/shmem.h"
-
-#define COMB_SHMEM_RESERVED
-
-static inline void *
-comb_get_segment(const char *name, Size size,
-				 void (*init) (COMB_SEGMENT_INIT_PARAMS))
-{
-	void	   *segment;
-	bool		found;
-
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	segment = ShmemInitStruct(name, size, &found);
-	if (!found)
-		init(segment);
-	LWLockRelease(AddinShmemInitLock);
-	return segment;
+	return GetNamedDSMSegment(name, size, init, &found);
+#endif
 }
+#endif
 
 /*
- * PostgreSQL 15 has a hook for reserving shared memory.  Older servers
- * reserve shared memory in _PG_init().
+ * PostgreSQL 15 has a hook for reserving shared memory, and knows the number
+ * of backends by then.  Older servers reserve shared memory in _PG_init(),
+ * before they have added the settings up.
  */
 typedef void (*comb_shmem_hook) (void);
 
 #if PG_VERSION_NUM >= 150000
 #define COMB_RESERVE_SHMEM(request, next) \
 	(next = shmem_request_hook, shmem_request_hook = request)
+#define comb_max_backends()		MaxBackends
 #else
+#include "utils/guc.h"
+
 #define COMB_RESERVE_SHMEM(request, next) \
 	(next = NULL, request())
-#endif
+
+static inline int
+comb_max_backends(void)
+{
+	static const char *const settings[] = {
+		"max_connections", "autovacuum_max_workers", "max_worker_processes",
+		"max_wal_senders"
+	};
+	int			backends = 1;	/* the launcher of autovacuum */
+	int			i;
+
+	for (i = 0; i < lengthof(settings); i++)
+		backends += atoi(GetConfigOption(settings[i], false, false));
+	return backends;
+}
 #endif
 
 /*

@@ -300,20 +300,27 @@ comb_layout_labels(void)
 }
 
 /*
- * Raise 22023 for a label that no layout has.  The label can be any text, so
- * the message shows no more of the label than a name may have.
+ * The text of a user for a message.  The user can pass a gigabyte, and the
+ * server's log has the message, too.  The message therefore shows no more of
+ * the text than a name may have.
  */
+char *
+comb_clipped(const text *source)
+{
+	const char *str = VARDATA_ANY(source);
+	int			size = VARSIZE_ANY_EXHDR(source);
+	int			shown = pg_mbcliplen(str, size, NAMEDATALEN - 1);
+
+	return psprintf("%.*s%s", shown, str, shown < size ? "..." : "");
+}
+
+/* Raise 22023 for a label that no layout has */
 static void
 comb_layout_error(const text *label)
 {
-	int			length = pg_mbcliplen(VARDATA_ANY(label),
-									  VARSIZE_ANY_EXHDR(label),
-									  NAMEDATALEN - 1);
-
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("layout \"%s\" is not known",
-					pnstrdup(VARDATA_ANY(label), length)),
+			 errmsg("layout \"%s\" is not known", comb_clipped(label)),
 			 errhint("The layouts are %s.", comb_layout_labels())));
 }
 

@@ -262,11 +262,10 @@ comb_encode(const CombLayout *layout, unsigned char *id, int64 at)
 }
 
 /*
- * The smallest value whose time is at or after "at".  After the layout's last
- * instant there is no such value.  The result is then all ones, which sorts
- * after all keys of a versioned layout.
+ * The smallest value whose time is at or after "at".  False if there is no
+ * such value.  The value is then all ones, which sorts after all other values.
  */
-static inline void
+static inline bool
 comb_lower_bound(const CombLayout *layout, unsigned char *id, int64 at)
 {
 	const CombCodec *codec = layout->codec;
@@ -282,17 +281,21 @@ comb_lower_bound(const CombLayout *layout, unsigned char *id, int64 at)
 		if (start < at)
 			at = start + codec->unit->unit_us + 1;
 	}
-	if (at <= codec->latest)
-		comb_encode(layout, id, at);
-	else
+	if (at > codec->latest)
+	{
 		memset(id, 0xff, COMB_ID_LEN);
+		return false;
+	}
+	comb_encode(layout, id, at);
+	return true;
 }
 
 /*
- * The largest value whose time is at or before "at".  Before the layout's
- * first instant there is no such value, and the result is all zeros.
+ * The largest value whose time is at or before "at".  False if there is no
+ * such value.  The value is then all zeros, which sorts before all other
+ * values.
  */
-static inline void
+static inline bool
 comb_upper_bound(const CombLayout *layout, unsigned char *id, int64 at)
 {
 	const CombCodec *codec = layout->codec;
@@ -300,7 +303,7 @@ comb_upper_bound(const CombLayout *layout, unsigned char *id, int64 at)
 	if (at < codec->earliest)
 	{
 		memset(id, 0x00, COMB_ID_LEN);
-		return;
+		return false;
 	}
 	memset(id, 0xff, COMB_ID_LEN);
 	comb_set_field(layout, id,
@@ -308,6 +311,7 @@ comb_upper_bound(const CombLayout *layout, unsigned char *id, int64 at)
 				   codec->unit->fields_per_us - 1);
 	if (layout->versioned)
 		comb_set_fixed_bits(layout, id);
+	return true;
 }
 
 /*

@@ -20,39 +20,27 @@
 #include "comb_period.h"
 
 PG_FUNCTION_INFO_V1(comb_range_min);
-PG_FUNCTION_INFO_V1(comb_range_min_layout);
 PG_FUNCTION_INFO_V1(comb_range_max);
-PG_FUNCTION_INFO_V1(comb_range_max_layout);
 PG_FUNCTION_INFO_V1(comb_contained);
 PG_FUNCTION_INFO_V1(comb_contains);
 PG_FUNCTION_INFO_V1(comb_created);
+PG_FUNCTION_INFO_V1(comb_created_layout);
 PG_FUNCTION_INFO_V1(comb_recheck_layout);
 PG_FUNCTION_INFO_V1(comb_in_range);
-PG_FUNCTION_INFO_V1(comb_in_range_layout);
 
 /*
  * Compute the first and the last value of a period.  If the layout has no
- * value in the period, the first is all ones and the last all zeros.
- * Whatever the order of the bytes, no value is then between the two.
- *
- * Beyond a layout's last time, comb_lower_bound() sets all bits.  In layouts
- * without version bits this is a key, too.  Reading the bound back tells
- * whether its time is in the period.
+ * value in the period, the first is all ones and the last all zeros, so that
+ * no value is between the two in any order of the bytes.
  */
 static void
 comb_period_bounds(const CombLayout *layout, const CombPeriod *period,
 				   unsigned char *min, unsigned char *max)
 {
-	int64		at;
-
-	if (period->first <= period->last)
-	{
-		comb_lower_bound(layout, min, period->first);
-		comb_upper_bound(layout, max, period->last);
-		if (period->last >= layout->codec->earliest &&
-			comb_decode(layout, min, &at) && at >= period->first)
-			return;
-	}
+	if (period->first <= period->last &&
+		comb_lower_bound(layout, min, period->first) &&
+		comb_upper_bound(layout, max, period->last))
+		return;
 	memset(min, 0xff, UUID_LEN);
 	memset(max, 0x00, UUID_LEN);
 }
@@ -70,49 +58,30 @@ comb_period_bound(const CombLayout *layout, Datum range, bool last)
 }
 
 /*
- * comb_range_min(period tstzrange) returns uuid
- * comb_range_max(period tstzrange) returns uuid
+ * comb_range_min(period tstzrange [, layout comb_layout]) returns uuid
+ * comb_range_max(period tstzrange [, layout comb_layout]) returns uuid
  *
- * Return the smallest and the largest UUIDv7 whose time is in the period.  If
- * no UUIDv7 has such a time, comb_range_min() returns
+ * Return the smallest and the largest key of the layout, UUIDv7 by default,
+ * whose time is in the period, in the order of the database that the layout is
+ * made for.  If no key has such a time, comb_range_min() returns
  * ffffffff-ffff-ffff-ffff-ffffffffffff and comb_range_max() the nil uuid, so
- * that no key is between the two.  No input raises an error.
+ * that no key is between the two.  Raises 0A000 for a layout that no database
+ * sorts by time, and 22023 for an unknown layout.  Without a layout, no input
+ * raises an error.
  */
 Datum
 comb_range_min(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_UUID_P(comb_period_bound(comb_layout_default,
-									   PG_GETARG_DATUM(0), false));
-}
-
-Datum
-comb_range_max(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_UUID_P(comb_period_bound(comb_layout_default,
-									   PG_GETARG_DATUM(0), true));
-}
-
-/*
- * comb_range_min(period tstzrange, layout comb_layout) returns uuid
- * comb_range_max(period tstzrange, layout comb_layout) returns uuid
- *
- * The same for the keys of any layout, in the order of the database that the
- * layout is made for.  Raises 0A000 for a layout that no database sorts by
- * time, and 22023 for an unknown layout.
- */
-Datum
-comb_range_min_layout(PG_FUNCTION_ARGS)
-{
-	const CombLayout *layout = comb_layout_arg(fcinfo, 1);
+	const CombLayout *layout = comb_layout_arg_or_default(fcinfo, 1);
 
 	comb_check_sorts(layout);
 	PG_RETURN_UUID_P(comb_period_bound(layout, PG_GETARG_DATUM(0), false));
 }
 
 Datum
-comb_range_max_layout(PG_FUNCTION_ARGS)
+comb_range_max(PG_FUNCTION_ARGS)
 {
-	const CombLayout *layout = comb_layout_arg(fcinfo, 1);
+	const CombLayout *layout = comb_layout_arg_or_default(fcinfo, 1);
 
 	comb_check_sorts(layout);
 	PG_RETURN_UUID_P(comb_period_bound(layout, PG_GETARG_DATUM(0), true));
@@ -178,6 +147,12 @@ comb_contained(PG_FUNCTION_ARGS)
 }
 
 Datum
+comb_created(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(comb_v7_in_range(fcinfo, 0, 1));
+}
+
+Datum
 comb_contains(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(comb_v7_in_range(fcinfo, 1, 0));
@@ -204,7 +179,7 @@ comb_layout_in_range(const CombLayout *layout, const pg_uuid_t *id,
  * 22023 for an unknown layout.
  */
 Datum
-comb_created(PG_FUNCTION_ARGS)
+comb_created_layout(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(comb_layout_in_range(comb_layout_arg(fcinfo, 2),
 										PG_GETARG_UUID_P(0),
@@ -258,31 +233,20 @@ comb_between_bounds(const CombLayout *layout, const pg_uuid_t *id, Datum range)
 }
 
 /*
- * comb_in_range(id uuid, period tstzrange) returns boolean
+ * comb_in_range(id uuid, period tstzrange [, layout comb_layout])
+ *		returns boolean
  *
- * Is the id between comb_range_min(period) and comb_range_max(period)?  Other
- * uuids than UUIDv7 can be, too.  No input raises an error.
+ * Is the id between comb_range_min(period) and comb_range_max(period), in the
+ * order of the database that the layout is made for?  Other uuids than keys
+ * of the layout can be, too.  An unknown layout, and a layout that no database
+ * sorts by time, give false.  An error would show the label, so the function
+ * could not be leakproof.
  */
 Datum
 comb_in_range(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(comb_between_bounds(comb_layout_default,
-									   PG_GETARG_UUID_P(0),
-									   PG_GETARG_DATUM(1)));
-}
-
-/*
- * comb_in_range(id uuid, period tstzrange, layout comb_layout) returns boolean
- *
- * The same for the keys of any layout, in the order of the database that the
- * layout is made for.  An unknown layout, and a layout that no database sorts
- * by time, give false.  An error would show the label, so the function could
- * not be leakproof.
- */
-Datum
-comb_in_range_layout(PG_FUNCTION_ARGS)
-{
-	const CombLayout *layout = comb_layout_arg_extended(fcinfo, 2, true);
+	const CombLayout *layout = PG_NARGS() < 3 ? comb_layout_default :
+		comb_layout_arg_extended(fcinfo, 2, true);
 
 	PG_RETURN_BOOL(layout != NULL &&
 				   layout->sorts_in != COMB_SORTS_NOWHERE &&

@@ -45,11 +45,10 @@ comb_in_period(const CombPeriod *period, int64 at)
 /*
  * The first and last microsecond of a tstzrange.
  *
- * Filters call this function for every row, and range_deserialize() would be
- * most of what they cost.  The function reads the same bytes: the range
- * type's oid, the lower and the upper bound as far as the range has them, and
- * the flags.  A range from a column may have a short header.  Its bounds are
- * then not aligned, hence memcpy().
+ * Filters need this for every row, and range_deserialize() would be most of
+ * what they cost.  So read the bytes here: the range type's oid, the lower and
+ * the upper bound if there is one, and the flags.  A range from a column may
+ * have a short header and unaligned bounds, hence memcpy().
  */
 static inline CombPeriod
 comb_period(Datum range)
@@ -87,6 +86,24 @@ comb_period(Datum range)
 extern pg_uuid_t *comb_period_bound(const CombLayout *layout, Datum range,
 									bool last);
 
+/*
+ * The code of the functions in clauses and plans.  comb_clause.c tells the
+ * extension's own functions by their code.
+ */
+extern PGDLLEXPORT Datum comb_between(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_contained(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_contains(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_created(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_created_layout(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_in_range(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_mssql_ge(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_mssql_le(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_range_max(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_range_min(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_recheck_layout(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_timestamp(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_timestamp_layout(PG_FUNCTION_ARGS);
+
 /* A call of a function that compares a key with a period, taken apart */
 typedef struct CombClause
 {
@@ -98,6 +115,9 @@ typedef struct CombClause
 } CombClause;
 
 /* comb_clause.c */
+extern Oid	comb_language(Oid funcid);
+extern PGFunction comb_code(Oid funcid);
+extern bool comb_is_clause_code(PGFunction code);
 extern bool comb_clause(CombClause *clause, Oid funcid, List *args);
 extern bool comb_clause_allowed(const CombClause *clause);
 extern Var *comb_clause_var(const CombClause *clause);
@@ -105,6 +125,7 @@ extern Node *comb_clause_period(const CombClause *clause);
 extern Node *comb_clause_recheck(const CombClause *clause);
 extern Node *comb_clause_in_range(const CombClause *clause);
 extern Node *comb_clause_has_time(const CombClause *clause);
+extern bool comb_says_time(const CombClause *clause, Node *condition);
 extern List *comb_clause_bounds(const CombClause *clause, Oid ge, Oid le);
 extern bool comb_layout_operators(const CombClause *clause, Oid *ge, Oid *le);
 extern bool comb_family_operators(const CombClause *clause, Oid opfamily,

@@ -25,7 +25,6 @@
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
-#include "utils/builtins.h"
 
 #include "comb.h"
 
@@ -167,7 +166,7 @@ comb_prefix_arg(FunctionCallInfo fcinfo, int argno)
 								 VARSIZE_ANY_EXHDR(prefix))))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid prefix: \"%s\"", text_to_cstring(prefix)),
+				 errmsg("invalid prefix: \"%s\"", comb_clipped(prefix)),
 				 errdetail("A prefix has at most %d characters, a to z and underscores, and no underscore at its ends.",
 						   COMB_PREFIX_MAX)));
 	return prefix;
@@ -235,15 +234,16 @@ comb_parse_detail(const text *source, const char *start, int length)
 static void
 comb_parse_error(const text *source, const char *prefix, int prefix_length)
 {
-	char	   *str = text_to_cstring(source);
 	char	   *start = psprintf("%.*s_", prefix_length, prefix);
 
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-			 errmsg("invalid text of a key: \"%s\"", str),
+			 errmsg("invalid text of a key: \"%s\"",
+					comb_clipped(source)),
 			 errdetail("%s", comb_parse_detail(source, start,
 											   comb_start(prefix_length))),
-			 prefix_length == 0 && strchr(str, '_') != NULL ?
+			 prefix_length == 0 &&
+			 memchr(VARDATA_ANY(source), '_', VARSIZE_ANY_EXHDR(source)) ?
 			 errhint("To read a text with a prefix, call comb_parse(text, prefix).") : 0));
 }
 

@@ -21,11 +21,8 @@
 PG_FUNCTION_INFO_V1(comb_timestamp);
 PG_FUNCTION_INFO_V1(comb_timestamp_layout);
 PG_FUNCTION_INFO_V1(comb_stamp);
-PG_FUNCTION_INFO_V1(comb_stamp_layout);
 PG_FUNCTION_INFO_V1(comb_min);
-PG_FUNCTION_INFO_V1(comb_min_layout);
 PG_FUNCTION_INFO_V1(comb_max);
-PG_FUNCTION_INFO_V1(comb_max_layout);
 PG_FUNCTION_INFO_V1(comb_time_encoder);
 PG_FUNCTION_INFO_V1(comb_time_decoder);
 PG_FUNCTION_INFO_V1(comb_time_decoder_text);
@@ -95,113 +92,98 @@ comb_timestamp_layout(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_stamp(base uuid, at timestamptz) returns uuid
+ * comb_stamp(base uuid, at timestamptz [, layout comb_layout]) returns uuid
  *
- * "base" with the time, the version and the variant of a UUIDv7 (RFC 9562,
- * 5.7).  All other bits stay.  The function cuts the time off to whole
- * milliseconds.  NULL for NULL.  22008 for a time that 48 bits of
- * milliseconds cannot hold.
+ * The key that the original software's encoder makes of this base and this
+ * time, bit by bit.  The default layout is UUIDv7 (RFC 9562, 5.7).  The
+ * function cuts the time off to the layout's unit, and writes version and
+ * variant if the layout demands them.  All other bits stay.  The function also
+ * takes layouts that comb_generate() cannot make.  NULL for NULL.  22008 for
+ * a time that the field cannot hold, even if the original wraps around.
+ * 22023 for an unknown layout.
  */
 Datum
 comb_stamp(PG_FUNCTION_ARGS)
 {
 	pg_uuid_t  *base = PG_GETARG_UUID_P(0);
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(1);
-
-	PG_RETURN_UUID_P(comb_stamped(comb_layout_default, base, at));
-}
-
-/*
- * comb_stamp(base uuid, at timestamptz, layout comb_layout) returns uuid
- *
- * The key that the original software's encoder makes of this base and this
- * time, bit by bit.  The function cuts the time off to the layout's unit, and
- * writes version and variant if the layout demands them.  The function also
- * takes layouts that comb_generate() cannot make.  NULL for NULL.  22008 for
- * a time that the field cannot hold, even if the original wraps around.
- * 22023 for an unknown layout.
- */
-Datum
-comb_stamp_layout(PG_FUNCTION_ARGS)
-{
-	pg_uuid_t  *base = PG_GETARG_UUID_P(0);
-	TimestampTz at = PG_GETARG_TIMESTAMPTZ(1);
-	const CombLayout *layout = comb_layout_arg(fcinfo, 2);
+	const CombLayout *layout = comb_layout_arg_or_default(fcinfo, 2);
 
 	PG_RETURN_UUID_P(comb_stamped(layout, base, at));
 }
 
 /*
- * comb_min(at timestamptz) returns uuid
+ * Raise 22008 if the bound of an instant is a key, although no key of the
+ * layout is on the instant's side.
  *
- * The smallest UUIDv7 whose time is at or after "at".  "at" can be infinite,
- * or between two milliseconds.  After the last time of a UUIDv7, the result
- * is ffffffff-ffff-ffff-ffff-ffffffffffff, which is larger than every UUIDv7.
- * NULL for NULL.  No input raises an error.
+ * Beyond a layout's ends the bounds are all zeros and all ones.  No key of a
+ * layout with a version is so small or so large.  In other layouts these can
+ * be the first and the last key, and the bound would let one key through that
+ * has another time.
+ */
+static void
+comb_check_no_key(const CombLayout *layout, const pg_uuid_t *bound,
+				  TimestampTz at, bool last)
+{
+	TimestampTz other;
+
+	if (comb_decode(layout, bound->data, &other))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("timestamp out of range for a bound of layout \"%s\"",
+						layout->label),
+				 last ?
+				 errdetail("No key of the layout has a time at or before %s.",
+						   comb_time_text(at)) :
+				 errdetail("No key of the layout has a time at or after %s.",
+						   comb_time_text(at)),
+				 errhint("comb_created(id, period, '%s') takes every period.",
+						 layout->label)));
+}
+
+/*
+ * comb_min(at timestamptz [, layout comb_layout]) returns uuid
+ *
+ * The smallest key of the layout, UUIDv7 by default, whose time is at or after
+ * "at", in the order of the database that the layout is made for.  "at" can be
+ * infinite, or between two units of time.  After the layout's last time, the
+ * result is ffffffff-ffff-ffff-ffff-ffffffffffff, which is larger than every
+ * key.  In layouts in which all ones is itself a key, the error is 22008.
+ * NULL for NULL.  0A000 for a layout whose keys do not sort by time, and 22023
+ * for an unknown layout.  Without a layout, no input raises an error.
  */
 Datum
 comb_min(PG_FUNCTION_ARGS)
 {
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
+	const CombLayout *layout = comb_layout_arg_or_default(fcinfo, 1);
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
 
-	comb_lower_bound(comb_layout_default, id->data, PG_GETARG_TIMESTAMPTZ(0));
-	PG_RETURN_UUID_P(id);
-}
-
-/*
- * comb_min(at timestamptz, layout comb_layout) returns uuid
- *
- * The smallest key of the layout whose time is at or after "at", in the order
- * of the database that the layout is made for.  After the layout's last time,
- * the result is all ones.  In a layout without a version, all ones is also a
- * key: the last key of the last unit of time.  NULL for NULL.  0A000 for a
- * layout whose keys do not sort by time, and 22023 for an unknown layout.
- */
-Datum
-comb_min_layout(PG_FUNCTION_ARGS)
-{
-	const CombLayout *layout = comb_layout_arg(fcinfo, 1);
-	pg_uuid_t  *id;
-
 	comb_check_sorts(layout);
-	id = (pg_uuid_t *) palloc(UUID_LEN);
-	comb_lower_bound(layout, id->data, PG_GETARG_TIMESTAMPTZ(0));
+	if (!comb_lower_bound(layout, id->data, at))
+		comb_check_no_key(layout, id, at, false);
 	PG_RETURN_UUID_P(id);
 }
 
 /*
- * comb_max(at timestamptz) returns uuid
+ * comb_max(at timestamptz [, layout comb_layout]) returns uuid
  *
- * The largest UUIDv7 whose time is at or before "at".  Before 1970, the
- * result is the nil uuid, which is smaller than every UUIDv7.  NULL for NULL.
- * No input raises an error.
+ * The largest key of the layout, UUIDv7 by default, whose time is at or before
+ * "at".  Before the layout's first time, the result is the nil uuid, which is
+ * smaller than every key.  In layouts without a version the nil uuid is itself
+ * a key, and the error is 22008.  NULL for NULL.  The other errors are those
+ * of comb_min().  Without a layout, no input raises an error.
  */
 Datum
 comb_max(PG_FUNCTION_ARGS)
 {
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
+	const CombLayout *layout = comb_layout_arg_or_default(fcinfo, 1);
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
 
-	comb_upper_bound(comb_layout_default, id->data, PG_GETARG_TIMESTAMPTZ(0));
-	PG_RETURN_UUID_P(id);
-}
-
-/*
- * comb_max(at timestamptz, layout comb_layout) returns uuid
- *
- * The largest key of the layout whose time is at or before "at".  Before the
- * layout's first time, the result is all zeros.  In a layout without a
- * version, all zeros is also a key.  NULL for NULL.  Errors are those of
- * comb_min(at, layout).
- */
-Datum
-comb_max_layout(PG_FUNCTION_ARGS)
-{
-	const CombLayout *layout = comb_layout_arg(fcinfo, 1);
-	pg_uuid_t  *id;
-
 	comb_check_sorts(layout);
-	id = (pg_uuid_t *) palloc(UUID_LEN);
-	comb_upper_bound(layout, id->data, PG_GETARG_TIMESTAMPTZ(0));
+	if (!comb_upper_bound(layout, id->data, at))
+		comb_check_no_key(layout, id, at, true);
 	PG_RETURN_UUID_P(id);
 }
 
@@ -263,7 +245,8 @@ comb_time_decoder(PG_FUNCTION_ARGS)
 Datum
 comb_time_decoder_text(PG_FUNCTION_ARGS)
 {
-	char	   *str = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	/* a clipped text is too long for a uuid, and is shown in the error */
+	char	   *str = comb_clipped(PG_GETARG_TEXT_PP(0));
 
 	return DirectFunctionCall1(comb_time_decoder,
 							   DirectFunctionCall1(uuid_in,

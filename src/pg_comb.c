@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pg_comb.c
- *	  Module magic and settings.
+ *	  Module magic, settings, and the shared memory of a preloaded module.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -15,10 +15,12 @@
 #include <limits.h>
 
 #include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/shmem.h"
 #include "utils/guc.h"
 
 #include "comb.h"
-#include "comb_shared.h"
+#include "ordered/comb_announce.h"
 
 COMB_MODULE_MAGIC;
 
@@ -82,6 +84,18 @@ comb_define_shared_settings(void)
 							NULL);
 }
 
+static comb_shmem_hook comb_next_shmem_request;
+
+/* Reserve what a server may need, so that no session finds too little */
+static void
+comb_shmem_request(void)
+{
+	if (comb_next_shmem_request)
+		comb_next_shmem_request();
+	RequestAddinShmemSpace(add_size(CACHELINEALIGN(sizeof(CombShared)),
+									CACHELINEALIGN(comb_seats_size())));
+}
+
 /*
  * Define the settings, and reserve shared memory if the module is preloaded.
  *
@@ -109,5 +123,8 @@ _PG_init(void)
 	MarkGUCPrefixReserved("pg_comb");
 
 	if (process_shared_preload_libraries_in_progress)
-		comb_shared_preload();
+	{
+		comb_preloaded = true;
+		COMB_RESERVE_SHMEM(comb_shmem_request, comb_next_shmem_request);
+	}
 }

@@ -27,13 +27,14 @@ owner=(env)      # prefix of every command that must not run as root
 plain=no         # yes: the script's commands run as root
 limit=${STEP_LIMIT:-1200}  # seconds that a bounded command may take
 running=         # process id of the command that bounded() waits for
+installed=()     # packages that ensure() installed
+jobs=1           # how many sources run at a time
+rules=()         # and which only one by one, see prove's --rules
 keep=${KEEP:-no}  # yes: leave the directory for inspection
-drop_in=         # two files to take back, see install_packages()
-no_service=
-installed=       # packages that ensure() installed
 major=           # major version of the server
 postgres_bin=    # its directory of programs
 temp_config=     # settings for every private server
+sockets=         # the directory of a private server's socket
 python=/usr/bin/python3  # that of the distribution's packages
 [ -x "$python" ] || python=python3
 
@@ -55,13 +56,13 @@ show_tail() { tail -n "${2:-40}" "$1" 2>/dev/null | sed 's/^/# /'; }
 
 # tap NUMBER NAME COMMAND...: prints one test, and what a failing command said
 tap() {
-	local number=$1 name=$2
+	local number=$1 name=$2 log=$work/log/tap.$$
 	shift 2
-	if "$@" >"$work/tap.log" 2>&1; then
+	if "$@" >"$log" 2>&1; then
 		say "ok $number - $name"
 	else
 		say "not ok $number - $name"
-		show_tail "$work/tap.log" 80
+		show_tail "$log" 80
 		return 1
 	fi
 }
@@ -198,12 +199,11 @@ ensure() {
 			choose_server
 		fi
 		# A package that is there and does not bring what it should is no help.
-		packages=$(lacking "$@" | sed -n 's/.* \([^-]\)/\1/p' | sort -u | while read -r package; do
-			dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || say "$package"
-		done | paste -s -d ' ' -)
-		if [ -n "$packages" ]; then
-			is_root || die "Please install what is missing, as root: apt-get install -y --no-install-recommends $packages"
-			install_packages "$packages"
+		mapfile -t packages < <(comm -23 <(lacking "$@" | sed -n 's/.* \([^-]\)/\1/p' | sort -u) \
+			<(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' | sed -n 's/^.i. //p' | sort -u))
+		if [ ${#packages[@]} -gt 0 ]; then
+			is_root || die "Please install what is missing, as root: apt-get install -y --no-install-recommends ${packages[*]}"
+			install_packages "${packages[@]}"
 			choose_server
 		fi
 	fi
@@ -213,32 +213,25 @@ ensure() {
 	export PG_CONFIG
 }
 
-# Installs those of the packages that the system has.  Debian makes a cluster with
-# the first server package, and starts the services of packages such as etcd's.
-# Nobody asked for either here: two files say no while the packages are unpacked.
+# Installs those of the packages that the system has.  With the first server
+# package Debian makes a cluster and starts it, unless a file says no.  Another
+# program may be installing packages, such as unattended-upgrades.
 install_packages() {
-	local log package conf=/etc/postgresql-common/createcluster.d policy=/usr/sbin/policy-rc.d
+	local log package no_cluster=/etc/postgresql-common/createcluster.d/pg_comb-setup.conf
 	log=$(mktemp) || die "No temporary file can be made."
 	apt-get -qq update >"$log" 2>&1
-	for package in $1; do
-		! apt-cache policy "$package" | grep -q 'Candidate: [^(]' || installed="$installed $package"
+	for package in "$@"; do
+		! apt-cache policy "$package" | grep -q 'Candidate: [^(]' || installed+=("$package")
 	done
-	[ -n "$installed" ] || return
-	say "Installing what is missing:$installed"
-	trap 'rm -f "$drop_in" "$no_service"; rmdir "${drop_in%/*}" 2>/dev/null' EXIT
-	drop_in=$conf/pg_comb-setup.conf
-	mkdir -p "$conf" && say "create_main_cluster = false" >"$drop_in"
-	if [ ! -e "$policy" ]; then
-		no_service=$policy
-		printf '%s\n' '#!/bin/sh' 'exit 101' >"$no_service" && chmod 755 "$no_service"
-	fi
-	# shellcheck disable=SC2086 # a list of words
-	# Another program may be installing packages, such as unattended-upgrades.
-	DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install -y \
-		--no-install-recommends $installed \
-		>>"$log" 2>&1 </dev/null || die "apt-get could not install$installed; its messages are in $log."
-	rm -f "$drop_in" "$no_service" "$log"
-	rmdir "$conf" 2>/dev/null
+	[ ${#installed[@]} -gt 0 ] || return 0
+	say "Installing what is missing: ${installed[*]}"
+	# shellcheck disable=SC2064 # the name as it is now
+	trap "rm -f $no_cluster" EXIT
+	mkdir -p "${no_cluster%/*}" && say "create_main_cluster = false" >"$no_cluster"
+	DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install -y --no-install-recommends \
+		"${installed[@]}" >>"$log" 2>&1 </dev/null ||
+		die "apt-get could not install ${installed[*]}; its messages are in $log."
+	rm -f "$no_cluster" "$log"
 }
 
 #
@@ -257,6 +250,7 @@ begin() {
 	trap 'exit 143' TERM
 	work=$(mktemp -d "$base/pg_comb.XXXXXX") || die "No directory can be made in $base."
 	mkdir "$work/log" "$work/tmp" "$work/s"
+	sockets=$work/s
 	set_owner
 	[ "${owner[0]}" = env ] || chown -R postgres "$work"
 	as_owner test -w "$work" ||
@@ -274,6 +268,8 @@ start() {
 		exit
 	fi
 	work=$COMB_WORK
+	sockets=$work/s
+	exec 2>&1
 	trap end_running EXIT
 	trap 'exit 143' HUP INT TERM
 	[ -z "${PG_CONFIG:-}" ] || choose_server
@@ -342,13 +338,21 @@ cleanup() {
 
 # prove_each SCRIPT SOURCE...: prove runs "SCRIPT --one SOURCE" for each as the
 # owner, counts, and prints the closing line.  The directory stays if a test
-# failed.  SCRIPT is relative, because prove splits a command at blanks.
+# failed.  SCRIPT is relative, because prove splits a command at blanks.  With
+# REPORT=yes the sources show their TAP instead, for readers.
 prove_each() {
-	local script=$1
+	local script=$1 source status=0
 	shift
 	[ $# -gt 0 ] || die "There is nothing to run."
+	if [ "${REPORT:-no}" = yes ]; then
+		for source in "$@"; do
+			COMB_WORK=$work bounded "$script" --one "$source" || status=1
+		done
+		return "$status"
+	fi
 	PERL5LIB=$PWD/test/perl HARNESS_NOTTY=1 COMB_WORK=$work PERL_TEST_HARNESS_DUMP_TAP=$work/log \
-		limit=${total:-36000} bounded prove --norc --timer --harness CombHarness --exec "$script --one" "$@" && return
+		limit=${total:-36000} bounded prove --norc --timer --jobs "$jobs" "${rules[@]}" --harness CombHarness \
+		--exec "$script --one" "$@" && return
 	keep=yes
 	return 1
 }
@@ -359,15 +363,17 @@ prove_each() {
 
 # Prints the files of the tree as git sees them, changes and new files included.
 # Without git, or in an unpacked archive inside somebody else's repository,
-# these are all files but what a build leaves behind.
+# these are all files but what a build leaves behind.  With RUN_OBJECTS a build's
+# object files are copied as well, for test/mutants.
 tree_files() {
-	local git=(git -c "safe.directory=*" -C "$tree") name
+	local git=(git -c "safe.directory=*" -C "$tree") name objects=(! -name '*.o' ! -name '*.so' ! -name '*.bc')
+	[ -z "${RUN_OBJECTS:-}" ] || objects=()
 	if have git && [ "$("${git[@]}" rev-parse --show-toplevel 2>/dev/null)" = "$(cd "$tree" && pwd -P)" ]; then
 		"${git[@]}" ls-files -z --cached --others --exclude-standard
 	else
 		(cd "$tree" && find . -name .git -prune -o \
 			\( -name results -o -name 'tmp_check*' -o -name output_iso -o -name node_modules \) -prune -o \
-			-type f ! -name '*.o' ! -name '*.so' ! -name '*.bc' -print0)
+			-type f "${objects[@]}" -print0)
 	fi | while IFS= read -r -d '' name; do
 		# git also lists a file that is deleted but not yet committed.
 		[ ! -e "$tree/$name" ] || printf '%s\0' "$name"
@@ -391,7 +397,7 @@ build() {
 use_stage() {
 	local stage=$1 share known
 	share=$(pg_dir sharedir)
-	known=$(as_owner postgres --describe-config | cut -f 1)
+	known=$(as_owner "$postgres_bin/postgres" --describe-config | cut -f 1)
 	temp_config=$stage.conf
 	if grep -qx extension_control_path <<<"$known"; then
 		say "extension_control_path = '$stage$share:\$system'" >"$temp_config"
@@ -418,16 +424,17 @@ copy_and_build() {
 	use_stage "$work/stage"
 }
 
-# start_server NAME [setting]...: reachable in the directory $work/s only, at
+# start_server NAME [setting]...: reachable in the directory $sockets only, at
 # port 5432, which there is only a part of the socket's name
 start_server() {
 	local name=$1 data=$work/$1
 	shift
+	as_owner mkdir -p "$sockets"
 	bounded initdb -D "$data" -U postgres -A trust -E UTF8 --locale=C --no-sync \
 		>"$work/log/$name.initdb" 2>&1 || { cat "$work/log/$name.initdb"; return 1; }
 	{
 		cat "$temp_config"
-		printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$work/s'" \
+		printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$sockets'" \
 			"port = 5432" "timezone = 'UTC'" "log_timezone = 'UTC'" "$@"
 	} >>"$data/postgresql.conf"
 	run_server "$name" start
@@ -443,5 +450,5 @@ stop_server() { bounded pg_ctl -D "$work/$1" -m fast -w -t 60 stop >/dev/null; }
 
 # psql on a private server: stops at the first error, prints rows only.
 sql() {
-	bounded psql -X -q -A -t -v ON_ERROR_STOP=1 -h "$work/s" -p 5432 -U postgres "$@"
+	bounded psql -X -q -A -t -v ON_ERROR_STOP=1 -h "$sockets" -p 5432 -U postgres "$@"
 }

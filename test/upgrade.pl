@@ -7,12 +7,15 @@
 # them.  After each pg_upgrade the test looks whether everything is still there,
 # is used, and goes on.
 #
-# The extension is the same in all versions.  Once two versions of it have been
-# published, ALTER EXTENSION UPDATE from the first belongs here too.  Its steps
-# within one server are for a pg_regress test named oldextversions.
+# The extension is the same in all versions.  test/t/009_updates.pl updates it
+# within one server.
 use strict;
 use warnings;
 
+use FindBin qw($RealBin);
+use lib "$RealBin/perl";
+use CombShop;
+use CombTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -26,6 +29,13 @@ my $bin = '/usr/lib/postgresql';
 my ($node, $major);
 
 sub query { return $node->safe_psql('shop', $_[0]); }
+
+sub state
+{
+	return digest($node, 'shop') . query(q{
+		SELECT last_value FROM comb_internal.comb_lease_ordered;
+		SELECT last_value FROM comb_internal.comb_lease_snowflake});
+}
 
 # A server that is not started yet.  18 makes checksums unless told otherwise,
 # and pg_upgrade wants both servers alike.
@@ -41,152 +51,7 @@ sub new_node
 	return $new;
 }
 
-# The extension is in a schema that is on nobody's search_path: pg_upgrade, too,
-# restores with none.
-my $fill = q{
-	CREATE SCHEMA keys;
-	CREATE EXTENSION pg_comb SCHEMA keys;
-	CREATE EXTENSION amcheck;
-	CREATE TABLE orders (
-		id uuid PRIMARY KEY DEFAULT keys.comb_generate(),
-		server int NOT NULL,
-		created timestamptz GENERATED ALWAYS AS (keys.comb_timestamp(id)) STORED,
-		CHECK (id >= keys.comb_min('2020-01-01 00:00:00+00')));
-	CREATE INDEX orders_created ON orders (keys.comb_timestamp(id));
-	CREATE TABLE sales (
-		id uuid NOT NULL DEFAULT keys.comb_generate('rtcomb_sql'),
-		server int NOT NULL,
-		made_by keys.comb_layout NOT NULL DEFAULT 'rtcomb_sql',
-		others keys.comb_layout[] DEFAULT '{nhibernate,newsequentialid}',
-		CHECK (keys.comb_timestamp(id, made_by) > '2000-01-01 00:00:00+00'));
-	CREATE UNIQUE INDEX sales_order ON sales (id keys.comb_mssql_ops);
-	CREATE INDEX sales_created ON sales (keys.comb_timestamp(id, 'rtcomb_sql'));
-	CREATE INDEX sales_made_by ON sales (made_by, keys.comb_timestamp(id, made_by));
-	CREATE INDEX sales_plain ON sales (keys.comb_convert(id, 'rtcomb_sql', 'uuidv7'));
-	CREATE INDEX sales_2026 ON sales (server)
-		WHERE id OPERATOR(keys.#>=#) keys.comb_min('2026-01-01 00:00:00+00', 'rtcomb_sql');
-	CREATE TABLE events (id uuid DEFAULT keys.comb_generate('rtcomb_sql'), server int)
-		PARTITION BY RANGE (id keys.comb_mssql_ops);
-	CREATE TABLE events_before PARTITION OF events
-		FOR VALUES FROM (MINVALUE) TO (keys.comb_min('2026-01-01 00:00:00+00', 'rtcomb_sql'));
-	CREATE TABLE events_after PARTITION OF events
-		FOR VALUES FROM (keys.comb_min('2026-01-01 00:00:00+00', 'rtcomb_sql')) TO (MAXVALUE);
-	CREATE TABLE tickets (
-		id uuid PRIMARY KEY DEFAULT keys.comb_generate_ordered(),
-		number bigint UNIQUE DEFAULT keys.comb_snowflake(),
-		server int NOT NULL);
-	CREATE VIEW recent AS SELECT id, server FROM orders
-		WHERE id > keys.comb_max('2026-01-01 00:00:00+00')
-		ORDER BY id USING OPERATOR(keys.#>#);
-	INSERT INTO orders (id, server) SELECT keys.comb_at('2025-01-01 00:00:00+00'::timestamptz + n * interval '1 hour'), 0
-		FROM generate_series(1, 2000) n;
-	INSERT INTO sales (id, server) SELECT keys.comb_at(keys.comb_timestamp(id), 'rtcomb_sql'), 0 FROM orders;
-	INSERT INTO events (id, server) SELECT id, 0 FROM sales;
-	-- as if the clock had been set back by five hours since then
-	SELECT FROM keys.comb_ordered_reset(now() + interval '5 hours');
-	INSERT INTO tickets (server) SELECT 0 FROM generate_series(1, 500);
-	ANALYZE};
-
-# New rows by the defaults come after all others.
-sub goes_on
-{
-	is( query(qq{
-		WITH latest AS (SELECT max(id::text) AS id FROM orders),
-			made AS (INSERT INTO orders (server) SELECT $major FROM generate_series(1, 500) RETURNING id)
-		SELECT bool_and(made.id > latest.id::uuid) FROM made, latest;
-		WITH latest AS (SELECT id FROM sales ORDER BY keys.comb_mssql_key(id) DESC LIMIT 1),
-			made AS (INSERT INTO sales (server) SELECT $major FROM generate_series(1, 500) RETURNING id)
-		SELECT bool_and(made.id OPERATOR(keys.#>#) latest.id) FROM made, latest;
-		WITH latest AS (SELECT max(id::text) AS id, max(number) AS number FROM tickets),
-			made AS (INSERT INTO tickets (server) SELECT $major FROM generate_series(1, 500) RETURNING id, number)
-		SELECT bool_and(made.id > latest.id::uuid AND made.number > latest.number) FROM made, latest;
-		INSERT INTO events (server) SELECT $major FROM generate_series(1, 500);
-		SELECT string_agg(DISTINCT tableoid::regclass::text, ' ') FROM events WHERE server = $major}),
-		"t\nt\nt\nevents_after", "$major: new keys come after all others");
-	return;
-}
-
-# bt_index_check() fails if an index is not in its order or misses a row.
-sub indexes_are_whole
-{
-	is( query(q{
-		SELECT count(*) FILTER (WHERE bt_index_check(indexrelid, true)::text = '')
-		FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam
-		WHERE indrelid IN ('orders'::regclass, 'sales'::regclass, 'tickets'::regclass) AND amname = 'btree' AND indisvalid}),
-		9, "$major: the indexes are whole, $_[0] new keys");
-	return;
-}
-
-sub digest
-{
-	return query(q{
-		SELECT md5(string_agg(orders::text, ',' ORDER BY id)) FROM orders;
-		SELECT md5(string_agg(sales::text, ',' ORDER BY id)) FROM sales;
-		SELECT md5(string_agg(tableoid::regclass || events::text, ',' ORDER BY id)) FROM events;
-		SELECT md5(string_agg(tickets::text, ',' ORDER BY id)) FROM tickets;
-		SELECT md5(string_agg(recent::text, ',')) FROM recent;
-		SELECT last_value FROM comb_internal.comb_lease_ordered;
-		SELECT last_value FROM comb_internal.comb_lease_snowflake});
-}
-
-# Plans and answers on the indexes made by an older version.  743 are the hours
-# of January 2025 but the first.
-sub uses_indexes
-{
-	my $plans = query(q{
-		SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off;
-		EXPLAIN (COSTS OFF) SELECT id FROM sales ORDER BY id USING OPERATOR(keys.#<#);
-		EXPLAIN (COSTS OFF) SELECT server FROM sales WHERE keys.comb_timestamp(id, 'rtcomb_sql') < '2025-02-01 00:00:00+00';
-		EXPLAIN (COSTS OFF) SELECT server FROM sales WHERE made_by = 'rtcomb_sql'
-			AND keys.comb_timestamp(id, made_by) < '2025-02-01 00:00:00+00';
-		EXPLAIN (COSTS OFF) SELECT server FROM orders WHERE keys.comb_timestamp(id) < '2025-02-01 00:00:00+00';
-		EXPLAIN (COSTS OFF) SELECT count(*) FROM events
-			WHERE id OPERATOR(keys.#<#) keys.comb_min('2025-02-01 00:00:00+00', 'rtcomb_sql')});
-	is( join(' ', $plans =~ /(?:Index (?:Only )?Scan using|Seq Scan on) (\w+)/g),
-		'sales_order sales_created sales_made_by orders_created events_before',
-		"$major: the indexes are used");
-	is( query(q{
-		SET enable_seqscan = off; SET enable_bitmapscan = off;
-		SELECT count(*) FROM sales WHERE keys.comb_timestamp(id, 'rtcomb_sql') < '2025-02-01 00:00:00+00';
-		SELECT count(*) FROM sales WHERE made_by = 'rtcomb_sql'
-			AND keys.comb_timestamp(id, made_by) < '2025-02-01 00:00:00+00';
-		SELECT count(*) FROM orders WHERE keys.comb_timestamp(id) < '2025-02-01 00:00:00+00';
-		SELECT count(*) FROM sales WHERE id OPERATOR(keys.#<#) keys.comb_min('2025-02-01 00:00:00+00', 'rtcomb_sql');
-		SELECT array_agg(id ORDER BY id USING OPERATOR(keys.#<#)) = array_agg(id ORDER BY keys.comb_mssql_key(id)) FROM sales}),
-		"743\n743\n743\n743\nt", "$major: with right answers");
-	return;
-}
-
-# What the extension consists of
-my $extension = q{
-	SET search_path = keys;
-	SELECT pg_describe_object(classid, objid, 0) FROM pg_depend
-		WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
-			AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb')
-		ORDER BY 1;
-	SELECT oid::regprocedure, pg_get_function_result(oid), pg_get_function_arguments(oid), provolatile,
-			proisstrict, proparallel, proleakproof, prosecdef, procost, prorows, prosupport, probin, prosrc,
-			proconfig, coalesce(proacl, acldefault('f', proowner)), obj_description(oid, 'pg_proc')
-		FROM pg_proc WHERE pronamespace = 'keys'::regnamespace ORDER BY oid::regprocedure::text;
-	SELECT aggfnoid::regprocedure, aggtransfn, aggcombinefn, aggsortop::regoperator, aggtranstype::regtype
-		FROM pg_aggregate JOIN pg_proc p ON p.oid = aggfnoid
-		WHERE pronamespace = 'keys'::regnamespace ORDER BY aggfnoid::regprocedure::text;
-	SELECT oid::regoperator, oprcode, oprcom::regoper, oprnegate::regoper, oprrest, oprjoin,
-			obj_description(oid, 'pg_operator')
-		FROM pg_operator WHERE oprnamespace = 'keys'::regnamespace ORDER BY oid::regoperator::text;
-	SELECT relname, relkind, relacl, obj_description(oid, 'pg_class')
-		FROM pg_class WHERE relnamespace IN ('keys'::regnamespace, 'comb_internal'::regnamespace) ORDER BY 1;
-	SELECT nspname, nspacl, obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = 'comb_internal';
-	SELECT amopstrategy, amopopr::regoperator FROM pg_amop JOIN pg_opfamily f ON f.oid = amopfamily
-		WHERE opfnamespace = 'keys'::regnamespace ORDER BY 1;
-	SELECT amprocnum, amproc FROM pg_amproc JOIN pg_opfamily f ON f.oid = amprocfamily
-		WHERE opfnamespace = 'keys'::regnamespace ORDER BY 1;
-	SELECT oid::regtype, typtype, typbasetype::regtype, obj_description(oid, 'pg_type')
-		FROM pg_type WHERE typnamespace = 'keys'::regnamespace ORDER BY oid::regtype::text;
-	SELECT extname, extversion, extrelocatable, extnamespace::regnamespace FROM pg_extension
-		WHERE extname = 'pg_comb'};
-
-# The upgraded extension against a new one, and a dump
+# The upgraded extension against a new one
 sub is_as_new
 {
 	my ($before) = @_;
@@ -204,30 +69,14 @@ sub is_as_new
 		query(q{ALTER OPERATOR FAMILY keys.comb_mssql_ops USING btree
 			ADD FUNCTION 6 (uuid, uuid) keys.comb_mssql_skipsupport(internal)});
 	}
-	# What doc/installation.md tells to do where the server has the aggregates itself
-	if ($before < 20 && $major >= 20)
-	{
-		query(q{
-			ALTER EXTENSION pg_comb DROP AGGREGATE keys.min(uuid);
-			ALTER EXTENSION pg_comb DROP AGGREGATE keys.max(uuid);
-			DROP AGGREGATE keys.min(uuid), keys.max(uuid)});
-	}
 	$node->safe_psql('postgres', 'CREATE DATABASE fresh');
-	$node->safe_psql('fresh',    'CREATE SCHEMA keys; CREATE EXTENSION pg_comb SCHEMA keys');
-	append_to_file("$_.$major", $node->safe_psql($_, $extension) . "\n") foreach qw(fresh shop);
-	is(`diff fresh.$major shop.$major`, '', "$major: the extension is as one newly created");
+	$node->safe_psql('fresh',    'CREATE SCHEMA keys; CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE');
+	is(objects_differ($node, 'fresh', 'shop'), '', "$major: the extension is as one newly created");
 	my (undef, undef, $notice) = $node->psql('shop', 'ALTER EXTENSION pg_comb UPDATE');
 	like($notice, qr/version "1\.0" of extension "pg_comb" is already installed/,
 		"$major: ALTER EXTENSION has nothing to update");
 
-	$node->safe_psql('postgres', 'CREATE DATABASE restored');
-	$node->command_ok([ "$bin/$major/bin/pg_dump", '-f', 'shop.sql', '-d', $node->connstr('shop') ], "$major: pg_dump");
-	$node->command_ok(
-		[ "$bin/$major/bin/psql", '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', 'shop.sql', '-d', $node->connstr('restored') ],
-		"$major: a dump can be restored");
-	my $rows = 'SELECT count(*) FROM sales';
-	is($node->safe_psql('restored', $rows), query($rows), "$major: with its rows");
-	$node->safe_psql('postgres', "DROP DATABASE $_") foreach qw(fresh restored);
+	$node->safe_psql('postgres', 'DROP DATABASE fresh');
 	return;
 }
 
@@ -279,14 +128,13 @@ while (@versions)
 	else
 	{
 		$node = upgrade($node, $before);
-		is(digest(), $rows, "$major: the rows are those of $before");
+		is(state(), $rows, "$major: the rows are those of $before");
 		is_as_new($before);
 	}
-	indexes_are_whole('before');
-	uses_indexes();
-	goes_on();
-	indexes_are_whole('with');
-	$rows = digest();
+	uses_indexes($node, 'shop', $major);
+	goes_on($node, 'shop', $major);
+	indexes_are_whole($node, 'shop', $major);
+	$rows = state();
 	forget_column_versions($versions[0]) if @versions;
 	$node->stop;
 	$before = $major;

@@ -12,7 +12,43 @@
  * The functions work with any search_path.  Bodies that the planner inlines, and
  * those that run for each row, name the schema of each function and operator.  The
  * others set a search_path of their own, which takes 1.6 us a call.
+ *
+ * No body calls a function of this file by its name.  Bodies in SQL are expressions
+ * that PostgreSQL has parsed, and what they call stays the same if somebody else makes
+ * a function of this name, or if the schema is renamed.  PostgreSQL 13 has no such
+ * bodies.  There the names come with the schema and the exact types, so install the
+ * file again if you rename the schema.
  */
+
+-- CREATE OR REPLACE leaves a function to its owner, who can replace it later.
+DO $owners$
+DECLARE
+	object text;
+	owner name;
+BEGIN
+	SELECT pg_catalog.pg_describe_object(catalog, oid, 0), pg_catalog.pg_get_userbyid(owned_by) INTO object, owner
+	FROM (SELECT 'pg_catalog.pg_proc'::pg_catalog.regclass, oid, proowner, pronamespace
+			FROM pg_catalog.pg_proc WHERE pg_catalog.starts_with(proname::pg_catalog.text, 'comb_')
+		UNION ALL
+		SELECT 'pg_catalog.pg_type'::pg_catalog.regclass, oid, typowner, typnamespace
+			FROM pg_catalog.pg_type WHERE typname OPERATOR(pg_catalog.=) ANY ('{comb_layout,comb_period}'::pg_catalog.name[])
+		UNION ALL
+		SELECT 'pg_catalog.pg_operator'::pg_catalog.regclass, oid, oprowner, oprnamespace
+			FROM pg_catalog.pg_operator WHERE oprname OPERATOR(pg_catalog.=) ANY ('{<@,@>}'::pg_catalog.name[])
+			AND 'pg_catalog.uuid'::pg_catalog.regtype OPERATOR(pg_catalog.=) ANY (ARRAY[oprleft, oprright])
+		) AS made (catalog, oid, owned_by, namespace)
+	WHERE namespace OPERATOR(pg_catalog.=) (
+			SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname OPERATOR(pg_catalog.=) pg_catalog.current_schema())
+		AND pg_catalog.pg_get_userbyid(owned_by) OPERATOR(pg_catalog.<>) CURRENT_USER
+	LIMIT 1;
+	IF object IS NOT NULL THEN
+		RAISE EXCEPTION USING
+			ERRCODE = 'insufficient_privilege',
+			MESSAGE = pg_catalog.format('%s belongs to role %I', object, owner),
+			HINT = 'Drop it, or set search_path to a schema in which only you may create.';
+	END IF;
+END
+$owners$;
 
 -- The parameters are declared with these two domains, as in the extension.  A
 -- column or a view can then stay as it is when the extension comes.
@@ -197,7 +233,7 @@ CREATE OR REPLACE FUNCTION comb_time_decoder(id text) RETURNS timestamptz
 	SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	field text := 'x' || encode(substring(uuid_send(id::uuid) FOR 6), 'hex');
+	field text := 'x' || encode(substring(uuid_send(left(id, 63)::uuid) FOR 6), 'hex');
 BEGIN
 	RETURN timezone(interval '0', timestamp '1970-01-01 00:00:00'
 		+ left(field, 9)::bit(32)::bigint * interval '65.536 s'
@@ -243,6 +279,8 @@ DO $functions$
 DECLARE
 	create_function text;
 	in_schema text := pg_catalog.quote_ident(pg_catalog.current_schema());
+	-- PostgreSQL 13 has no bodies of the SQL standard
+	standard boolean := pg_catalog.current_setting('server_version_num')::int OPERATOR(pg_catalog.>=) 140000;
 	modern boolean := pg_catalog.current_setting('server_version_num')::int OPERATOR(pg_catalog.>=) 180000;
 
 	-- Is the id a UUIDv7?  In a filter the planner has no statistics for the test: it
@@ -261,7 +299,7 @@ BEGIN
 	CASE WHEN modern THEN $create$
 		CREATE OR REPLACE FUNCTION comb_generate() RETURNS uuid
 			LANGUAGE sql VOLATILE PARALLEL SAFE
-			AS 'SELECT pg_catalog.uuidv7()'
+			@return@ pg_catalog.uuidv7() @end@
 	$create$ ELSE $create$
 		CREATE OR REPLACE FUNCTION comb_generate() RETURNS uuid
 			LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
@@ -293,12 +331,11 @@ BEGIN
 	CASE WHEN modern THEN $create$
 		CREATE OR REPLACE FUNCTION comb_timestamp(id uuid) RETURNS timestamptz
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			AS 'SELECT CASE WHEN @key@ THEN pg_catalog.uuid_extract_timestamp(id) END'
+			@return@ CASE WHEN @key@ THEN pg_catalog.uuid_extract_timestamp(id) END @end@
 	$create$ ELSE $create$
 		CREATE OR REPLACE FUNCTION comb_timestamp(id uuid) RETURNS timestamptz
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-		AS $$
-			SELECT CASE WHEN @key@ THEN
+		@return@ CASE WHEN @key@ THEN
 				pg_catalog.timezone('0'::pg_catalog.interval, '1970-01-01 00:00:00'::pg_catalog.timestamp
 					OPERATOR(pg_catalog.+)
 					(('x' OPERATOR(pg_catalog.||) pg_catalog.encode(pg_catalog.substring(pg_catalog.uuid_send(id), 1, 4), 'hex'))
@@ -306,8 +343,7 @@ BEGIN
 					OPERATOR(pg_catalog.+)
 					(('x' OPERATOR(pg_catalog.||) pg_catalog.encode(pg_catalog.substring(pg_catalog.uuid_send(id), 5, 2), 'hex'))
 						::pg_catalog.bit(16)::pg_catalog.int4 OPERATOR(pg_catalog.*) '1 ms'::pg_catalog.interval))
-				END
-		$$
+				END @end@
 	$create$ END,
 	$create$
 		COMMENT ON FUNCTION comb_timestamp(uuid) IS
@@ -323,6 +359,8 @@ BEGIN
 		DECLARE
 			first timestamptz := coalesce(lower(period), '-infinity');
 			last timestamptz := coalesce(upper(period), 'infinity');
+			utc timestamp;
+			ms bigint;
 		BEGIN
 			-- the comparisons keep the sums inside the range of timestamptz
 			IF NOT lower_inc(period) AND first < '20000-01-01 00:00:00+00' THEN
@@ -331,10 +369,13 @@ BEGIN
 			IF NOT upper_inc(period) AND last > '1969-01-01 00:00:00+00' THEN
 				last := last - interval '1 us';
 			END IF;
-			IF isempty(period) OR first > last OR last < '1970-01-01 00:00:00+00' THEN
+			IF isempty(period) OR first > last OR last < '1970-01-01 00:00:00+00' OR first > '10889-08-02 05:31:50.655+00' THEN
 				RETURN 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 			END IF;
-			RETURN @schema@.comb_min(first);
+			utc := timezone(interval '0', greatest(first, '1970-01-01 00:00:00+00'));
+			ms := date_part('epoch', date_trunc('second', utc))::bigint * 1000
+				+ (date_part('microseconds', utc)::bigint % 1000000 + 999) / 1000;
+			RETURN lpad(to_hex(ms), 12, '0') || '70008000000000000000';
 		END
 		$$
 	$create$,
@@ -350,6 +391,8 @@ BEGIN
 		DECLARE
 			first timestamptz := coalesce(lower(period), '-infinity');
 			last timestamptz := coalesce(upper(period), 'infinity');
+			utc timestamp;
+			ms bigint;
 		BEGIN
 			IF NOT lower_inc(period) AND first < '20000-01-01 00:00:00+00' THEN
 				first := first + interval '1 us';
@@ -357,10 +400,13 @@ BEGIN
 			IF NOT upper_inc(period) AND last > '1969-01-01 00:00:00+00' THEN
 				last := last - interval '1 us';
 			END IF;
-			IF isempty(period) OR first > last OR first > '10889-08-02 05:31:50.655+00' THEN
+			IF isempty(period) OR first > last OR last < '1970-01-01 00:00:00+00' OR first > '10889-08-02 05:31:50.655+00' THEN
 				RETURN '00000000-0000-0000-0000-000000000000';
 			END IF;
-			RETURN @schema@.comb_max(last);
+			utc := timezone(interval '0', least(last, '10889-08-02 05:31:50.655+00'));
+			ms := date_part('epoch', date_trunc('second', utc))::bigint * 1000
+				+ date_part('microseconds', utc)::bigint % 1000000 / 1000;
+			RETURN lpad(to_hex(ms), 12, '0') || '7fffbfffffffffffffff';
 		END
 		$$
 	$create$,
@@ -375,11 +421,9 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_contained(id uuid, period comb_period) RETURNS boolean
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-		AS $$
-			SELECT id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(period)
-				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(period)
-				AND (@checked@ OR id IS NULL OR period IS NULL)
-		$$
+		@return@ id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(period::pg_catalog.tstzrange)
+				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(period::pg_catalog.tstzrange)
+				AND (@checked@ OR id IS NULL OR period IS NULL) @end@
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_contained(uuid, comb_period) IS
@@ -388,11 +432,9 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_contains(period comb_period, id uuid) RETURNS boolean
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-		AS $$
-			SELECT id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(period)
-				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(period)
-				AND (@checked@ OR id IS NULL OR period IS NULL)
-		$$
+		@return@ id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(period::pg_catalog.tstzrange)
+				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(period::pg_catalog.tstzrange)
+				AND (@checked@ OR id IS NULL OR period IS NULL) @end@
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_contains(comb_period, uuid) IS
@@ -401,11 +443,9 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_created(id uuid, during tstzrange) RETURNS boolean
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-		AS $$
-			SELECT id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(during)
+		@return@ id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(during)
 				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(during)
-				AND (@checked@ OR id IS NULL OR during IS NULL)
-		$$
+				AND (@checked@ OR id IS NULL OR during IS NULL) @end@
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_created(uuid, tstzrange) IS
@@ -414,11 +454,9 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_between(id uuid, since timestamptz, until timestamptz) RETURNS boolean
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-		AS $$
-			SELECT id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(pg_catalog.tstzrange(since, until))
+		@return@ id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(pg_catalog.tstzrange(since, until))
 				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(pg_catalog.tstzrange(since, until))
-				AND (@checked@ OR id IS NULL)
-		$$
+				AND (@checked@ OR id IS NULL) @end@
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_between(uuid, timestamptz, timestamptz) IS
@@ -429,7 +467,7 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_generate(layout comb_layout) RETURNS uuid
 			LANGUAGE sql VOLATILE PARALLEL SAFE
-			AS 'SELECT CASE WHEN @schema@.comb_portable_layout(layout) THEN @schema@.comb_generate() END'
+			@return@ CASE WHEN @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_generate() END @end@
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_generate(comb_layout) IS
@@ -438,7 +476,7 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_at(at timestamptz, layout comb_layout) RETURNS uuid
 			LANGUAGE sql VOLATILE PARALLEL SAFE
-			AS 'SELECT CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_at(at) END'
+			@return@ CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_at(at) END @end@
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_at(timestamptz, comb_layout) IS
@@ -447,8 +485,8 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_stamp(base uuid, at timestamptz, layout comb_layout) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			AS 'SELECT CASE WHEN base IS NOT NULL AND at IS NOT NULL AND @schema@.comb_portable_layout(layout)
-				THEN @schema@.comb_stamp(base, at) END'
+			@return@ CASE WHEN base IS NOT NULL AND at IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text)
+				THEN @schema@.comb_stamp(base, at) END @end@
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_stamp(uuid, timestamptz, comb_layout) IS
@@ -457,7 +495,7 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_timestamp(id uuid, layout comb_layout) RETURNS timestamptz
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			AS 'SELECT CASE WHEN id IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_timestamp(id) END'
+			@return@ CASE WHEN id IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_timestamp(id) END @end@
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_timestamp(uuid, comb_layout) IS
@@ -466,7 +504,7 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_min(at timestamptz, layout comb_layout) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			AS 'SELECT CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_min(at) END'
+			@return@ CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_min(at) END @end@
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_min(timestamptz, comb_layout) IS
@@ -475,7 +513,7 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_max(at timestamptz, layout comb_layout) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			AS 'SELECT CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_max(at) END'
+			@return@ CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_max(at) END @end@
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_max(timestamptz, comb_layout) IS
@@ -484,7 +522,7 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_range_min(period tstzrange, layout comb_layout) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			AS 'SELECT CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_range_min(period) END'
+			@return@ CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_range_min(period) END @end@
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_range_min(tstzrange, comb_layout) IS
@@ -493,7 +531,7 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_range_max(period tstzrange, layout comb_layout) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			AS 'SELECT CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_range_max(period) END'
+			@return@ CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_range_max(period) END @end@
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_range_max(tstzrange, comb_layout) IS
@@ -502,17 +540,17 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_created(id uuid, during tstzrange, layout comb_layout) RETURNS boolean
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-		AS $$
-			SELECT id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(during, layout)
+		@return@ id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(during, layout)
 				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(during, layout)
-				AND (@checked@ OR id IS NULL OR during IS NULL OR layout IS NULL)
-		$$
+				AND (@checked@ OR id IS NULL OR during IS NULL OR layout IS NULL) @end@
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_created(uuid, tstzrange, comb_layout) IS
 			'comb_created(id, during) for the layout "uuidv7", an error for any other'
 	$create$]
 	LOOP
+		create_function := pg_catalog.replace(create_function, '@return@', CASE WHEN standard THEN 'RETURN' ELSE 'AS $sql$SELECT' END);
+		create_function := pg_catalog.replace(create_function, '@end@', CASE WHEN standard THEN '' ELSE '$sql$' END);
 		EXECUTE pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(create_function,
 			'@schema@', in_schema), '@checked@', checked), '@key@', is_key);
 	END LOOP;

@@ -187,8 +187,9 @@ sub run_row
 
 	my %median = map { $_ => median(@{ $figures{$_} }) } @labels;
 	my $more = ($row->{better} // 'less') eq 'more';
-	show('', "### $row->{title}", '',
-		'| | ' . ($more ? 'maximum' : 'minimum') . " | median | median, $labels[0] = 1 |", '|---|---:|---:|---:|');
+	show('', "### $row->{title}", '');
+	show($row->{about}, '') if $row->{about};
+	show('| | ' . ($more ? 'maximum' : 'minimum') . " | median | median, $labels[0] = 1 |", '|---|---:|---:|---:|');
 	foreach my $label (@labels)
 	{
 		my @all = @{ $figures{$label} };
@@ -271,7 +272,7 @@ sub plot_latency
 
 $| = 1;
 find_peers();
-show('# Measurements', '', split(/\n/, $ENV{BENCH_MACHINE}),
+show('# Measurements', '', 'To measure on your own machine, run `make bench`.', '', split(/\n/, $ENV{BENCH_MACHINE}),
 	sprintf('Figures of %d alternating rounds; %s.', $rounds, output_of(qw(date -u +%Y-%m-%d)) =~ s/\n//r));
 run_row($_) foreach @ARGV ? @ARGV : @names;
 if ($report)

@@ -546,16 +546,15 @@ row('layouts_read', 'Reading the time of ' . 10 * $million . ' keys in other lay
 	sub { sprintf('%.3f', timed("SELECT count($_[0]) FROM keys") / 1000) },
 	setup => \&keys_to_read);
 
-# Beside core's hexadecimal digits, which no application shows, and PL/pgSQL
 row('text', 'A key as text, and back, net of the scan (ns)',
 	sub { @text },
 	sub {
 		my ($column, $table) = @{ $text{ $_[0] } };
 		return net_ns(query("SELECT count(*) FROM $table"), map { "SELECT count($_) FROM $table" } $_[0], $column);
 	},
+	about => "The PL/pgSQL functions write and read a TypeID, as applications do without an extension.",
 	setup => \&texts);
 
-# UUIDv47's own figure for both ways is 33 ns, in C without a server (Apple M series).
 row('mask', "Masking a key's time, and taking the mask off, net of the scan (ns)",
 	sub { ('comb_mask(id, key)', 'comb_unmask(masked, key)', 'comb_unmask(comb_mask(id, key), key)') },
 	sub {
@@ -563,6 +562,7 @@ row('mask', "Masking a key's time, and taking the mask off, net of the scan (ns)
 		my $column = $_[0] =~ /masked/ ? 'masked' : 'id';
 		return net_ns(5 * $million, map { "SELECT count($_) FROM texts" } $expression, $column);
 	},
+	about => "UUIDv47's own page reports 33 ns for both ways together, in C and without a server, on an Apple M\nprocessor.",
 	setup => \&texts);
 
 # About 10000 rows of 100 characters, of another day each time
@@ -635,9 +635,6 @@ row('feed_transaction', 'A transaction with one key, net of an empty transaction
 			  $_[0], 'pg_backend_pid()');
 	});
 
-# A call in a query of its own.  Each connection of the server has had a
-# transaction with a key, so the call looks at as many seats.  "Open" ones still
-# have their transaction.
 row('settled', 'A call of comb_settled(), net of a trivial function (us)',
 	sub { ('100 connections', '1000 connections', '1000 connections, 100 open transactions') },
 	sub {
@@ -652,6 +649,8 @@ row('settled', 'A call of comb_settled(), net of a trivial function (us)',
 		stop_background($pid);
 		return sprintf('%.2f', $ns / 1000);
 	},
+	about => "A call looks at one seat for each connection that there ever was at once.  Each has had a\n"
+	  . "transaction with a key, and the open ones still have it.",
 	rounds => 1);
 
 # How long a row that is visible waits until a reader takes it.  A session looks
@@ -705,7 +704,10 @@ row('feed_delay', 'From visible to readable, 2000 rows a second from 8 sessions 
 		my ($label) = @_;
 		measure_delays($label =~ /writer/) unless defined $delays{$label};
 		return delete $delays{$label};
-	});
+	},
+	about => "A session looks as often as it can.  A row's delay begins at the first look that sees the row, and\n"
+	  . "ends at the first that may read it: below `comb_settled()`, or by an `xid8` column and\n"
+	  . "`pg_snapshot_xmin()`.  The long writer of another table is open for 10 of the 12 seconds.");
 
 # Where the end of one B-tree is the limit, and what hash partitions change
 row('scale', "INSERT of a thousand rows a transaction on $processors processors (thousand rows a second, all sessions together)",
@@ -724,10 +726,11 @@ row('ordered_wal', "WAL for $million numbers (bytes)",
 			'SELECT pg_current_wal_insert_lsn() - lsn FROM before') =~ s/.*\n//sr;
 	});
 
-# How long a call waits where the disk is slow, as in a cloud
 row('latency', 'Latency of a call at p99.99, 8 sessions, flushes of 10 ms (us)',
 	sub { @latency },
 	\&latency_of,
+	about => "The disk is slow, as in a cloud: each flush takes 10 ms.  A session makes a key every millisecond, and\n"
+	  . "only the call counts.  `nextval()` leaves the flush to the commit.",
 	setup => \&slow_disk, details => \&latency_details, cleanup => \&usual_disk);
 
 row('mssql_insert', "INSERT of $million rows, unique index, 100 characters of text (s)",

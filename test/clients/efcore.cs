@@ -29,7 +29,7 @@ await Tap.Test("the migration makes the extension and the default", async () =>
 	var migration = Design(shop).GetRequiredService<IMigrationsScaffolder>().ScaffoldMigration("Initial", "Orders");
 	code = migration.MigrationCode + migration.MetadataCode + migration.SnapshotCode;
 	return migration.MigrationCode.Contains("defaultValueSql: \"comb_generate()\"") &&
-		migration.MigrationCode.Contains($"Annotation(\"Npgsql:PostgresExtension:{Client.Extension}\"") &&
+		migration.MigrationCode.Contains("Annotation(\"Npgsql:PostgresExtension:pg_comb\"") &&
 		!migration.MigrationCode.Contains("comb_internal");
 });
 Shop.Migrations = Compile(code);
@@ -120,7 +120,7 @@ await using (var shop = new Shop())
 		var model = design.GetRequiredService<IScaffoldingModelFactory>().Create(database, new ModelReverseEngineerOptions());
 		var keys = model.GetEntityTypes().ToDictionary(entity => entity.GetTableName()!,
 			entity => entity.FindPrimaryKey()?.Properties[0].GetDefaultValueSql());
-		return Task.FromResult(model.GetPostgresExtensions().Any(extension => extension.Name == Client.Extension) &&
+		return Task.FromResult(model.GetPostgresExtensions().Any(extension => extension.Name == "pg_comb") &&
 			keys["orders"] == "comb_generate()" && keys["Messages"] == "comb_generate_ordered()" &&
 			database.Tables.All(table => table.Schema == "public") && database.Sequences.Count == 0);
 	});
@@ -195,7 +195,8 @@ public class Shop : DbContext
 
 	protected override void OnModelCreating(ModelBuilder model)
 	{
-		model.HasPostgresExtension(Client.Extension);
+		model.HasPostgresExtension("pg_comb");
+		model.HasPostgresExtension("pg_comb_ordered");
 		model.Entity<Order>(order =>
 		{
 			order.ToTable("orders");

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 #
-# test/clients/lib.sh - running the client programs, for test/clients/run and test/run
+# test/clients/lib.sh - running the client programs, for step clients of test/run
 #
 # Each client is one program in this directory, and prints TAP.  The program uses
 # pg_comb as an ordinary user of the client would.  Each program gets a database of
@@ -8,32 +8,22 @@
 # superuser.  libpq's environment variables lead there.  Afterwards two more tests
 # check that no object of the extension is missing, and that each query for a period
 # used the primary key's index.
+#
+# What the clients need comes from Debian's packages, from NuGet and from npm.  npm installs into
+# the run's own directory, in the versions of package-lock.json.  To update them,
+# change package.json and run "npm install --package-lock-only" in its directory.
 
-# The scripts have read test/lib.sh before:
+# test/run has read test/lib.sh before:
 # shellcheck disable=SC2034,SC2154
 
 # The names are also groups of lacking().
 all_clients=(pg postgresjs knex kysely sequelize drizzle typeorm mikro-orm prisma
 	psycopg2 psycopg3 asyncpg sqlalchemy django jdbc activerecord pgx pdo dbd-pg feed
 	npgsql dapper efcore nhibernate linq2db marten npgsql-feed)
-# Those that "make test" runs: their packages install within seconds.
-quick_clients=(pg postgresjs knex kysely sequelize drizzle typeorm mikro-orm psycopg2 psycopg3 feed
-	npgsql dapper efcore nhibernate linq2db marten npgsql-feed)
 
 client_limit=300             # seconds, for one client
-install_limit=600            # and for npm
+install_limit=600            # and for npm, or a build
 node_wanted=20.19            # what the packages need
-
-# shellcheck source=test/dotnet/lib.sh
-. "$tree/test/dotnet/lib.sh" || exit 2
-
-check_clients() {
-	local client
-	for client in "$@"; do
-		[[ " ${all_clients[*]} " = *" $client "* ]] ||
-			die "There is no client \"$client\"; the clients are: ${all_clients[*]}."
-	done
-}
 
 # The program of a client
 program() { (cd "$tree/test/clients" && compgen -G "$1.*"); }
@@ -60,13 +50,12 @@ lacks_node() {
 # The directory with the package-lock.json of a client
 node_directory() { if [ "$1" = prisma ]; then say prisma; else say .; fi; }
 
-# install_node_packages CLIENT...: what these clients need, in the run's own
+# install_node_packages SOURCE...: what the clients among them need, in the run's own
 # directory.  npm runs as the caller, so that it finds the caller's cache and
 # settings.  It does not run the packages' scripts, see .npmrc.
 install_node_packages() {
 	local client directory log=$work/log/npm
-	[ -z "$(lacks_node)" ] || return 0
-	for directory in $(for client in $(node_clients "$@"); do node_directory "$client"; done | sort -u); do
+	for directory in $([ -n "$(lacks_node)" ] || for client in $(node_clients "${@#clients/}"); do node_directory "$client"; done | sort -u); do
 		say "Installing the packages of test/clients/$directory/package-lock.json ..."
 		(cd "$work/src/test/clients/$directory" &&
 			timeout --kill-after=10 "$install_limit" npm ci --fetch-retries=1) >"$log" 2>&1 && continue
@@ -92,7 +81,7 @@ client_command() {
 		*.rb) command=(ruby "$1") ;;
 		*.php) command=(php "$1") ;;
 		*.pl) command=(perl "$1") ;;
-		*.cs) dotnet_command "${1%.cs}" ;;
+		*.cs) dotnet_command "clients/${1%.cs}" ;;
 		*.java) command=(sh -c 'javac -d "$TMPDIR/java" -cp "$2" "$1" && exec java -cp "$2:$TMPDIR/java" Orders'
 			sh "$1" "$jdbc_driver") ;;
 		*.go) command=(env GO111MODULE=off GOPATH=/usr/share/gocode "GOCACHE=$work/tmp/go"
@@ -141,7 +130,7 @@ periods_by_index() {
 run_client() {
 	local client=$1 log=$work/log/$1.log before=$work/log/$1.before after=$work/log/$1.after
 	local file status passed command=() missing
-	local environment=("PGHOST=$work/s" PGPORT=5432 PGUSER=app "PGDATABASE=$1" NO_COLOR=1)
+	local sockets=$work/s/clients environment=("PGHOST=$work/s/clients" PGPORT=5432 PGUSER=app "PGDATABASE=$1" NO_COLOR=1)
 	file=$(program "$client")
 	missing=$(lacks "$client")
 	missing=${missing:+needs $missing}
@@ -149,7 +138,7 @@ run_client() {
 		*.mjs)
 			missing=$(lacks_node)
 			[ ! -f "$work/no-npm" ] || missing="npm cannot reach its registry" ;;
-		*.cs) missing=$(lacks_program "$client") ;;
+		*.cs) missing=$(lacks_program "clients/$client") ;;
 	esac
 	if [ -n "$missing" ]; then
 		result "$client" "" "skipped: $missing"
@@ -157,7 +146,7 @@ run_client() {
 	fi
 	[ -d "$work/clients" ] || start_clients_server || return
 	sql -d postgres -c "CREATE DATABASE \"$client\" OWNER app" &&
-		sql -d "$client" -c "SET ROLE app" -c "CREATE EXTENSION pg_comb SCHEMA public" || return
+		sql -d "$client" -c "SET ROLE app" -c "CREATE EXTENSION pg_comb_ordered SCHEMA public CASCADE" || return
 	members "$client" >"$before"
 	client_command "$file"
 	cd "$work/src/test/clients" || return

@@ -1,7 +1,6 @@
 // What keys of the server and of the client cost: the table of doc/dotnet.md
 //
-// "test/dotnet/run cost" prints the table.  ROUNDS is how often each way takes its turn; its
-// best round counts.  Round trips are counted by a proxy, which the times do without.
+// ROUNDS is how often each way takes its turn; its best round counts.  Round trips are counted by a proxy, which the times do without.
 
 #:package Npgsql.EntityFrameworkCore.PostgreSQL@10.0.0
 #:package Microsoft.EntityFrameworkCore.Relational@10.0.11

@@ -13,6 +13,7 @@ package CombHarness;
 use strict;
 use warnings;
 
+use List::Util qw(sum);
 use parent 'TAP::Harness';
 
 my $inner = $ENV{COMB_TAP};
@@ -20,60 +21,65 @@ my $with_table = delete $ENV{COMB_TABLE};
 $ENV{COMB_TAP} = 1;
 $| = 1;
 
-my %count = map { $_ => 0 } qw(passed failed skipped);
+my %total = map { $_ => 0 } qw(passed failed skipped);
 my (@skipped, @tap, @rows);
 
 sub new
 {
 	my $self = shift->SUPER::new(@_);
-	$self->callback(made_parser => \&watch);
+	$self->callback(made_parser => sub { watch($self->jobs == 1, @_) });
 	return $self;
 }
 
-# Count one test, and repeat it for the outer prove.
+# Count a test for its source and for the whole, and keep it for the outer prove.
 sub count
 {
-	my ($what, $name, $reason) = @_;
-	$count{$what}++;
+	my ($count, $what, $name, $reason) = @_;
+	$_->{$what}++ for $count, \%total;
 	push @skipped, "$name: $reason" if $what eq 'skipped';
 	push @tap, ($what eq 'failed' ? 'not ok' : 'ok') . " - $name"
 	  . ($what eq 'skipped' ? " # SKIP $reason" : '');
 	return;
 }
 
+# Failures are shown as they come, and with them the comments that follow.  If
+# sources run side by side, the comments wait for the source's end.
 sub watch
 {
-	my ($parser, $job) = @_;
+	my ($alone, $parser, $job) = @_;
 	my $source = $job->[1];
-	my $failed = $count{failed};
-	my %before = %count;
+	my %count = map { $_ => 0 } keys %total;
 	my ($server, @comments) = ('');
+	my $failure = sub {
+		@comments = () if $count{failed} == 1;
+		push @comments, "    not ok - $_[0]\n";
+		print splice(@comments) if $alone;
+	};
 
 	$parser->callback(test => sub {
 		my ($test) = @_;
 		my $name = "$source: " . $test->description =~ s/^- //r;
-		count($test->has_skip ? 'skipped' : $test->is_ok ? 'passed' : 'failed', $name, $test->explanation);
-		print "    not ok - $name\n" unless $test->is_ok;
+		count(\%count, $test->has_skip ? 'skipped' : $test->is_ok ? 'passed' : 'failed', $name, $test->explanation);
+		$failure->($name) unless $test->is_ok;
 	});
-
-	# What a source says about a failure follows the failed test, or comes last.
 	$parser->callback(comment => sub {
 		push @comments, '    ' . $_[0]->raw . "\n";
-		print splice(@comments, -1) if $count{failed} > $failed;
+		print splice(@comments) if $count{failed} && $alone;
 	});
 	$parser->callback(unknown => sub {
 		$server = $1 if $_[0]->raw =~ /^Testing pg_comb with (.*)\.$/;
 		print "$source: ", $_[0]->raw, "\n" if $_[0]->raw =~ /\S/;
 	});
 	$parser->callback(EOF => sub {
-		count('skipped', $source, $parser->skip_all) if $parser->skip_all;
-		if ($parser->has_problems && $count{failed} == $failed)
+		count(\%count, 'skipped', $source, $parser->skip_all) if $parser->skip_all;
+		if ($parser->has_problems && !$count{failed})
 		{
-			count('failed', "$source: runs to its end");
-			print @comments > 40 ? @comments[ -40 .. -1 ] : @comments;
+			count(\%count, 'failed', "$source: runs to its end");
+			unshift @comments, "    not ok - $source: runs to its end\n";
 		}
+		print @comments > 60 ? @comments[ 0, -60 .. -1 ] : @comments if $count{failed};
 		print map { "$_\n" } splice(@tap) if $inner;
-		push @rows, row($source, $server, map { $count{$_} - $before{$_} } qw(passed failed skipped));
+		push @rows, row($source, $server, @count{qw(passed failed skipped)});
 	});
 	return;
 }
@@ -98,7 +104,7 @@ sub runtests
 		1 while wait() > 0;
 		print "Stopped before the end.\n";
 		delete $ENV{COMB_WORK};
-		count('failed', 'everything runs to its end');
+		count({}, 'failed', 'everything runs to its end');
 		close_report();
 	};
 	return $self->SUPER::runtests(@tests);
@@ -115,21 +121,22 @@ sub summary
 sub table
 {
 	open(my $fh, '<', "$ENV{COMB_WORK}/table") or return;
-	return <$fh>;
+	return ("\n", sort <$fh>);
 }
 
 sub close_report
 {
-	count('failed', 'something runs') unless grep { $_ } values %count;
-	my $tests = $count{passed} + $count{failed} + $count{skipped};
-	print map { "$_\n" } @tap, "1..$tests" if $inner;
+	count({}, 'failed', 'something runs') unless sum(values %total);
+	print map { "$_\n" } @tap, '1..' . sum(values %total) if $inner;
 	print "\nSkipped:\n", map { "  $_\n" } @skipped if @skipped;
 	print "\n| server | passed | failed | skipped | date |\n|---|---:|---:|---:|---|\n", @rows if $with_table;
-	print "\n", table() if $ENV{COMB_WORK} && -f "$ENV{COMB_WORK}/table";
-	print "\nLogs and data directories are left in $ENV{COMB_WORK}.\n"
-	  if $count{failed} && $ENV{COMB_WORK};
-	print "\n$count{passed} passed, $count{failed} failed, $count{skipped} skipped\n";
-	exit($count{failed} ? 1 : 0);
+	if ($ENV{COMB_WORK})
+	{
+		print table();
+		print "\nLogs and data directories are left in $ENV{COMB_WORK}.\n" if $total{failed};
+	}
+	print "\n$total{passed} passed, $total{failed} failed, $total{skipped} skipped\n";
+	exit($total{failed} ? 1 : 0);
 }
 
 1;

@@ -10,7 +10,9 @@ use IPC::Run ();
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(need_faketime clock_settings clock_ends_in_2038 start_at start_with_clock crash wait_for_server ask error_of background finish_background shown_in);
+our @EXPORT = qw(need_faketime clock_settings clock_ends_in_2038 start_at start_with_clock
+  replace_file clock_function compile_c crash wait_for_server ask
+  error_of background finish_background shown_in objects_differ);
 
 my $library;
 my @shared;
@@ -72,8 +74,7 @@ sub start_at
 
 # Start a server whose clock follows a file.  The file holds a shift such as "-12h"
 # or a time, and libfaketime reads the file at every look at the clock.  The third
-# argument is the shift at the start, by default none.  To change the file, write a new
-# file and rename it: a process that reads an empty file dies.
+# argument is the shift at the start, by default none.
 sub start_with_clock
 {
 	my ($node, $file, $shift) = @_;
@@ -81,10 +82,42 @@ sub start_with_clock
 	local $ENV{FAKETIME_NO_CACHE}       = 1;
 	local $ENV{TZ}                      = 'UTC';
 
-	open(my $fh, '>', $file) or die "could not open $file: $!";
-	print $fh $shift // '+0', "\n";
-	close($fh);
+	replace_file($file, $shift // '+0');
 	return start_at($node, '');
+}
+
+# Write one line to a file that processes read at any time, such as that of a clock: a
+# new file is renamed, because a process that reads an empty file dies.
+sub replace_file
+{
+	my ($file, $line) = @_;
+	open(my $fh, '>', "$file.new") or die "could not open $file.new: $!";
+	print $fh "$line\n";
+	close($fh);
+	rename("$file.new", $file) or die "could not rename $file.new: $!";
+	return;
+}
+
+# A function in SQL by which a session changes the file of its server's clock
+sub clock_function
+{
+	my ($file) = @_;
+	return qq{
+	CREATE FUNCTION set_clock(shift text) RETURNS timestamptz LANGUAGE plpgsql AS \$\$
+	BEGIN
+		EXECUTE format('COPY (SELECT %L) TO PROGRAM %L', shift, 'cat > "$file.new" && mv "$file.new" "$file"');
+		RETURN clock_timestamp();
+	END \$\$;};
+}
+
+# Compile a program in C, and return whether that was possible.  Skip the whole test
+# file if there is no compiler.
+sub compile_c
+{
+	my (@arguments) = @_;
+	my ($compiler) = grep { defined && system("$_ --version >/dev/null 2>&1") == 0 } $ENV{CC}, qw(cc gcc clang);
+	plan skip_all => 'needs a C compiler' unless defined $compiler;
+	return system(split(' ', $compiler), '-O2', @arguments) == 0;
 }
 
 # Libraries up to 0.9.10 do not know FAKETIME_DISABLE_SHM.  They make a semaphore and
@@ -152,6 +185,59 @@ sub error_of
 	my ($node, $database, $sql) = @_;
 	my ($rc, $stdout, $stderr) = $node->psql($database, "\\set VERBOSITY verbose\n$sql");
 	return $stderr;
+}
+
+# What our extensions in a database consist of, object by object.  Neither names nor
+# order depend on object ids.
+my $objects = q{
+	CREATE TEMP VIEW member AS
+		SELECT classid, objid, extname FROM pg_depend JOIN pg_extension e ON e.oid = refobjid
+		WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND extname LIKE 'pg_comb%';
+	SELECT extname, extversion, extrelocatable, extnamespace::regnamespace, extconfig::regclass[], extcondition,
+			obj_description(oid, 'pg_extension')
+		FROM pg_extension WHERE extname LIKE 'pg_comb%' ORDER BY extname;
+	SELECT extname, pg_describe_object(classid, objid, 0), obj_description(objid, classid::regclass::name)
+		FROM member ORDER BY 1, 2;
+	SELECT oid::regprocedure, pg_get_function_result(oid), pg_get_function_arguments(oid), prokind, provolatile,
+			proisstrict, proretset, proparallel, proleakproof, prosecdef, procost, prorows, prosupport, probin, proconfig,
+			translate(pg_get_functiondef(nullif(oid, (SELECT aggfnoid FROM pg_aggregate WHERE aggfnoid = p.oid))), E'\n', ' '),
+			coalesce(proacl, acldefault('f', proowner))
+		FROM pg_proc p WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_proc'::regclass)
+		ORDER BY oid::regprocedure::text;
+	SELECT aggfnoid::regprocedure, aggtransfn, aggcombinefn, aggsortop::regoperator, aggtranstype::regtype
+		FROM pg_aggregate WHERE aggfnoid IN (SELECT objid FROM member WHERE classid = 'pg_proc'::regclass)
+		ORDER BY aggfnoid::regprocedure::text;
+	SELECT oid::regoperator, oprcode, oprcom::regoper, oprnegate::regoper, oprrest, oprjoin, oprcanmerge, oprcanhash
+		FROM pg_operator WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_operator'::regclass)
+		ORDER BY oid::regoperator::text;
+	SELECT oid::regclass, relkind, relacl FROM pg_class
+		WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_class'::regclass) ORDER BY oid::regclass::text;
+	SELECT seqrelid::regclass, seqtypid::regtype, seqstart, seqincrement, seqmin, seqmax, seqcycle, seqcache
+		FROM pg_sequence WHERE seqrelid IN (SELECT objid FROM member WHERE classid = 'pg_class'::regclass)
+		ORDER BY seqrelid::regclass::text;
+	SELECT nspname, nspacl FROM pg_namespace
+		WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_namespace'::regclass) ORDER BY 1;
+	SELECT opfname, amopstrategy, amopopr::regoperator FROM pg_amop JOIN pg_opfamily f ON f.oid = amopfamily
+		WHERE f.oid IN (SELECT objid FROM member WHERE classid = 'pg_opfamily'::regclass) ORDER BY 1, 2;
+	SELECT opfname, amprocnum, amproc FROM pg_amproc JOIN pg_opfamily f ON f.oid = amprocfamily
+		WHERE f.oid IN (SELECT objid FROM member WHERE classid = 'pg_opfamily'::regclass) ORDER BY 1, 2;
+	SELECT opcname, opcdefault, opcintype::regtype, opckeytype::regtype FROM pg_opclass
+		WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_opclass'::regclass) ORDER BY 1;
+	SELECT t.oid::regtype, typtype, typbasetype::regtype, typnotnull, typdefault, typacl, pg_get_constraintdef(c.oid)
+		FROM pg_type t LEFT JOIN pg_constraint c ON contypid = t.oid
+		WHERE t.oid IN (SELECT objid FROM member WHERE classid = 'pg_type'::regclass) ORDER BY t.oid::regtype::text;
+	SELECT castsource::regtype, casttarget::regtype, castfunc::regprocedure, castcontext, castmethod FROM pg_cast
+		WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_cast'::regclass) ORDER BY 1, 2};
+
+# Return what differs in the extensions of two databases, as lines that begin with -
+# for the first database and + for the second.
+sub objects_differ
+{
+	my ($node, @databases) = @_;
+	my @lines = map { { map { $_ => 1 } split(/\n/, $node->safe_psql($_, $objects)) } } @databases;
+	my ($first, $second) = @lines;
+	return join("\n", (map { "-$_" } grep { !$second->{$_} } sort keys %$first),
+		(map { "+$_" } grep { !$first->{$_} } sort keys %$second));
 }
 
 # Start a psql that runs beside the test.  Its input and output are files: nobody has

@@ -182,11 +182,25 @@ sub index_list
 	push @kinds, 'USING brin (id uuid_minmax_multi_ops) WITH (pages_per_range = 1)',
 	  'USING brin (id uuid_bloom_ops) WITH (pages_per_range = 1)'
 	  if $self->{server}{major} >= 14;
-	push @kinds, '(n) UNIQUE' unless $is{partitioned};
+	push @kinds, '(n) UNIQUE' unless $is{partitioned} || $is{arbiter};
 	push @kinds, ($self->{order} eq 'SQL Server' ? '(o comb_mssql_ops, n)' : '(o, n)') x 4;
 	@kinds = grep { /brin/ } @kinds if $is{brin};
 	return map { /^(.*) UNIQUE$/ ? "CREATE UNIQUE INDEX ON $table $1" : "CREATE INDEX ON $table $_" }
 	  map { pick(@kinds) } 1 .. ($table eq 't1' ? 5 : from_to(1, 3));
+}
+
+# A unique index for ON CONFLICT.  The same number stands once among the rows of
+# its predicate.
+sub arbiter
+{
+	my ($self, $t) = @_;
+	my $p = pick(@{ $self->{favourites} });
+	my ($key, $layout) = @{ pick([ 'id', 'uuidv7' ], [ 'o', $self->{layout} ]) };
+	my $predicate = pick("comb_created($key, '$p', '$layout')",
+		$key eq 'id' ? ("id <@ '$p'", "'$p'::tstzrange @> id") : ());
+
+	$self->{arbiters}{$t} = { written => $predicate, brute => "fuzz.brute($key, '$p', '$layout')" };
+	return "CREATE UNIQUE INDEX ON $t (n) WHERE $predicate";
 }
 
 # Bounds of two to four ranges of keys
@@ -254,7 +268,7 @@ sub range_partitions
 my %make = (
 	heap => sub {
 		my ($self, $t) = @_;
-		return ("CREATE TABLE $t (" . $self->table_columns . ')', $self->index_list($t));
+		return ("CREATE TABLE $t (" . $self->table_columns . ')', $self->index_list($t, arbiter => 1), $self->arbiter($t));
 	},
 	brin => sub {
 		my ($self, $t) = @_;
@@ -263,7 +277,7 @@ my %make = (
 	},
 	heap2 => sub {
 		my ($self, $t) = @_;
-		return ("CREATE TABLE $t ($columns) USING heap2", $self->index_list($t));
+		return ("CREATE TABLE $t ($columns) USING heap2", $self->index_list($t, arbiter => 1), $self->arbiter($t));
 	},
 	range => sub {
 		my ($self, $t) = @_;
@@ -416,6 +430,11 @@ sub table
 		{
 			push @ddl, "CREATE POLICY period ON $name AS RESTRICTIVE USING (id <@ '$p' OR k > 4) WITH CHECK (true)";
 			$shape{where} .= " AND (fuzz.brute(id, '$p') OR k > 4)";
+		}
+		if (one_in(3))
+		{
+			push @ddl, "CREATE POLICY label ON $name AS RESTRICTIVE USING (comb_created(o, '$p', '$self->{layout}') OR k < 8) WITH CHECK (true)";
+			$shape{where} .= " AND (fuzz.brute(o, '$p', '$self->{layout}') OR k < 8)";
 		}
 		$shape{reader} = 1;
 	}
@@ -620,13 +639,37 @@ sub other_clause
 	return '(' . pick(
 		"$x.k < 5", "$x.k IS NULL", "$x.id IS NULL", "$x.id IS NOT NULL", "$x.n % 3 = 0", 'NULL::boolean',
 		'true', "$x.id > comb_min('$at')", "$x.id < comb_max('$at')", "comb_timestamp($x.id) < '$at'",
-		"$x.g", "$x.k = 4", "$x.p @> '$at'::timestamptz") . ')';
+		"$x.g", "$x.k = 4", "$x.p @> '$at'::timestamptz",
+		map { "$x.id BETWEEN comb_range_min('$_') AND comb_range_max('$_')" } pick(@{ $self->{favourites} })) . ')';
+}
+
+# A sub-select with a clause, about the rows of the same number or group.  A
+# change of a foreign table would be seen by sub-selects on foreign tables.
+sub sub_select
+{
+	my ($self, $q, @scope) = @_;
+	my ($x) = pick(@scope);
+	my $e = 'e' . ++$q->{sub_selects};
+	my @shapes = map { $self->{shapes}{$_} } sort keys %{ $self->{shapes} };
+	@shapes = grep { $_->{kind} !~ /foreign|union/ } @shapes if $q->{change};
+	my $from = $self->relation($q, $e, pick(@shapes));
+	my $clause = one_in(4) ? $self->clause($q, $e, $x) : $self->clause($q, $e);
+	my $same = $x eq 'w' ? "$e.k = w.i" : one_in(3) ? "$e.k = $x.k" : "$e.n = $x.n";
+	my $number = $x eq 'w' ? 'w.i' : "$x.n";
+
+	return pick_weighted(
+		4 => "EXISTS (SELECT FROM $from WHERE $same AND $clause)",
+		4 => "(NOT EXISTS (SELECT FROM $from WHERE $same AND $clause))",
+		1 => "EXISTS (SELECT FROM $from WHERE $clause)",
+		1 => "($number IN (SELECT $e.n FROM $from WHERE $clause))",
+		1 => "((SELECT count(*) FROM $from WHERE $same AND $clause) > " . from_to(0, 2) . ')');
 }
 
 sub condition
 {
 	my ($self, $q, $depth, @scope) = @_;
 
+	return $self->sub_select($q, @scope) if one_in(14);
 	if ($depth <= 0 || one_in(3))
 	{
 		return one_in(5) && $depth < 2 ? $self->other_clause(@scope) : $self->clause($q, @scope);
@@ -741,6 +784,18 @@ my %queries = (
 			1 => sub { return 'SELECT w.i, count(x.n), max(x.n) FROM during w LEFT JOIN ' . $self->relation($q, 'x') . ' ON '
 				  . $self->condition($q, 1, 'x', 'w') . ' GROUP BY w.i'; })->();
 	},
+	grouping => sub {
+		my ($self, $q) = @_;
+		my $from = $self->relation($q, 'x');
+		my ($c, $d) = ('', 'x.k');
+		# PostgreSQL before 18 does not recognize a AND b in NOT (a AND b), nor a
+		# constant, and takes each copy of a sub-select for another one.
+		do { $c = $self->clause($q, 'x'); } until $c =~ /\bx\./ && as_written($c) !~ / AND |SELECT/;
+		my $where = one_in(2) ? ' WHERE ' . $self->condition($q, 1, 'x') : '';
+		my $sets = pick("ROLLUP ($c)", "CUBE ($c, $d)", "ROLLUP ($d, $c)", "GROUPING SETS (($c), ($d))", "GROUPING SETS (($c), ())");
+		my $having = pick('', '', " HAVING $c", " HAVING NOT $c", " HAVING $c IS NOT TRUE AND count(*) > 1");
+		return "SELECT $c, NOT $c, coalesce($c, $c IS NULL), count(*) FROM $from$where GROUP BY $sets$having";
+	},
 	ordered => sub {
 		my ($self, $q) = @_;
 		my $way = pick('', ' DESC');
@@ -767,9 +822,8 @@ my %queries = (
 	change => sub {
 		my ($self, $q) = @_;
 		my $shape = $self->{shapes}{ pick(grep { $self->{shapes}{$_}{writable} } sort keys %{ $self->{shapes} }) };
-		my $x = $self->relation($q, 'x', $shape);
 		$q->{change} = 1;
-
+		my $x = $self->relation($q, 'x', $shape);
 		# A nested loop scans a foreign table again for each period, and then finds
 		# and changes the rows that it has changed before, whatever the clause is.
 		if (one_in(3) && $shape->{kind} !~ /foreign/)
@@ -782,6 +836,20 @@ my %queries = (
 		my $c = $self->condition($q, 2, 'x');
 		return both(one_in(2) ? "DELETE FROM $shape->{name} x WHERE" : "UPDATE $shape->{name} x SET k = x.k WHERE", 'SELECT x.n FROM ' . as_brute($x) . ' WHERE')
 		  . " $c" . both(' RETURNING x.n', '');
+	},
+	conflict => sub {
+		my ($self, $q) = @_;
+		my $t = pick(sort keys %{ $self->{arbiters} });
+		my $arbiter = $self->{arbiters}{$t};
+		my $from = $self->relation($q, 'x');
+		my $c = $self->condition($q, 1, 'x');
+		# Rows within the predicate are there already.
+		my ($do, $also) = @{ pick([ 'NOTHING', " AND ($arbiter->{brute}) IS NOT TRUE" ], [ 'UPDATE SET k = excluded.k', '' ]) };
+
+		$q->{change} = 1;
+		$q->{shapes}{$t} = 1 if $self->{shapes}{$t};
+		return both("INSERT INTO $t (n, id, d, k, o, p)", '') . ' SELECT x.n' . both(', x.id, x.d, x.k, x.o, x.p', '')
+		  . " FROM $from WHERE $c" . both(" ON CONFLICT (n) WHERE $arbiter->{written} DO $do RETURNING n", $also);
 	},
 	constant => sub {
 		my ($self, $q) = @_;
@@ -803,12 +871,12 @@ sub query
 
 	$q{kind} = pick_weighted(
 		14 => 'filter', 6 => 'values', 8 => 'join_periods', 2 => 'full_join', 6 => 'join_tables', 4 => 'nullable', 5 => 'lateral',
-		2 => 'lateral_rows', 5 => 'exists', 3 => 'in', 5 => 'aggregate', 5 => 'ordered', 3 => 'set', 6 => 'outside',
+		2 => 'lateral_rows', 5 => 'exists', 3 => 'in', 5 => 'aggregate', 4 => 'grouping', 2 => 'conflict', 5 => 'ordered', 3 => 'set', 6 => 'outside',
 		5 => 'change', 1 => 'constant');
 	# A query without a clause on periods tests nothing.
 	do
 	{
-		@q{qw(parameters shapes reader)} = ([], {}, 0);
+		@q{qw(parameters shapes reader change sub_selects)} = ([], {}, 0, 0, 0);
 		$q{text} = $queries{ $q{kind} }->($self, \%q);
 	} until $q{text} =~ /fuzz\.brute/;
 
@@ -835,7 +903,7 @@ sub new
 {
 	my ($class, $seed, $count, $server) = @_;
 	my $self = bless {
-		seed => $seed, server => $server, schema => "round_$seed", shapes => {}, far => [], filled => {} }, $class;
+		seed => $seed, server => $server, schema => "round_$seed", shapes => {}, arbiters => {}, far => [], filled => {} }, $class;
 
 	srand($seed);
 	$self->{order} = pick_weighted(5 => 'SQL Server', 4 => 'PostgreSQL', 1 => 'none');

@@ -15,7 +15,7 @@ CREATE EXTENSION IF NOT EXISTS pg_comb;
 \set n 150
 \endif
 
-SELECT plan(12);
+SELECT plan(13);
 
 \ir include/in_order.sql
 
@@ -46,29 +46,40 @@ FROM layouts, LATERAL (
 ) i (at);
 ANALYZE instants;
 
+-- Beyond the ends of a layout there is no key for a bound.  The bound is an error if
+-- the nil uuid, or the uuid of all ones, is a key; here it is then NULL.
+CREATE FUNCTION pg_temp.bound(name text, at timestamptz, layout comb_layout) RETURNS uuid LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN CASE name WHEN 'min' THEN comb_min(at, layout) ELSE comb_max(at, layout) END;
+EXCEPTION WHEN datetime_field_overflow THEN
+  RETURN NULL;
+END $$;
+ALTER TABLE instants ADD min uuid, ADD max uuid;
+UPDATE instants SET min = pg_temp.bound('min', at, layout), max = pg_temp.bound('max', at, layout);
+ANALYZE instants;
+
 -- A unit can be longer than a microsecond.  The neighbours of an instant are
 -- therefore the start of its unit and the starts of the next and the previous
--- unit, each with the smallest, the largest and some other bits.  In layouts
--- without a version the nil uuid and the uuid of all ones are keys too, but also
--- the documented bounds beyond the ends.  The test leaves these two keys out.
+-- unit, each with the smallest, the largest and some other bits.
 CREATE TEMP TABLE keys AS
-SELECT layout, sorts_in, at, comb_stamp(b.base, i.near, layout) AS id, i.near
-FROM (SELECT layout, sorts_in, at, greatest(least(at + d * interval '1 us', latest), earliest) AS near
+SELECT layout, sorts_in, at, min, max, comb_stamp(b.base, i.near, layout) AS id, i.near
+FROM (SELECT layout, sorts_in, at, min, max, greatest(least(at + d * interval '1 us', latest), earliest) AS near
       FROM instants, unnest('{-3334, -1000, -1, 0, 1, 1000, 3334}'::int[]) d WHERE isfinite(at)
       UNION ALL
-      SELECT layout, sorts_in, at, e FROM instants, unnest(ARRAY[earliest, latest, '2026-11-20']) e) i,
+      SELECT layout, sorts_in, at, min, max, e FROM instants, unnest(ARRAY[earliest, latest, '2026-11-20']) e) i,
      LATERAL (VALUES ('00000000-0000-0000-0000-000000000000'::uuid),
                      ('ffffffff-ffff-ffff-ffff-ffffffffffff'), (md5(random()::text || near)::uuid)) b (base)
-WHERE comb_stamp(b.base, i.near, layout) NOT IN ('00000000-0000-0000-0000-000000000000',
-                                                 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 UNION ALL
-SELECT layout, sorts_in, at, b.id, at
-FROM instants, LATERAL (VALUES (comb_min(at, layout)), (comb_max(at, layout))) b (id)
-WHERE b.id NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+SELECT layout, sorts_in, at, min, max, b.id, at
+FROM instants, LATERAL (VALUES (min), (max)) b (id)
+WHERE b.id NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+UNION ALL
+SELECT layout, sorts_in, at, min, max, b.id, at
+FROM instants, unnest('{00000000-0000-0000-0000-000000000000, ffffffff-ffff-ffff-ffff-ffffffffffff}'::uuid[]) b (id)
+WHERE comb_timestamp(b.id, layout) IS NOT NULL;
 ALTER TABLE keys ADD made timestamptz, ADD k uuid, ADD lower uuid, ADD upper uuid;
 UPDATE keys SET made = comb_timestamp(id, layout), k = pg_temp.in_order(id, sorts_in),
-                lower = pg_temp.in_order(comb_min(at, layout), sorts_in),
-                upper = pg_temp.in_order(comb_max(at, layout), sorts_in);
+                lower = pg_temp.in_order(min, sorts_in), upper = pg_temp.in_order(max, sorts_in);
 ANALYZE keys;
 
 SELECT is_empty('SELECT * FROM keys WHERE made IS NULL LIMIT 3', 'all keys have a time' || :'why');
@@ -88,28 +99,34 @@ SELECT is_empty(
   'every layout has keys before, at and after, and the bounds themselves' || :'why');
 SELECT is_empty(
   $$ SELECT * FROM (SELECT layout, at, lag(at) OVER w AS before,
-                           pg_temp.in_order(comb_min(at, layout), sorts_in) AS lower,
-                           pg_temp.in_order(comb_max(at, layout), sorts_in) AS upper,
-                           lag(pg_temp.in_order(comb_min(at, layout), sorts_in)) OVER w AS lower_before,
-                           lag(pg_temp.in_order(comb_max(at, layout), sorts_in)) OVER w AS upper_before
+                           pg_temp.in_order(min, sorts_in) AS lower,
+                           pg_temp.in_order(max, sorts_in) AS upper,
+                           lag(pg_temp.in_order(min, sorts_in)) OVER w AS lower_before,
+                           lag(pg_temp.in_order(max, sorts_in)) OVER w AS upper_before
                     FROM instants WINDOW w AS (PARTITION BY layout ORDER BY at)) i
      WHERE lower < lower_before OR upper < upper_before LIMIT 3 $$,
   'a later instant has no smaller bound' || :'why');
 SELECT is_empty(
   $$ SELECT layout, at FROM instants
      WHERE at BETWEEN earliest AND latest
-       AND (comb_timestamp(comb_max(at, layout), layout) <= at) IS NOT TRUE LIMIT 3 $$,
+       AND (comb_timestamp(max, layout) <= at) IS NOT TRUE LIMIT 3 $$,
   'comb_max has a time at or before the given one' || :'why');
 SELECT is_empty(
   $$ SELECT layout, at FROM instants
-     WHERE at BETWEEN earliest AND latest AND comb_min(at, layout) <> 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-       AND (comb_timestamp(comb_min(at, layout), layout) >= at) IS NOT TRUE LIMIT 3 $$,
+     WHERE at BETWEEN earliest AND latest AND min <> 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+       AND (comb_timestamp(min, layout) >= at) IS NOT TRUE LIMIT 3 $$,
   'comb_min has a time at or after the given one' || :'why');
 SELECT is_empty(
   $$ SELECT layout, at FROM instants
-     WHERE at < earliest AND comb_max(at, layout) <> '00000000-0000-0000-0000-000000000000'
-        OR at > latest AND comb_min(at, layout) <> 'ffffffff-ffff-ffff-ffff-ffffffffffff' LIMIT 3 $$,
+     WHERE at < earliest AND max <> '00000000-0000-0000-0000-000000000000'
+        OR at > latest AND min <> 'ffffffff-ffff-ffff-ffff-ffffffffffff' LIMIT 3 $$,
   'beyond the ends they are all zeros and all ones' || :'why');
+-- the last unit begins less than a unit before the latest instant
+SELECT is_empty(
+  $$ SELECT layout, at FROM instants
+     WHERE (max IS NULL) <> (at < earliest AND comb_timestamp('00000000-0000-0000-0000-000000000000', layout) IS NOT NULL)
+        OR (min IS NULL) <> (at > comb_timestamp('ffffffff-ffff-ffff-ffff-ffffffffffff', layout)) IS TRUE LIMIT 3 $$,
+  'no bound of a layout is a key with a time on the other side' || :'why');
 -- Fields of 100 ns: ten of them are in a microsecond, and comb_max has the last.
 -- The 64 bits of the time come first in the layout's order.
 SELECT is_empty(

@@ -31,14 +31,8 @@ $node->safe_psql(
 	'postgres', qq{
 	ALTER SYSTEM SET timezone = 'UTC';
 	SELECT pg_reload_conf();
-	CREATE EXTENSION pg_comb;
-	CREATE FUNCTION set_clock(setting text) RETURNS timestamptz LANGUAGE plpgsql AS \$\$
-	BEGIN
-		-- renamed, because a process that reads an empty file dies of it
-		EXECUTE format('COPY (SELECT %L) TO PROGRAM %L', setting,
-		               'cat > "$clock.new" && mv "$clock.new" "$clock"');
-		RETURN clock_timestamp();
-	END \$\$;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
+	@{[ clock_function($clock) ]}
 	CREATE TABLE keys (layout comb_layout, n serial, id uuid, part text, PRIMARY KEY (layout, id));
 	CREATE FUNCTION make(part text, keys int) RETURNS void LANGUAGE sql AS \$\$
 		INSERT INTO keys (layout, id, part)
@@ -86,6 +80,27 @@ is( $node->safe_psql(
 	}),
 	"f\nb508018b8202|b508018b81ff\nb508018b8202\nf\nb50900000000|b50900000000",
 	'midnight');
+
+#
+# Half a second is the start of a unit of 1 ms and of a unit of 1/300 s.  The first tick
+# of a unit belongs to it, and not to the unit before, in which the session has just made
+# a key.
+#
+is( $node->safe_psql(
+		'postgres', q{
+		CREATE FUNCTION on_time(layout comb_layout, n bigint) RETURNS text LANGUAGE plpgsql AS $$
+		DECLARE
+			before timestamptz := set_clock(format('2026-11-20 12:00:%s.499999', n + 10));
+			made timestamptz := comb_timestamp(comb_generate(layout), layout);
+			start timestamptz := set_clock(format('2026-11-20 12:00:%s.5', n + 10));
+		BEGIN
+			RETURN CASE WHEN made >= before OR comb_timestamp(comb_generate(layout), layout) <> start
+				THEN layout END;
+		END $$;
+		SELECT count(*), string_agg(on_time(layout, place), ' ')
+		FROM (SELECT *, row_number() OVER () AS place FROM comb_layouts()) l
+		WHERE generates AND resolution <> '100 ns' AND layout <> 'nhibernate'}),
+	'11|', 'the first tick of a unit');
 
 #
 # Some layouts end in 2079

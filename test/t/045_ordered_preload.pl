@@ -1,5 +1,6 @@
 # The counters are the same whether the postmaster loads the module or the first
-# session does.  The test also measures how much WAL keys cost.
+# session does.  If the postmaster does, it reserves all memory.  The test also
+# measures how much WAL keys cost.
 use strict;
 use warnings;
 
@@ -26,7 +27,7 @@ foreach my $libraries ('', 'pg_comb', '')
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = '$libraries'");
 	$node->append_conf('postgresql.conf', 'pg_comb.snowflake_instance = 5');
 	$node->start;
-	$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS pg_comb');
+	$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS pg_comb_ordered CASCADE');
 	foreach my $session (1 .. 3)
 	{
 		my ($key, $id) = split(/\|/,
@@ -55,5 +56,24 @@ foreach my $libraries ('', 'pg_comb', '')
 	}
 	$node->stop;
 }
+
+# No dynamic memory can be had.  A server that preloads the module needs none.
+$node->append_conf(
+	'postgresql.conf', q{
+shared_preload_libraries = 'pg_comb'
+dynamic_shared_memory_type = mmap
+max_connections = 300
+max_prepared_transactions = 10
+});
+$node->start;
+chmod(0555, $node->data_dir . '/pg_dynshmem') or die "could not change the directory: $!";
+my ($rc, $out, $err) = $node->psql('postgres', q{
+	SELECT comb_generate_ordered() IS NOT NULL, comb_snowflake() > 0;
+	SELECT comb_settled() > '00000000-0000-0000-0000-000000000000', comb_snowflake_settled() > 0;
+	SELECT count(*) FROM comb_unsettled();
+	SELECT count(*), bool_and(off IS NOT NULL) FROM pg_shmem_allocations WHERE name LIKE 'pg\_comb%'});
+is("$rc|$out|$err", "0|t|t\nt|t\n0\n2|t|", 'a preloaded module needs no dynamic memory');
+chmod(0700, $node->data_dir . '/pg_dynshmem');
+$node->stop;
 
 done_testing();

@@ -22,7 +22,7 @@ pg_comb.snowflake_instance = 5
 wal_consistency_checking = 'generic, sequence'
 });
 start_at($node);
-$node->safe_psql('postgres', 'CREATE EXTENSION pg_comb');
+$node->safe_psql('postgres', 'CREATE EXTENSION pg_comb_ordered CASCADE');
 
 my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
 
@@ -151,6 +151,29 @@ close($fh);
 start_at($node, '-1h');
 my ($key) = ask($node, 'postgres', 'SELECT comb_generate_ordered()');
 cmp_ok($key, 'gt', $last[0], 'a torn page is made whole by recovery');
+
+#
+# The pages' LSNs are beyond the end of the WAL, as after pg_resetwal
+#
+my @files = split(/\n/, $node->safe_psql('postgres', q{
+	SELECT pg_relation_filepath(oid) FROM pg_class WHERE relkind = 'S' AND relname LIKE 'comb\_%'}));
+@last = ask($node, 'postgres', $make);
+my $claimed = $node->safe_psql('postgres', 'SELECT comb_snowflake_claim(4)');
+$node->stop;
+PostgreSQL::Test::Utils::system_log('pg_checksums', '--disable', $node->data_dir);
+foreach my $sequence (map { $node->data_dir . "/$_" } @files)
+{
+	open($fh, '+<:raw', $sequence) or die "could not open $sequence: $!";
+	print $fh pack('LL', 0x7f, 0);
+	close($fh) or die "could not write $sequence: $!";
+}
+start_at($node, '-1h');
+is($node->safe_psql('postgres', 'SELECT comb_settled() IS NOT NULL, comb_snowflake_settled() > 0'), 't|t', 'LSNs ahead of the WAL: readers');
+@last = larger('LSNs ahead of the WAL: keys', @last);
+is($node->safe_psql('postgres', 'SELECT comb_snowflake_claim(4)'), $claimed + 1, 'LSNs ahead of the WAL: numbers');
+crash($node);
+start_at($node, '-1h');
+larger('LSNs ahead of the WAL: keys after a crash', @last);
 $node->stop;
 
 done_testing();

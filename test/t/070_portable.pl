@@ -204,6 +204,71 @@ for my $path ("''", 'evil, pg_catalog')
 		't|t|t|t', "search_path $path");
 }
 
+SKIP:
+{
+	skip 'bodies in SQL are texts', 1 if $version < 140000;
+	is(both(q{
+		SELECT string_agg(p.oid::regprocedure::text, ', ') FROM pg_proc p JOIN pg_language l ON l.oid = prolang
+		WHERE pronamespace = 'portable'::regnamespace AND (lanname = 'sql' AND prosrc <> '' OR prosrc ~ 'portable[.]')}),
+		'', 'no body names functions of the file');
+}
+
+# A role that may create in the schema: overloads that match better than the functions
+# themselves.  Where they are called, the answer would be an error.
+both(q{
+	CREATE ROLE stranger;
+	GRANT USAGE, CREATE ON SCHEMA portable TO stranger;
+	SET ROLE stranger;
+	SET search_path = portable;
+	CREATE FUNCTION comb_range_min(comb_period) RETURNS uuid LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END';
+	CREATE FUNCTION comb_range_max(comb_period) RETURNS uuid LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END';
+	CREATE FUNCTION comb_range_min(comb_period, comb_layout) RETURNS uuid LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END';
+	CREATE FUNCTION comb_portable_layout(comb_layout) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END';
+	CREATE FUNCTION comb_created(uuid, comb_period) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END';
+	CREATE FUNCTION comb_min(anyelement) RETURNS uuid LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END';
+	CREATE FUNCTION comb_timestamp(anyelement) RETURNS timestamptz LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END'});
+my $calls = q{
+	SELECT x.comb_contained(id, p), x.comb_contains(p, id), id OPERATOR(x.<@) p, p OPERATOR(x.@>) id, x.comb_created(id, p::tstzrange),
+		x.comb_created(id, p::tstzrange, l), x.comb_between(id, lower(p), upper(p)),
+		x.comb_timestamp(id, l) = lower(p), x.comb_min(lower(p), l) < id, x.comb_max(lower(p), l) > id,
+		x.comb_range_min(p::tstzrange, l) < id, x.comb_range_max(p::tstzrange, l) > id, x.comb_stamp(id, lower(p), l) = id,
+		x.comb_generate(l) <> id, x.comb_at(lower(p), l) <> id
+	FROM (SELECT x.comb_stamp('5f0d7b1c-92e4-4a3b-8c6d-0123456789ab', '2026-11-20'::timestamptz) AS id,
+		tstzrange('2026-11-20', '2026-11-21')::x.comb_period AS p, 'uuidv7'::x.comb_layout AS l OFFSET 0) s};
+sub called_in { my ($schema) = @_; return both($calls =~ s/\bx\./$schema./gr); }
+my $all = join('|', ('t') x 15);
+is(called_in('portable'), $all, 'no call walks into a better match');
+like(install('side_by_side', 'portable', 'pg_comb.sql'), qr/function comb_\w+\(.*\) belongs to role stranger/,
+	'the file does not install beside functions of another role');
+
+SKIP:
+{
+	skip 'bodies name the schema', 1 if $version < 140000;
+	both(q{
+		ALTER SCHEMA portable RENAME TO renamed;
+		CREATE SCHEMA portable AUTHORIZATION stranger});
+	is(called_in('renamed'), $all, 'another schema of the old name changes nothing');
+	both(q{
+		DROP SCHEMA portable;
+		ALTER SCHEMA renamed RENAME TO portable});
+}
+both('DROP OWNED BY stranger');
+is(install('side_by_side', 'portable', 'pg_comb.sql'), '', 'without them it does');
+for my $object ('FUNCTION comb_min(timestamptz) RETURNS uuid LANGUAGE sql AS $$ SELECT NULL::uuid $$',
+	'DOMAIN comb_period AS tstzrange', 'OPERATOR <@ (LEFTARG = uuid, RIGHTARG = tstzrange, FUNCTION = g)')
+{
+	both("CREATE SCHEMA shared; GRANT USAGE, CREATE ON SCHEMA shared TO app, stranger; SET search_path = shared; SET ROLE stranger;
+		CREATE FUNCTION g(uuid, tstzrange) RETURNS boolean LANGUAGE sql AS 'SELECT true'; CREATE $object");
+	for my $superuser (0, 1)
+	{
+		my $error = $superuser
+		  ? (($node->psql('side_by_side', "SET search_path = shared;\n" . slurp_file('sql/portable/pg_comb.sql')))[2])
+		  : install('side_by_side', 'shared', 'pg_comb.sql');
+		like($error, qr/ belongs to role stranger.*HINT:  Drop it/s, "not over $object" . ($superuser ? ', by a superuser' : ''));
+	}
+	both("SET client_min_messages = warning; DROP SCHEMA shared CASCADE");
+}
+
 #
 # Plans
 #

@@ -61,6 +61,14 @@ is($reader->poll, 0, 'prepared after the snapshot: it still holds the reader bac
 $second->ask("COMMIT PREPARED 'a'");
 $reader->reads_all('and then it is read');
 
+# comb_unsettled() says what is, whatever the statement's snapshot sees
+prepare($first, 'a');
+$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
+$second->ask("COMMIT PREPARED 'a'");
+is($reader->ask('SELECT count(*) FROM comb_unsettled()'), 0, 'a prepared transaction that has ended is not shown');
+$reader->ask('COMMIT');
+$reader->reads_all('but read');
+
 prepare($first, 'a');
 $second->event;
 is($reader->poll, 0, 'prepared again');
@@ -106,6 +114,22 @@ $reader->poll_late(
 		}
 	});
 $reader->reads_all('twelve more end while a query needs the first');
+
+# The first transaction has a key and no xid yet when the reader takes its snapshot.
+$first->ask(q{BEGIN; SELECT set_config('feed.key', comb_generate_ordered()::text, false)});
+$second->event;
+is( $reader->poll_late(
+		sub {
+			$first->ask(q{INSERT INTO event (id) VALUES (current_setting('feed.key')::uuid); PREPARE TRANSACTION 'a'});
+			$second->ask("COMMIT PREPARED 'a'");
+			foreach (1 .. 12)
+			{
+				prepare($first, 'b');
+				$second->ask("COMMIT PREPARED 'b'");
+			}
+		}),
+	0, 'the list no longer has a transaction whose xid came after the snapshot: nothing is read');
+$reader->reads_all('and the next query reads all');
 
 my $unrelated = CombSession->new($node);
 $unrelated->ask('BEGIN; SELECT txid_current()');
@@ -166,6 +190,17 @@ foreach my $mode ('fast', 'immediate')
 	$other->ask('DELETE FROM event');
 	$other->quit;
 }
+
+#
+# The first key after a restart, while no transaction has ended since
+#
+$second->event;
+$node->restart;
+$_->again for ($first, $second, $reader);
+$first->ask('BEGIN; SELECT txid_current(), comb_snowflake(instance_bits => 0)');
+is($reader->poll, 1, 'nothing was prepared before a restart: rows from before it are read');
+$first->ask('COMMIT');
+$reader->reads_all('and all others');
 
 $_->quit for ($first, $second, $reader, $unrelated);
 $node->stop;

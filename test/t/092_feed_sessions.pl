@@ -111,6 +111,27 @@ is($other->poll, 0, 'but its own readers');
 $other->ask('COMMIT');
 is($other->poll, 1, 'until it has committed');
 
+$second->event;
+$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
+$other->ask('CALL many(12)');
+is($reader->poll, 1, 'twelve transactions of another database hold back no snapshot from before');
+$reader->ask('COMMIT');
+$other->quit;
+
+# A seat that sessions of other databases take
+begin_event($first);
+$second->event;
+$reader->poll_late(
+	sub {
+		$first->ask('COMMIT');
+		$first->quit;
+		my @new = map { CombSession->new($node, 'other') } 1 .. 6;
+		$_->ask('CALL many(12)') foreach (@new);
+		$_->quit foreach (@new);
+	});
+$reader->reads_all('a new backend of another database takes the seat');
+$first->connect;
+
 #
 # Snapshots of other transactions
 #
@@ -154,6 +175,19 @@ like($reader->complaints('SELECT wrong_key()'),
 	qr/ERROR:  25000: ordered keys and Snowflakes cannot be made in a parallel worker\n.*HINT:  Mark functions that make them PARALLEL RESTRICTED\./s,
 	'and a key');
 $reader->ask("RESET $force");
+
+# A session makes its first key while a parallel plan runs, beside an unrelated transaction.
+my $unrelated = CombSession->new($node);
+my $parallel  = CombSession->new($node);
+$unrelated->ask('BEGIN; SELECT txid_current()');
+$parallel->ask('SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0');
+my $keys = 'SELECT count(*) FROM (SELECT comb_generate_ordered() FROM event OFFSET 0) AS keys';
+like($parallel->ask("EXPLAIN $keys"), qr/Gather/, 'a plan that makes keys is parallel');
+is($parallel->complaints($keys), '', 'and makes the first keys of a session');
+$second->event;
+is($reader->poll, 1, 'which hold nobody back afterwards');
+$unrelated->ask('COMMIT');
+$_->quit foreach ($unrelated, $parallel);
 
 #
 # comb_unsettled()
@@ -212,12 +246,48 @@ $late->quit;
 $reader->reads_all('as other sessions do');
 
 #
+# An answer lasts as long as its query
+#
+$first->ask('CREATE FUNCTION settled() RETURNS uuid STABLE SECURITY DEFINER LANGUAGE sql AS $$ SELECT comb_settled() $$');
+foreach my $call ('comb_settled()', 'settled()', 'late_settled()')
+{
+	$reader->ask("BEGIN; SELECT count(*) FROM event WHERE id < $call");
+	is($first->ask("SELECT backend_xmin IS NULL AND backend_xid IS NULL FROM pg_stat_activity WHERE pid = $reader->{pid}"),
+		't', "$call: a transaction that stays open does not hold rows from VACUUM");
+	$reader->ask('COMMIT');
+}
+
+is( $reader->complaints('DO $$ BEGIN PERFORM comb_settled(); COMMIT; PERFORM settled(); END $$'), '',
+	'a block commits after it asked');
+
+# Each statement of a block has a snapshot of its own.
+SKIP:
+{
+	skip 'the server does not show its memory', 1 if $node->safe_psql('postgres', 'SHOW server_version_num') < 140000;
+	like( $reader->complaints(q{
+			DO $$
+			DECLARE
+				before bigint;
+				after bigint;
+				memory text := 'SELECT sum(used_bytes) FROM pg_backend_memory_contexts';
+			BEGIN
+				FOR i IN 0..5000 LOOP
+					PERFORM comb_settled(), settled(), late_settled();
+					IF i = 1 THEN EXECUTE memory INTO before; EXECUTE memory INTO before; END IF;
+				END LOOP;
+				EXECUTE memory INTO after;
+				RAISE WARNING '% bytes', after - before;
+			END
+			$$}), qr/^[^\n]*WARNING:  01000: -?\d{1,5} bytes$/m, 'answers do not pile up in a transaction');
+}
+
+#
 # The extension is dropped while a transaction has announced keys
 #
 $first->ask('BEGIN; SELECT comb_generate_ordered()');
 $second->ask('DROP EXTENSION pg_comb CASCADE');
 $first->ask('COMMIT');
-$second->ask('DROP TABLE event; DROP FUNCTION late_settled; DROP PROCEDURE many');
+$second->ask('DROP TABLE event; DROP FUNCTION late_settled, settled; DROP PROCEDURE many');
 $second->ask($CombSession::setup);
 is($second->poll, 0, 'the extension is dropped and created again');
 begin_event($first);

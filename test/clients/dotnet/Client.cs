@@ -15,9 +15,6 @@ public class Order
 
 abstract partial class Client
 {
-	// The extension; to be changed here if it is split
-	public const string Extension = "pg_comb";
-
 	public const string Table = """
 		CREATE TABLE orders (
 			id uuid PRIMARY KEY DEFAULT comb_generate(),

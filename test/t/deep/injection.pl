@@ -3,7 +3,8 @@
 # A session is held after it takes its time from the shared counter, before it checks
 # the lease, or before it extends the lease.  Or a session is held after it writes a lease, before it flushes the WAL.
 # A session that renews a limit ahead is held before it writes the limit, after that, and
-# before it relies on the limit.  comb_ordered_reset() is held before it sets the counters.
+# before it relies on the limit.  comb_ordered_reset() is held before it sets the counters,
+# before it changes the incarnation, and before the first new limit is on disk.
 use strict;
 use warnings;
 
@@ -35,7 +36,7 @@ pg_comb.snowflake_instance = 5
 $node->start;
 plan skip_all => 'the server is not built with injection points'
   unless $node->check_extension('injection_points');
-$node->safe_psql('postgres', 'CREATE EXTENSION injection_points; CREATE EXTENSION pg_comb');
+$node->safe_psql('postgres', 'CREATE EXTENSION injection_points; CREATE EXTENSION pg_comb_ordered CASCADE');
 
 my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
 my $held;                       # number of sessions held so far
@@ -141,16 +142,17 @@ foreach my $function ('comb_generate_ordered()', 'comb_snowflake()')
 # Start a psql that is held with its first key
 sub hold_first
 {
-	my ($function) = @_;
+	my ($function, $point) = @_;
+	$point //= 'comb-lease-renew';
 	my $file = "$dir/held" . ++$held;
 	my $run  = background($node, 'postgres', qq{
 		SET client_min_messages = warning;
-		DO 'BEGIN PERFORM injection_points_set_local(), injection_points_attach(''comb-lease-renew'', ''wait''); END';
+		DO 'BEGIN PERFORM injection_points_set_local(), injection_points_attach(''$point'', ''wait''); END';
 		SELECT $function;
 		SELECT 'passed';
 	}, $file);
 	$node->poll_query_until('postgres',
-		"SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'comb-lease-renew'")
+		"SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = '$point'")
 	  or die 'no session is held with the first key';
 	return ($run, $file);
 }
@@ -184,10 +186,118 @@ my @after = grep { $_ ne '' } split(/\n/, $lines);
 cmp_ok($after[-2], 'gt', $between, 'the session goes on after it');
 
 #
-# A reset has ended the old incarnation, and another database starts a reset
+# A session is about to step over a limit that is not on disk
+#
+my $setter = background($node, 'postgres', q{
+	BEGIN;
+	SELECT setval('comb_internal.comb_lease_ordered', last_value + 60000000) FROM comb_internal.comb_lease_ordered;
+	SELECT 'raised';
+	SELECT pg_sleep(120);
+}, "$dir/setter");
+shown_in("$dir/setter", qr/^raised$/m);
+($run, $file) = hold_first('comb_generate_ordered()', 'comb-lease-flush');
+is($node->safe_psql('postgres', q{SELECT ordered_ahead < '30 s' FROM comb_clock_status()}),
+	't', 'the counter does not step over a limit that is in memory only');
+release('comb-lease-flush');
+key_of($run, $file);
+is($node->safe_psql('postgres', q{SELECT ordered_ahead > '30 s' FROM comb_clock_status()}), 't', 'but does then');
+$node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(120)%' AND pid <> pg_backend_pid()});
+finish_background($setter);
+
+#
+# A reset is stopped in the middle.  Sessions of another database make keys meanwhile.
+# No session waits but for locks, and so each can be cancelled.
 #
 $node->safe_psql('postgres', 'CREATE DATABASE other');
-$node->safe_psql('other',    'CREATE EXTENSION pg_comb; SELECT comb_generate_ordered()');
+$node->safe_psql('other',    'CREATE EXTENSION pg_comb_ordered CASCADE; SELECT comb_generate_ordered()');
+my $slow = q{comb_snowflake(instance_bits => 0, sequence_bits => 0, tick => '1 s')};
+my $both = "SELECT comb_generate_ordered(), $slow";
+
+sub hold_reset
+{
+	my ($point, $at) = @_;
+	my $reset = background($node, 'postgres', qq{
+		SELECT injection_points_set_local();
+		SELECT injection_points_attach('$point', 'wait');
+		SELECT comb_ordered_reset(now() + interval '$at');
+		SELECT 'reset';
+	}, "$dir/reset" . ++$held);
+	$node->poll_query_until('postgres',
+		"SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = '$point'")
+	  or die "no reset is held at $point";
+	return ($reset, "$dir/reset$held");
+}
+
+foreach my $point ('comb-reset-words', 'comb-reset-change', 'comb-lease-flush')
+{
+	# Keys that are kept: after a restart the counters are up to a lease ahead.
+	$node->append_conf('postgresql.conf', 'pg_comb.lease = 60s');
+	$node->reload;
+	$node->poll_query_until('postgres', q{SELECT current_setting('pg_comb.lease') = '1min' FROM comb_clock_status()});
+	$node->safe_psql($_, $both) foreach ('postgres', 'other');
+	crash($node);
+	start_at($node);
+	$node->safe_psql($_, $both) foreach ('postgres', 'other');
+	my ($reset, $out) = hold_reset($point, '0');
+	my @between = ask($node, 'other', "SET statement_timeout = '30s'; $both FROM generate_series(1, 10) ORDER BY 1 DESC LIMIT 1");
+	is(scalar(@between), 2, "$point: another database makes keys");
+	like(error_of($node, 'postgres', "SET statement_timeout = '1s'; SELECT comb_generate_ordered()"),
+		qr/57014/, "$point: a session that has to wait can be cancelled");
+	like(error_of($node, 'other', "SET statement_timeout = '1s'; SELECT comb_ordered_reset(now())"),
+		qr/57014/, "$point: another reset, too");
+	release($point);
+	shown_in($out, qr/^reset$/m);
+	finish_background($reset);
+	foreach my $database ('postgres', 'other')
+	{
+		my @after = ask($node, $database, $both);
+		ok($after[0] gt $between[0] && $after[1] > $between[1], "$point: keys kept are larger in $database");
+		@between = @after;
+	}
+
+	# Keys that are set back, in a database that has no limit of such keys.  The other
+	# database has one, and its keys go on.
+	$node->safe_psql('postgres', "SELECT comb_ordered_reset(now() + interval '1 hour')");
+	$node->safe_psql('other', $both);
+	my @before = ask($node, 'other', $both);
+	($reset, $out) = hold_reset($point, '0');
+	@between = ask($node, 'other', "SET statement_timeout = '30s'; $both");
+	ok($between[0] gt $before[0] && $between[1] > $before[1], "$point: keys of another database increase");
+	release($point);
+	shown_in($out, qr/^reset$/m);
+	finish_background($reset);
+	is($node->safe_psql('postgres', "SELECT comb_timestamp(comb_generate_ordered()) < now() + interval '30 minutes'"),
+		$point eq 'comb-lease-flush' ? 'f' : 't', "$point: keys are set back, unless another database goes on");
+	my @after = ask($node, 'other', $both);
+	ok($after[0] gt $between[0] && $after[1] > $between[1], "$point: keys of another database increase after that");
+	foreach my $database ('other', 'postgres', 'other')
+	{
+		$node->append_conf('postgresql.conf', 'pg_comb.max_ordered_drift = 20s');
+		$node->reload;
+		$node->poll_query_until($database, "SELECT current_setting('pg_comb.max_ordered_drift') FROM comb_clock_status()", '20s');
+		$node->safe_psql($database, 'SELECT comb_ordered_reset(now())');
+	}
+	$node->append_conf('postgresql.conf', "pg_comb.max_ordered_drift = 1d\npg_comb.lease = 200ms");
+	$node->reload;
+	$node->poll_query_until('postgres', "SELECT current_setting('pg_comb.max_ordered_drift') FROM comb_clock_status()", '1d');
+}
+
+#
+# A claim fails after it has locked a number
+#
+my ($rc, $claims) = $node->psql('postgres', q{
+	SELECT injection_points_set_local();
+	SELECT comb_snowflake_claim(2) AS first \gset
+	SELECT injection_points_attach('comb-claim-locked', 'error');
+	SELECT comb_snowflake_claim(2);
+	SELECT comb_snowflake_claim(2);
+	SELECT injection_points_detach('comb-claim-locked');
+	SELECT comb_snowflake_claim(2) = (:first + 1) % 4 AS again}, on_error_stop => 0);
+like($claims, qr/^t$/m, 'a number is free again after an error');
+
+#
+# Two databases start a reset
+#
 my $reset = background($node, 'postgres', q{
 	SELECT injection_points_set_local();
 	SELECT injection_points_attach('comb-reset-words', 'wait');

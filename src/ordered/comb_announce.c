@@ -1,0 +1,608 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_announce.c
+ *	  Transactions announce which times they take, for comb_settled().
+ *
+ * Keys are ordered by generation, and rows become visible by commit.  A
+ * reader that wants to pass over no row must therefore know the smallest key
+ * that a transaction unseen by the reader's snapshot may have used.
+ * Transactions leave that information here; comb_settled.c reads it.
+ *
+ * Every backend has a seat for each series, with a cache line of its own:
+ *
+ * - Before its transaction takes the first time from a counter, the backend
+ *	 writes into the seat a lower bound of the times that the transaction is
+ *	 going to take.  The announcement needs no barrier: the compare-and-swap
+ *	 that takes the time is one.  A reader that reads the counter first, and
+ *	 the seats after a read barrier, sees the announcement of every
+ *	 transaction that took a time up to the counter's.
+ * - PostgreSQL calls the module after a commit has become visible to new
+ *	 snapshots.  A reader's snapshot may be older.  The backend therefore puts
+ *	 the full xid and the announcement on a ring of its seat before it takes
+ *	 the announcement back.  The reader asks its snapshot about these xids.
+ *	 Transactions of one seat follow each other.  If one is in progress to a
+ *	 snapshot, then all later ones are, too.  If the seat's backend is in
+ *	 another database, a reader has to care only for the transactions before
+ *	 that backend's, and the last of them speaks for all.
+ * - A transaction that is prepared leaves its seat for an entry in a list.
+ *	 COMMIT PREPARED tells nothing to the module, so entries are not cleared.
+ *	 A new transaction takes an entry that no snapshot can need any more.
+ *
+ * Seats outlive backends, and their rings stay valid.
+ *
+ * If the module is preloaded, the server has reserved main memory for the
+ * seats.  Otherwise their memory is a dynamic segment: with thousands of
+ * connections it is too large for what the main segment keeps unreserved.
+ * One way serves all versions, so the segment is not one of the registry of
+ * 17.  Besides, the first releases of 17 and 18 did not try again to make a
+ * segment of the registry after they had failed once.
+ *
+ * A writer must not fail because of readers that may not even exist.  If the
+ * segment cannot be had, the writer counts itself as unseated.  Readers then
+ * know nothing until all unseated transactions are visible to everybody.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/ordered/comb_announce.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/transam.h"
+#include "access/twophase.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "storage/dsm.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
+
+#include "comb_announce.h"
+
+CombSeats  *comb_seats = NULL;
+
+/*
+ * The incarnation in which this transaction has announced a series, or
+ * COMB_INCARNATION_NONE.
+ */
+uint64		comb_announced[COMB_SERIES];
+
+/*
+ * What the end of the transaction must take back: announcements, or being
+ * counted as unseated.  comb_announced does not tell: a transaction has to
+ * announce again after a reset, and its seat has the announcement from before.
+ */
+static bool comb_seated[COMB_SERIES];
+static bool comb_unseated = false;
+static pg_atomic_uint32 *comb_unseated_pid = NULL;
+
+/* Does the list of prepared transactions know what is announced? */
+static bool comb_listed = false;
+
+/*
+ * Twice the maximum: a full set may be prepared while readers still need the
+ * previous one.
+ */
+#define COMB_PREPARED_MAX	(2 * max_prepared_xacts)
+
+static bool
+comb_any_seated(void)
+{
+	return comb_seated[COMB_SERIES_ORDERED] ||
+		comb_seated[COMB_SERIES_SNOWFLAKE] ||
+		comb_seated[COMB_SERIES_SLOW];
+}
+
+Size
+comb_seats_size(void)
+{
+	Size		size = offsetof(CombSeats, seats);
+
+	size = add_size(size, mul_size(COMB_SERIES * sizeof(CombSeat),
+								   comb_max_backends()));
+	return add_size(size, mul_size(sizeof(CombPrepared), COMB_PREPARED_MAX));
+}
+
+/*
+ * Complete an xid that is in use or was in use recently.  "next" is the full
+ * xid that comes next, read after the xid became known.
+ */
+uint64
+comb_full_xid(TransactionId xid, uint64 next)
+{
+	return next - (uint32) ((uint32) next - xid);
+}
+
+static uint64
+comb_next_full_xid(void)
+{
+	return U64FromFullTransactionId(ReadNextFullTransactionId());
+}
+
+/* The xids of a snapshot are older than the next one, read afterwards */
+void
+comb_view_init(CombView *view, Snapshot snapshot)
+{
+	view->snapshot = snapshot;
+	view->next = comb_next_full_xid();
+	view->xmin = comb_full_xid(snapshot->xmin, view->next);
+	view->xmax = comb_full_xid(snapshot->xmax, view->next);
+}
+
+/*
+ * Is a top-level transaction in progress to the snapshot?  As
+ * XidInMVCCSnapshot(), for full xids.  All top-level xids stand in xip, even
+ * if the array of subtransactions has overflowed.
+ */
+bool
+comb_in_progress(const CombView *view, uint64 fxid)
+{
+	if (fxid < view->xmin)
+		return false;
+	if (fxid >= view->xmax)
+		return true;
+	return pg_lfind32((TransactionId) fxid, view->snapshot->xip,
+					  view->snapshot->xcnt);
+}
+
+static void
+comb_seats_init(CombSeats *seats)
+{
+	uint32		i;
+
+	memset(seats, 0, comb_seats_size());
+	seats->head.h.started = comb_next_full_xid();
+	pg_atomic_init_u64(&seats->head.h.dropped, 0);
+	pg_atomic_init_u64(&seats->head.h.used, 0);
+	seats->head.h.nseats = MaxBackends;
+	seats->head.h.nprepared = COMB_PREPARED_MAX;
+	for (i = 0; i < COMB_SERIES * seats->head.h.nseats; i++)
+	{
+		pg_atomic_init_u64(&seats->seats[i].s.first, 0);
+		pg_atomic_init_u64(&seats->seats[i].s.ended, 0);
+		pg_atomic_init_u64(&seats->seats[i].s.before, 0);
+		pg_atomic_init_u32(&seats->seats[i].s.database, InvalidOid);
+	}
+	for (i = 0; i < seats->head.h.nprepared; i++)
+		pg_atomic_init_u64(&comb_prepared(seats, i)->fxid, 0);
+}
+
+static void
+comb_seats_init_main(void *segment)
+{
+	comb_seats_init((CombSeats *) segment);
+}
+
+/*
+ * Map the seats, and create them if no session has.  Raises an error if the
+ * memory cannot be had.  Not on a standby, where the next xid is not known.
+ */
+void
+comb_seats_attach(void)
+{
+	pg_atomic_uint32 *known = &comb_shared->seats;
+	dsm_handle	handle = pg_atomic_read_u32(known);
+	dsm_segment *segment = NULL;
+
+	if (likely(comb_seats != NULL))
+		return;
+	Assert(!RecoveryInProgress());
+	if (comb_preloaded)
+	{
+		comb_seats = (CombSeats *) comb_main_segment("pg_comb 4 seats",
+													 comb_seats_size(),
+													 comb_seats_init_main);
+		return;
+	}
+	COMB_INJECTION_POINT("comb-seats-attach");
+	if (handle == DSM_HANDLE_INVALID)
+	{
+		/*
+		 * By default dsm_create() raises the error itself, but with an LWLock
+		 * held, which only the end of a transaction releases.
+		 */
+		segment = dsm_create(comb_seats_size(),
+							 DSM_CREATE_NULL_IF_MAXSEGMENTS);
+		if (segment == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+					 errmsg("too many dynamic shared memory segments")));
+		comb_seats_init((CombSeats *) dsm_segment_address(segment));
+		dsm_pin_segment(segment);
+		if (!pg_atomic_compare_exchange_u32(known, &handle,
+											dsm_segment_handle(segment)))
+		{
+			/* another session was faster, and "handle" is now its segment's */
+			dsm_unpin_segment(dsm_segment_handle(segment));
+			dsm_detach(segment);
+			segment = NULL;
+		}
+	}
+	if (segment == NULL)
+		segment = dsm_attach(handle);
+	if (segment == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("could not map dynamic shared memory segment")));
+	dsm_pin_mapping(segment);
+	comb_seats = (CombSeats *) dsm_segment_address(segment);
+}
+
+/* Report once in a session why its transactions cannot announce keys */
+static void
+comb_warn_unseated(const ErrorData *error)
+{
+	static bool warned = false;
+
+	if (!warned)
+		ereport(WARNING,
+				(errmsg("no shared memory to announce keys for comb_settled()"),
+				 errdetail_internal("%s", error->message),
+				 errhint("Nothing is lost, but comb_settled() stands still while transactions like this one are open.")));
+	warned = true;
+}
+
+/*
+ * Map the seats.  False if they cannot be had, with a warning.
+ *
+ * A resource owner releases what dsm_create() and dsm_attach() hold when they
+ * fail.  A subtransaction would do that, too, but cannot start in parallel
+ * mode, and must not while a transaction runs its deferred triggers or keeps
+ * the rows of its cursors.  The memory, once mapped, has no owner.
+ *
+ * A cancel request goes on to the caller.  The writer meets no other error.
+ */
+bool
+comb_seats_try(void)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner caller = CurrentResourceOwner;
+	ResourceOwner owner;
+	ErrorData  *volatile error = NULL;
+
+	if (likely(comb_seats != NULL))
+		return true;
+	owner = ResourceOwnerCreate(caller, "pg_comb announcements");
+	CurrentResourceOwner = owner;
+	PG_TRY();
+	{
+		comb_seats_attach();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	CurrentResourceOwner = caller;
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_LOCKS, false, false);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_AFTER_LOCKS, false, false);
+	ResourceOwnerDelete(owner);
+	if (error != NULL)
+	{
+		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+			ReThrowError(error);
+		comb_warn_unseated(error);
+		FreeErrorData(error);
+	}
+	return comb_seats != NULL;
+}
+
+/*
+ * Copy an entry of the list of prepared transactions.  False if the entry has
+ * none.
+ */
+bool
+comb_prepared_copy(uint32 number, CombPrepared *copy)
+{
+	CombPrepared *entry = comb_prepared(comb_seats, number);
+	uint64		fxid;
+
+	do
+	{
+		fxid = pg_atomic_read_u64(&entry->fxid);
+		if (fxid <= COMB_PREPARED_BUSY)
+			return false;
+		pg_read_barrier();
+		*copy = *entry;
+		pg_read_barrier();
+	} while (pg_atomic_read_u64(&entry->fxid) != fxid);
+	pg_atomic_init_u64(&copy->fxid, fxid);
+	return true;
+}
+
+/*
+ * Transactions that were prepared and are not in the list have full xids below
+ * this.  They were prepared before the server started, or the list had no room
+ * for them.
+ */
+uint64
+comb_unlisted_limit(void)
+{
+	uint64		dropped = pg_atomic_read_u64(&comb_seats->head.h.dropped);
+
+	return Max(dropped, comb_seats->head.h.started);
+}
+
+/* Return a copy of a snapshot's xids, sorted */
+static TransactionId *
+comb_sorted_xids(Snapshot snapshot)
+{
+	TransactionId *xids = (TransactionId *)
+		palloc((snapshot->xcnt + 1) * sizeof(TransactionId));
+
+	memcpy(xids, snapshot->xip, snapshot->xcnt * sizeof(TransactionId));
+	qsort(xids, snapshot->xcnt, sizeof(TransactionId), xidComparator);
+	return xids;
+}
+
+/*
+ * Return the entry of the list for a transaction that is about to be prepared,
+ * and the full xid that the entry has.  NULL if all entries are needed.
+ *
+ * The best entry is the oldest one that no snapshot can need.  The next best
+ * is the oldest one whose transaction has ended.  "now" is a snapshot, with
+ * its xids sorted: asking for thousands of transactions one by one would take
+ * a look at all processes for each.
+ */
+static CombPrepared *
+comb_prepared_choose(const CombView *now, const TransactionId *xids,
+					 uint64 *fxid)
+{
+	CombPrepared *chosen = NULL;
+	TransactionId oldest = GetOldestNonRemovableTransactionId(NULL);
+	uint64		horizon = comb_full_xid(oldest, comb_next_full_xid());
+	uint32		i;
+
+	*fxid = PG_UINT64_MAX;
+	for (i = 0; i < comb_seats->head.h.nprepared; i++)
+	{
+		CombPrepared *entry = comb_prepared(comb_seats, i);
+		uint64		at = pg_atomic_read_u64(&entry->fxid);
+		TransactionId xid = (TransactionId) at;
+
+		if (at == COMB_PREPARED_BUSY || at >= *fxid)
+			continue;
+		if (at < horizon ||
+			(at < now->xmax && bsearch(&xid, xids, now->snapshot->xcnt,
+									   sizeof(xid), xidComparator) == NULL))
+		{
+			chosen = entry;
+			*fxid = at;
+		}
+	}
+	if (chosen != NULL && *fxid >= horizon)
+		(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
+											   *fxid + 1);
+	return chosen;
+}
+
+/*
+ * Enter the transaction, which is about to be prepared, into the list.  The
+ * seat keeps the announcement until the transaction has been prepared.
+ */
+static void
+comb_prepared_enter(void)
+{
+	uint64		fxid = U64FromFullTransactionId(GetTopFullTransactionId());
+	CombPrepared *entry;
+	CombView	now;
+	TransactionId *xids;
+	uint64		old;
+	int			series;
+
+	comb_view_init(&now, GetLatestSnapshot());
+	xids = comb_sorted_xids(now.snapshot);
+	comb_listed = true;
+	do
+	{
+		entry = comb_prepared_choose(&now, xids, &old);
+		if (entry == NULL)
+		{
+			(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
+												   fxid + 1);
+			return;
+		}
+	} while (!pg_atomic_compare_exchange_u64(&entry->fxid, &old,
+											 COMB_PREPARED_BUSY));
+	entry->database = MyDatabaseId;
+	entry->role = GetSessionUserId();
+	for (series = 0; series < COMB_SERIES; series++)
+		entry->first[series] = !comb_seated[series] ? 0 :
+			pg_atomic_read_u64(&comb_seat(series, MyProcNumber)->s.first);
+	pg_write_barrier();
+	pg_atomic_write_u64(&entry->fxid, fxid);
+}
+
+/*
+ * The transaction has been prepared.  If it has announced something since it
+ * entered the list, as a callback of another module can make it do, readers
+ * must take it for a transaction that is not in the list.
+ */
+static void
+comb_prepared_check(void)
+{
+	uint64		fxid = U64FromFullTransactionId(GetTopFullTransactionIdIfAny());
+
+	if (comb_any_seated() && !comb_listed)
+		(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
+											   fxid + 1);
+}
+
+/* Remember a transaction that has committed, with its announcement */
+static void
+comb_ring_put(CombSeat *seat, uint64 fxid)
+{
+	uint64		ended = pg_atomic_read_u64(&seat->s.ended);
+	CombEnded  *entry = &seat->s.ring[ended % COMB_RING];
+
+	entry->fxid = fxid;
+	entry->first = pg_atomic_read_u64(&seat->s.first);
+	pg_write_barrier();
+	COMB_INJECTION_POINT("comb-ring-entry");
+	pg_atomic_write_u64(&seat->s.ended, ended + 1);
+	pg_write_barrier();
+}
+
+/*
+ * Take everything back that the transaction announced.  "fxid" is its full
+ * xid if it has committed, and 0 if nobody will ever see its rows or the list
+ * of prepared transactions has them.
+ */
+static void
+comb_take_back(uint64 fxid)
+{
+	int			series;
+
+	for (series = 0; series < COMB_SERIES; series++)
+	{
+		comb_announced[series] = COMB_INCARNATION_NONE;
+		if (comb_seated[series])
+		{
+			CombSeat   *seat = comb_seat(series, MyProcNumber);
+
+			COMB_INJECTION_POINT("comb-end-seat");
+			if (fxid != 0)
+				comb_ring_put(seat, fxid);
+			COMB_INJECTION_POINT("comb-end-clear");
+			pg_atomic_write_u64(&seat->s.first, 0);
+			comb_seated[series] = false;
+		}
+	}
+	if (comb_unseated)
+	{
+		(void) pg_atomic_monotonic_advance_u64(&comb_shared->unseated.s.until,
+											   comb_next_full_xid());
+		pg_atomic_fetch_sub_u64(&comb_shared->unseated.s.running, 1);
+		if (comb_unseated_pid != NULL)
+			pg_atomic_write_u32(comb_unseated_pid, 0);
+		comb_unseated_pid = NULL;
+		comb_unseated = false;
+	}
+}
+
+/*
+ * End of a top-level transaction.  Nothing here may fail or allocate, except
+ * before a transaction is prepared, when the transaction may still fail.
+ */
+static void
+comb_at_end(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_PRE_PREPARE:
+			if (comb_any_seated())
+				comb_prepared_enter();
+			break;
+		case XACT_EVENT_COMMIT:
+			comb_take_back(U64FromFullTransactionId(GetTopFullTransactionIdIfAny()));
+			break;
+		case XACT_EVENT_PREPARE:
+			comb_prepared_check();
+			comb_take_back(0);
+			break;
+		case XACT_EVENT_ABORT:
+			comb_take_back(0);
+			break;
+		default:
+			break;
+	}
+}
+
+/* Readers look only at seats that were ever taken */
+static void
+comb_seats_use(uint32 number)
+{
+	pg_atomic_uint64 *used = &comb_seats->head.h.used;
+
+	if (unlikely(pg_atomic_read_u64(used) <= number))
+		(void) pg_atomic_monotonic_advance_u64(used, (uint64) number + 1);
+}
+
+/*
+ * Take a seat over from backends of another database.  A reader of such a
+ * database that finds the new database must find "before", too.
+ */
+static void
+comb_seat_move(CombSeat *seat)
+{
+	uint64		ended = pg_atomic_read_u64(&seat->s.ended);
+
+	if (ended > 0)
+		pg_atomic_write_u64(&seat->s.before,
+							seat->s.ring[(ended - 1) % COMB_RING].fxid);
+	pg_write_barrier();
+	pg_atomic_write_u32(&seat->s.database, MyDatabaseId);
+}
+
+/* Count the transaction among those that announce nothing */
+static void
+comb_count_unseated(void)
+{
+	int			i;
+
+	if (comb_unseated)
+		return;
+	pg_atomic_fetch_add_u64(&comb_shared->unseated.s.running, 1);
+	comb_unseated = true;
+	for (i = 0; i < COMB_UNSEATED_PIDS && comb_unseated_pid == NULL; i++)
+	{
+		pg_atomic_uint32 *pid = &comb_shared->unseated.s.pids[i];
+		uint32		none = 0;
+
+		if (pg_atomic_compare_exchange_u32(pid, &none, (uint32) MyProcPid))
+			comb_unseated_pid = pid;
+	}
+}
+
+/*
+ * Announce that this transaction is going to take times from the counter of a
+ * series, none of them below what the counter has now + 1.  After a reset the
+ * counter may be smaller than at the first announcement, and the smaller
+ * bound counts.
+ */
+void
+comb_announce(CombSeries series, uint64 incarnation)
+{
+	static bool registered = false;
+	CombSeat   *seat;
+	uint64		first;
+	uint64		before;
+
+	if (IsParallelWorker())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("ordered keys and Snowflakes cannot be made in a parallel worker"),
+				 errhint("Mark functions that make them PARALLEL RESTRICTED.")));
+	if (!registered)
+		RegisterXactCallback(comb_at_end, NULL);
+	registered = true;
+	if (!comb_seats_try() || (uint32) MyProcNumber >= comb_seats->head.h.nseats)
+		comb_count_unseated();
+	else
+	{
+		seat = comb_seat(series, MyProcNumber);
+		comb_seats_use(MyProcNumber);
+		if (pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
+			comb_seat_move(seat);
+		seat->s.pid = MyProcPid;
+		pg_write_barrier();
+		first = pg_atomic_read_u64(comb_counter(series, incarnation)) + 1;
+		COMB_INJECTION_POINT("comb-announce");
+		before = pg_atomic_read_u64(&seat->s.first);
+		comb_seated[series] = true;
+		if (before == 0 || first < before)
+			pg_atomic_write_u64(&seat->s.first, first);
+	}
+	comb_announced[series] = incarnation;
+	comb_listed = false;
+}

@@ -1,0 +1,140 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_announce.h
+ *	  Which transactions may still add rows with ordered keys or Snowflakes.
+ *
+ * The rules that hold here are in the banner of comb_announce.c.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/ordered/comb_announce.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMB_ANNOUNCE_H
+#define COMB_ANNOUNCE_H
+
+#include "utils/snapshot.h"
+
+#include "comb_shared.h"
+
+/*
+ * How many committed transactions a seat remembers.  The oldest of them may
+ * be half overwritten, so a reader relies on one less.  Six fill the seat up
+ * to 128 bytes, which is why a ring entry does not say in which database its
+ * transaction was.  A backend stays in its database, so the seat says it.
+ */
+#define COMB_RING			6
+
+/* A transaction that has ended, or was prepared */
+typedef struct CombEnded
+{
+	uint64		fxid;			/* full xid of the top-level transaction */
+	uint64		first;			/* none of its keys has an earlier time */
+} CombEnded;
+
+/*
+ * What one backend announces for one series.  "pid" is only for
+ * comb_unsettled().
+ */
+typedef union CombSeat
+{
+	struct
+	{
+		pg_atomic_uint64 first; /* of the running transaction; 0 = none */
+		pg_atomic_uint64 ended; /* how many were ever put on the ring */
+		pg_atomic_uint64 before;	/* full xid of the last one that was on the
+									 * ring when "database" changed */
+		pg_atomic_uint32 database;
+		int32		pid;
+		CombEnded	ring[COMB_RING];
+	}			s;
+	char		pad[PG_CACHE_LINE_SIZE];
+} CombSeat;
+
+StaticAssertDecl(sizeof(CombSeat) == PG_CACHE_LINE_SIZE,
+				 "a seat has to fit into a cache line");
+
+/* A prepared transaction in the list, until another one needs the entry */
+typedef struct CombPrepared
+{
+	pg_atomic_uint64 fxid;		/* 0 = never used */
+	uint64		first[COMB_SERIES]; /* 0 = none */
+	Oid			database;
+	Oid			role;
+} CombPrepared;
+
+/* A full xid that no transaction has: the entry is being overwritten */
+#define COMB_PREPARED_BUSY	1
+
+typedef struct CombSeats
+{
+	union
+	{
+		struct
+		{
+			uint64		started;	/* transactions prepared before the server
+									 * started have smaller full xids */
+			pg_atomic_uint64 dropped;	/* so have those that the list did not
+										 * take or no longer has */
+			pg_atomic_uint64 used;	/* seats from this number on were never
+									 * taken */
+			uint32		nseats; /* of each series */
+			uint32		nprepared;
+		}			h;
+		char		pad[PG_CACHE_LINE_SIZE];
+	}			head;
+	CombSeat	seats[FLEXIBLE_ARRAY_MEMBER];	/* the prepared transactions
+												 * follow */
+} CombSeats;
+
+/* A snapshot, with its xids completed */
+typedef struct CombView
+{
+	Snapshot	snapshot;
+	uint64		next;			/* full xid that came next, read later */
+	uint64		xmin;
+	uint64		xmax;
+} CombView;
+
+extern CombSeats *comb_seats;
+extern uint64 comb_announced[COMB_SERIES];
+
+extern uint64 comb_full_xid(TransactionId xid, uint64 next);
+extern void comb_view_init(CombView *view, Snapshot snapshot);
+extern bool comb_in_progress(const CombView *view, uint64 fxid);
+extern bool comb_prepared_copy(uint32 number, CombPrepared *copy);
+extern uint64 comb_unlisted_limit(void);
+extern Size comb_seats_size(void);
+extern void comb_seats_attach(void);
+extern bool comb_seats_try(void);
+extern void comb_announce(CombSeries series, uint64 incarnation);
+
+static inline CombSeat *
+comb_seat(CombSeries series, uint32 number)
+{
+	return &comb_seats->seats[series * comb_seats->head.h.nseats + number];
+}
+
+static inline CombPrepared *
+comb_prepared(CombSeats *seats, uint32 number)
+{
+	return (CombPrepared *)
+		&seats->seats[COMB_SERIES * seats->head.h.nseats] + number;
+}
+
+/*
+ * Announce that the transaction is going to take times of this series, unless
+ * the transaction has announced that already.  "incarnation" is the one of
+ * the lease that the times will be taken under.  After a reset the counter
+ * may be smaller, so the transaction must announce again.
+ */
+static inline void
+comb_announce_once(CombSeries series, uint64 incarnation)
+{
+	if (unlikely(comb_announced[series] != incarnation))
+		comb_announce(series, incarnation);
+}
+
+#endif							/* COMB_ANNOUNCE_H */

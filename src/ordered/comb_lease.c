@@ -1,0 +1,352 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_lease.c
+ *	  Order that survives: limits of times, written ahead of the keys.
+ *
+ * Ordered keys and Snowflakes take their times from a counter in shared
+ * memory, by compare-and-swap (comb_ordered.c, comb_snowflake.c).  Shared
+ * memory does not survive a crash, and the clock cannot be trusted after one.
+ * A key is therefore handed out only if a limit above its time is already in
+ * the WAL, and a server continues beyond the limit that it finds.
+ *
+ * The limit is on the page of a sequence, in microseconds since 1970
+ * (comb_page.c).  A commit that contains a key is later in the WAL than the
+ * limit that covers the key.  A client can also see a key before any commit,
+ * so the limit's record must be on disk.
+ *
+ * Sessions normally do not wait for the disk.  Once half of a lease is used,
+ * one session writes the next limit without flushing its record, and all
+ * sessions go on under the limit that is on disk.  By the time they reach it,
+ * the WAL writer or somebody's commit has usually flushed the next limit.  If
+ * not, they flush it themselves.  A page's LSN is the end of its last record,
+ * so a session can tell whether the limit that it finds is on disk.  If it is
+ * not, the page also has the limit before.  An idle server renews nothing:
+ * only a key in the second half of a lease does.
+ *
+ * A session that finds a limit must know whether to start beyond it.  If an
+ * earlier incarnation of the server wrote the limit, keys up to the limit may
+ * exist, and the session must.  If this incarnation wrote it, the session
+ * must not, or each new session would push the counter one lease ahead of the
+ * clock.  Shared memory therefore has a random number, its incarnation, and
+ * the page says which incarnation wrote the limit.
+ *
+ * What a process may rely on:
+ * - Counters only grow.  comb_ordered_reset() sets a series back by beginning
+ *	 an incarnation that uses another counter for it (comb_shared.h).
+ * - A session takes a time from the counter of the incarnation that its lease
+ *	 is of, and hands the time out only if this incarnation is still the
+ *	 current one.  There is no moment without an incarnation, so nobody has to
+ *	 wait for the end of a reset.
+ * - Sessions write the page under the buffer's exclusive lock and a
+ *	 RowExclusiveLock on the sequence.  comb_ordered_reset() locks them out,
+ *	 begins the incarnation, and then writes the new limits.  No session of
+ *	 this database can have a lease of the new incarnation before that.
+ *	 Sessions of other databases can; their limits are as they were, so they
+ *	 move the new counter beyond these limits first.
+ * - Within an incarnation the limit on a page only grows.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/ordered/comb_lease.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+
+#include "comb_lease.h"
+
+CombLease	comb_leases[COMB_SERIES];
+
+/* Return microseconds since 1970 as text, for messages */
+static char *
+comb_us_text(int64 us)
+{
+	return comb_time_text(us + COMB_UNIX_EPOCH);
+}
+
+void
+comb_drift_error(CombTime next, CombTime now)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the next key would be too far ahead of the clock"),
+			 errdetail("Its time would be %s, and the clock now is %s; \"pg_comb.max_ordered_drift\" allows keys to be %d s ahead.",
+					   comb_us_text(comb_us_from_time(next)),
+					   comb_us_text(comb_us_from_time(now)),
+					   comb_max_ordered_drift),
+			 errhint("Correct the server's clock, raise \"pg_comb.max_ordered_drift\", or have comb_ordered_reset() called if keys were made under a clock far ahead.")));
+}
+
+void
+comb_jump_error(CombTime last, CombTime now)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the clock is more than ten years ahead of the last key"),
+			 errdetail("The time of the last key or of the limit for it was %s, and the clock now is %s.",
+					   comb_us_text(comb_us_from_time(last)),
+					   comb_us_text(comb_us_from_time(now))),
+			 errhint("Correct the server's clock, or have comb_ordered_reset() called if the clock is right.")));
+}
+
+/* Return the last time, in us since 1970, that a key may have at "now" */
+int64
+comb_lease_latest_us(int64 now)
+{
+	return Min(now + comb_max_ordered_drift * COMB_US_PER_S, COMB_CLOCK_MAX_US);
+}
+
+/*
+ * Start beyond a limit that another incarnation of the server left behind.
+ *
+ * Raises 55000 if the limit is further ahead of the clock than keys may be.
+ * The counter then stays as it is, because it also serves other databases
+ * whose limits may be all right.  A clock that is too far beyond the limit is
+ * refused here, too: the counter may come from a database without keys, which
+ * accepts any clock.
+ */
+static void
+comb_lease_adopt(CombSeries series, uint64 incarnation, int64 limit)
+{
+	int64		now = comb_clock_us();
+
+	if (limit > 0 && limit < now)
+		comb_check_jump(comb_time_from_us(limit), comb_time_from_us(now));
+	if (limit < 0 || limit > comb_lease_latest_us(now))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("keys were made in this database under a clock too far ahead"),
+				 errdetail("They can have times up to %s, and the clock now is %s; \"pg_comb.max_ordered_drift\" allows keys to be %d s ahead.",
+						   comb_us_text(limit), comb_us_text(now),
+						   comb_max_ordered_drift),
+				 errhint("Correct the server's clock, raise \"pg_comb.max_ordered_drift\", or have comb_ordered_reset() called in this database.")));
+	(void) pg_atomic_monotonic_advance_u64(comb_counter(series, incarnation),
+										   comb_time_from_us(limit));
+}
+
+/* A limit as a time of keys.  setval() can have written any number */
+static CombTime
+comb_limit_time(int64 limit)
+{
+	return comb_time_from_us(Min(Max(limit, 0), COMB_CLOCK_MAX_US));
+}
+
+/* Half a lease, in units of CombTime */
+static uint64
+comb_lease_half(void)
+{
+	return (uint64) comb_lease_ms * COMB_TIME_PER_MS / 2;
+}
+
+/*
+ * Set when this process has to look after the next limit: when half of the
+ * lease is used or, if the next limit is in the WAL already, at the end of
+ * the lease.
+ */
+static void
+comb_lease_schedule(CombLease *lease)
+{
+	uint64		half = comb_lease_half();
+
+	if (lease->next > lease->limit || lease->limit < half)
+		lease->renew = lease->limit;
+	else
+		lease->renew = lease->limit - half;
+}
+
+/*
+ * Remember what a page says of the lease.  A page of another incarnation
+ * covers nothing.  "generation" was read while the sequence was locked, so a
+ * later change of the sequence makes the lease unknown again.
+ */
+static void
+comb_lease_remember(CombSeries series, const CombPage *page,
+					uint64 incarnation, uint64 generation)
+{
+	CombLease  *lease = &comb_leases[series];
+	bool		foreign = (page->incarnation != incarnation);
+
+	lease->incarnation = incarnation;
+	lease->generation = generation;
+	lease->counter = comb_counter(series, incarnation);
+	lease->limit = foreign ? 0 : comb_time_from_us(page->flushed);
+	lease->next = foreign ? 0 : comb_time_from_us(page->value);
+	lease->next_lsn = page->lsn;
+	lease->durable = comb_limit_time(page->flushed);
+	comb_lease_schedule(lease);
+}
+
+/* Write the limit for keys from "at" on */
+void
+comb_lease_write(CombPage *page, CombTime at, uint64 incarnation)
+{
+	comb_page_write(page, comb_us_from_time(at) +
+					comb_lease_ms * COMB_US_PER_MS, incarnation);
+}
+
+/*
+ * Learn the lease of a series from its page.  If the limit is of another
+ * incarnation, move the counter beyond it.
+ *
+ * The limit must be on disk before the counter moves.  Otherwise a session of
+ * another database could hand out a key beyond the limit, and after a crash
+ * this database would begin below that key.  The sequence stays locked until
+ * the counter has moved: a reset in between would be undone.
+ */
+void
+comb_lease_learn(CombSeries series)
+{
+	CombPage	page;
+	uint64		incarnation;
+	uint64		generation;
+	bool		foreign;
+
+	/* comb_lease_take() comes here again for each time that it gives up */
+	CHECK_FOR_INTERRUPTS();
+	comb_leases[series].incarnation = COMB_INCARNATION_NONE;
+	comb_shared_attach();
+	comb_page_open(&page, series, RowExclusiveLock);
+	generation = comb_sequence_generation;
+	incarnation = comb_incarnation_current();
+	foreign = (page.incarnation != incarnation);
+	comb_page_unlock(&page, foreign);
+	if (foreign)
+		comb_lease_adopt(series, incarnation, page.value);
+	comb_page_close(&page, false);
+	comb_lease_remember(series, &page, incarnation, generation);
+}
+
+/*
+ * Write the next limit while the lease still covers "at".
+ *
+ * Nobody waits here, neither for a lock nor for the disk.  If a lock is
+ * taken, another session is about to write the limit, so look again when half
+ * of the rest is used.  The WAL writer flushes the record in the background.
+ */
+static void
+comb_lease_renew(CombSeries series, CombTime at)
+{
+	CombLease  *lease = &comb_leases[series];
+	CombPage	page;
+	bool		write;
+
+	lease->renew = lease->limit - (lease->limit - at) / 2;
+	COMB_INJECTION_POINT("comb-lease-ahead");
+	if (!comb_page_try_open(&page, series,
+							RowExclusiveLock))
+		return;
+	if (page.incarnation != lease->incarnation || !comb_lease_known(series))
+	{
+		lease->incarnation = COMB_INCARNATION_NONE;
+		comb_page_close(&page, false);
+		return;
+	}
+	write = at + comb_lease_half() >= comb_time_from_us(page.value);
+	if (write)
+		comb_lease_write(&page, at, page.incarnation);
+	comb_page_close(&page, false);
+	comb_lease_remember(series, &page, page.incarnation, lease->generation);
+	COMB_INJECTION_POINT("comb-lease-ahead-written");
+	if (write)
+		XLogSetAsyncXactLSN(page.lsn);
+}
+
+/*
+ * Move on to the next limit.  Its record has usually been on disk for a
+ * while.
+ */
+static void
+comb_lease_advance(CombLease *lease)
+{
+	COMB_INJECTION_POINT("comb-lease-advance");
+	XLogFlush(lease->next_lsn);
+	lease->limit = lease->next;
+	comb_lease_schedule(lease);
+}
+
+/*
+ * Cover "at", which is beyond the limits that this process knows.  False if
+ * the caller must give the time up, because the incarnation in which it was
+ * taken has ended, or because an earlier incarnation may have handed it out.
+ */
+static bool
+comb_lease_extend_now(CombSeries series, CombTime at)
+{
+	CombPage	page;
+	uint64		taken_in = comb_leases[series].incarnation;
+	uint64		incarnation;
+	uint64		generation;
+	bool		foreign;
+
+	comb_leases[series].incarnation = COMB_INCARNATION_NONE;
+	COMB_INJECTION_POINT("comb-lease-renew");
+	comb_page_open(&page, series, RowExclusiveLock);
+	generation = comb_sequence_generation;
+	incarnation = comb_incarnation_current();
+	foreign = (page.incarnation != incarnation);
+	if (incarnation != taken_in ||
+		(foreign && (page.value < 0 || page.value > COMB_CLOCK_MAX_US ||
+					 at <= comb_time_from_us(page.value))))
+	{
+		comb_page_close(&page, false);
+		return false;
+	}
+	if (foreign || at >= comb_time_from_us(page.value))
+		comb_lease_write(&page, at, incarnation);
+	comb_page_close(&page, at >= comb_time_from_us(page.flushed));
+	comb_lease_remember(series, &page, incarnation, generation);
+	return true;
+}
+
+/*
+ * Make sure that the lease of a series covers "at", a time just taken from
+ * the counter and not handed out yet, and renew the lease if it is time to.
+ * False if the caller must give the time up.  After true the caller must
+ * still ask comb_lease_covers(), because a reset may have come in between.
+ */
+bool
+comb_lease_extend(CombSeries series, CombTime at)
+{
+	CombLease  *lease = &comb_leases[series];
+
+	if (at >= lease->limit && at < lease->next)
+		comb_lease_advance(lease);
+	if (at >= lease->limit)
+		return comb_lease_extend_now(series, at);
+	if (at >= lease->renew)
+		comb_lease_renew(series, at);
+	return true;
+}
+
+/*
+ * Return "at" or, if a restart of the server could give this database keys
+ * of earlier times, the time at which such keys begin.  The lease must be
+ * known.
+ *
+ * The counter can be far beyond this database's limit: other databases have
+ * moved it, and so have sessions that were cancelled while they waited for
+ * their limit.  Every key that was handed out is below a limit on disk, so
+ * the result is beyond all keys of this database that are below "at".
+ *
+ * A reader must not wait for a lock here.  If somebody has locked the
+ * sequence, the result is the limit that this process knows, and the reader's
+ * next query finds more.
+ */
+CombTime
+comb_lease_survives(CombSeries series, CombTime at)
+{
+	CombLease  *lease = &comb_leases[series];
+	CombPage	page;
+
+	if (at > lease->durable &&
+		comb_page_peek(&page, series, false))
+	{
+		if (at > comb_limit_time(page.flushed))
+			comb_page_flush(&page);
+		lease->durable = Max(lease->durable, comb_limit_time(page.flushed));
+	}
+	return Min(at, lease->durable);
+}

@@ -1,0 +1,454 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_page.c
+ *	  The sequences of the extension: finding, locking and writing them.
+ *
+ * A sequence holds a time limit that must survive a crash (comb_lease.c), or
+ * the last instance number claimed.  Sequences reach standbys, base backups,
+ * copies of a database and pg_upgrade.  pg_dump dumps them too, because the
+ * extension's script declares them as configuration.
+ *
+ * We write the sequence's only page by generic WAL.  Generic WAL needs no
+ * transaction id and no preloaded library, not even for recovery, and works
+ * in read-only transactions.  setval() needs a transaction id, fails in
+ * read-only transactions, and can lose a race.
+ *
+ * Two columns are used: last_value for the number, and log_cnt for the
+ * incarnation of shared memory that wrote it.  Only nextval() uses log_cnt,
+ * and nobody calls nextval() on these sequences.  Whatever moves last_value
+ * behind our back also changes log_cnt, as setval() in a restore does, or
+ * comes with another incarnation, as promotion and a cloned data directory
+ * do.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/ordered/comb_page.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xlog.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_type.h"
+#include "commands/sequence.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/array.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "comb_compat.h"
+#include "comb_page.h"
+
+static const char *const comb_sequence_names[COMB_SEQUENCES] = {
+	[COMB_SERIES_ORDERED] = "comb_lease_ordered",
+	[COMB_SERIES_SNOWFLAKE] = "comb_lease_snowflake",
+	[COMB_SERIES_SLOW] = "comb_lease_snowflake_slow",
+	[COMB_SERIES_CLAIM] = "comb_snowflake_claimed"
+};
+
+/* The sequences that this process has found, or InvalidOid */
+static Oid	comb_sequence_oids[COMB_SEQUENCES];
+
+uint64		comb_sequence_generation = 0;
+
+/* Relcache callback: forget a relation that was altered, moved or dropped */
+static void
+comb_sequence_forget(Datum arg, Oid relid)
+{
+	int			i;
+
+	for (i = 0; i < COMB_SEQUENCES; i++)
+	{
+		if (OidIsValid(comb_sequence_oids[i]) &&
+			(relid == InvalidOid || relid == comb_sequence_oids[i]))
+		{
+			comb_sequence_oids[i] = InvalidOid;
+			comb_sequence_generation++;
+		}
+	}
+}
+
+/* Find the relation of this name in an array of OIDs */
+static Oid
+comb_sequence_named(ArrayType *relations, const char *name)
+{
+	Datum	   *oids;
+	int			n;
+	int			i;
+
+	deconstruct_array(relations, OIDOID, sizeof(Oid), true, TYPALIGN_INT,
+					  &oids, NULL, &n);
+	for (i = 0; i < n; i++)
+	{
+		Oid			oid = DatumGetObjectId(oids[i]);
+		char	   *found = get_rel_name(oid);
+
+		if (found != NULL && strcmp(found, name) == 0)
+			return oid;
+	}
+	return InvalidOid;
+}
+
+/*
+ * Look a sequence up among the relations that the extension's script has
+ * declared as configuration.  Schema and name are not enough, and neither is
+ * membership: the extension's owner can make any sequence a member.
+ */
+static Oid
+comb_sequence_find(CombSeries series)
+{
+	static bool registered = false;
+	Oid			found = InvalidOid;
+	Relation	extensions;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	if (!registered)
+	{
+		CacheRegisterRelcacheCallback(comb_sequence_forget, (Datum) 0);
+		registered = true;
+	}
+
+	extensions = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber,
+				F_NAMEEQ, CStringGetDatum("pg_comb_ordered"));
+	scan = systable_beginscan(extensions, ExtensionNameIndexId, true, NULL, 1,
+							  &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		bool		isnull;
+		Datum		config = heap_getattr(tuple, Anum_pg_extension_extconfig,
+										  RelationGetDescr(extensions),
+										  &isnull);
+
+		if (!isnull)
+			found = comb_sequence_named(DatumGetArrayTypeP(config),
+										comb_sequence_names[series]);
+	}
+	systable_endscan(scan);
+	table_close(extensions, AccessShareLock);
+	return found;
+}
+
+/*
+ * Open and lock a sequence.  Returns NULL if there is none.
+ *
+ * Any access to a catalog can run the callback above, and so can locking.  We
+ * therefore remember the OID only once the lock is held: from then on the
+ * callback hears of every change.  If the sequence was dropped before that,
+ * there may be a new one, so search again.
+ */
+static Relation
+comb_sequence_try_open(CombSeries series, LOCKMODE lockmode)
+{
+	for (;;)
+	{
+		Oid			oid = comb_sequence_oids[series];
+		Relation	relation;
+
+		if (!OidIsValid(oid))
+			oid = comb_sequence_find(series);
+		if (!OidIsValid(oid))
+			return NULL;
+		relation = try_relation_open(oid, lockmode);
+		comb_sequence_oids[series] = relation != NULL ? oid : InvalidOid;
+		if (relation != NULL)
+			return relation;
+	}
+}
+
+/*
+ * Open and lock a sequence.  Raises 55000 on a standby, and if the sequence
+ * does not exist.
+ */
+static Relation
+comb_sequence_open(CombSeries series, LOCKMODE lockmode)
+{
+	Relation	relation;
+
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("ordered keys and Snowflakes cannot be made on a standby"),
+				 errdetail("They need a time limit in the write-ahead log."),
+				 errhint("Make them on the primary, or use comb_generate(), which works on every server.")));
+	relation = comb_sequence_try_open(series, lockmode);
+	if (relation == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("sequence \"%s\" of extension pg_comb_ordered does not exist",
+						comb_sequence_names[series]),
+				 errhint("Create the extension in this database.")));
+	return relation;
+}
+
+/*
+ * Open and lock a sequence that this process has found before, without
+ * waiting for the lock.  Returns NULL if that is not possible.
+ */
+static Relation
+comb_sequence_open_nowait(CombSeries series, LOCKMODE lockmode)
+{
+	Oid			oid = comb_sequence_oids[series];
+	Relation	relation = NULL;
+
+	if (!OidIsValid(oid) || !ConditionalLockRelationOid(oid, lockmode))
+		return NULL;
+	/* locking may have run the callback */
+	if (comb_sequence_oids[series] == oid)
+		relation = try_relation_open(oid, NoLock);
+	if (relation == NULL)
+		UnlockRelationOid(oid, lockmode);
+	return relation;
+}
+
+/*
+ * Lock a sequence until the caller unlocks it, or until the transaction ends.
+ * Raises 55000 on a standby, and if the sequence does not exist.
+ */
+Oid
+comb_sequence_lock(CombSeries series, LOCKMODE lockmode)
+{
+	Relation	relation = comb_sequence_open(series, lockmode);
+	Oid			oid = RelationGetRelid(relation);
+
+	relation_close(relation, NoLock);
+	return oid;
+}
+
+/* Return the sequence's tuple on a page, and its length */
+static HeapTupleHeader
+comb_page_tuple(Page page, Size *length)
+{
+	ItemId		item = PageGetItemId(page, FirstOffsetNumber);
+
+	if (!ItemIdIsNormal(item))
+		elog(ERROR, "page of a pg_comb sequence holds no tuple");
+	*length = ItemIdGetLength(item);
+	return (HeapTupleHeader) PageGetItem(page, item);
+}
+
+/*
+ * A copy of the number behind the tuple's columns.
+ *
+ * setval() and ALTER SUBSCRIPTION ... REFRESH SEQUENCES overwrite only the
+ * columns, and log the tuple in its whole length, so the copy survives.  A
+ * smaller last_value then takes nothing back.  Nothing outside of the tuple
+ * would survive, because recovery builds the page anew from the tuple.
+ *
+ * While the record of a new number is in memory only, sessions that read the
+ * page rely on the number before, which was on disk already.
+ */
+typedef struct CombPromise
+{
+	int64		value;
+	int64		flushed;		/* the number before, or 0 if unknown */
+} CombPromise;
+
+static inline Size
+comb_page_promise(HeapTupleHeader tuple)
+{
+	return tuple->t_hoff + sizeof(FormData_pg_sequence_data);
+}
+
+/*
+ * Read a page's number: last_value or, if larger, what was promised.
+ *
+ * After pg_resetwal, or in files copied from another server, the page's LSN
+ * can be beyond the end of the WAL.  Such a page was read from disk, so
+ * nothing is to be flushed.  XLogFlush() would fail until the WAL has grown
+ * that far.
+ */
+static void
+comb_page_read(Page content, CombPage *page)
+{
+	Size		length;
+	HeapTupleHeader tuple = comb_page_tuple(content, &length);
+	Form_pg_sequence_data data;
+	CombPromise promise = {0, 0};
+
+	data = (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
+	if (length >= comb_page_promise(tuple) + sizeof(promise))
+		memcpy(&promise, (char *) tuple + comb_page_promise(tuple),
+			   sizeof(promise));
+	page->value = Max(data->last_value, promise.value);
+	page->incarnation = (uint64) data->log_cnt;
+	page->lsn = PageGetLSN(content);
+	page->flushed = promise.flushed;
+	if (page->lsn > GetXLogInsertRecPtr())
+	{
+		page->lsn = InvalidXLogRecPtr;
+		page->flushed = page->value;
+	}
+}
+
+/*
+ * Read a sequence's page without changing it, as a standby may.  False if the
+ * sequence does not exist or, without "wait", if somebody has locked it or
+ * this process has not opened it before.
+ */
+bool
+comb_page_peek(CombPage *page, CombSeries series, bool wait)
+{
+	page->lockmode = AccessShareLock;
+	page->relation = wait ?
+		comb_sequence_try_open(series, page->lockmode) :
+		comb_sequence_open_nowait(series, page->lockmode);
+	if (page->relation == NULL)
+		return false;
+	page->buffer = ReadBuffer(page->relation, 0);
+	LockBuffer(page->buffer, BUFFER_LOCK_SHARE);
+	comb_page_read(BufferGetPage(page->buffer), page);
+	comb_page_close(page, false);
+	return true;
+}
+
+/* Read a page that was just locked, and check whether its number is on disk */
+static void
+comb_page_load(CombPage *page)
+{
+	comb_page_read(BufferGetPage(page->buffer), page);
+	if (!XLogNeedsFlush(page->lsn))
+		page->flushed = page->value;
+}
+
+/*
+ * Lock a sequence and its page for writing, and read the page.  The caller
+ * may call comb_page_write(), and must call comb_page_close().  Raises 55000
+ * as comb_sequence_lock() does.
+ */
+void
+comb_page_open(CombPage *page, CombSeries series, LOCKMODE lockmode)
+{
+	page->relation = comb_sequence_open(series, lockmode);
+	page->lockmode = lockmode;
+	page->buffer = ReadBuffer(page->relation, 0);
+	LockBuffer(page->buffer, BUFFER_LOCK_EXCLUSIVE);
+	comb_page_load(page);
+}
+
+/*
+ * The same without waiting for a lock.  False if a lock is taken, or if this
+ * process has not found the sequence before.
+ */
+bool
+comb_page_try_open(CombPage *page, CombSeries series, LOCKMODE lockmode)
+{
+	page->relation = comb_sequence_open_nowait(series, lockmode);
+	if (page->relation == NULL)
+		return false;
+	page->lockmode = lockmode;
+	page->buffer = ReadBuffer(page->relation, 0);
+	if (!ConditionalLockBuffer(page->buffer))
+	{
+		ReleaseBuffer(page->buffer);
+		relation_close(page->relation, lockmode);
+		return false;
+	}
+	comb_page_load(page);
+	return true;
+}
+
+/* Lengthen the tuple of a new sequence, so that the copy has space */
+static HeapTupleHeader
+comb_page_lengthen(Page page)
+{
+	Size		length;
+	HeapTupleHeader tuple = comb_page_tuple(page, &length);
+	Size		end = comb_page_promise(tuple) + sizeof(CombPromise);
+
+	if (length < end)
+	{
+		char	   *longer = (char *) palloc0(end);
+
+		memcpy(longer, tuple, length);
+		if (!PageIndexTupleOverwrite(page, FirstOffsetNumber, longer, end))
+			elog(ERROR, "page of a pg_comb sequence is full");
+		pfree(longer);
+		tuple = comb_page_tuple(page, &length);
+	}
+	return tuple;
+}
+
+/*
+ * Write a page.  The number before is kept only if it is of the same
+ * incarnation, because sessions rely on no other.
+ *
+ * The WAL record has an image of the page, which is nearly empty: 149 bytes
+ * instead of 60.  Recovery therefore repairs a torn page even if
+ * full_page_writes is off, as it does from core's own records of sequences.
+ *
+ * MarkBufferDirty() comes first because GenericXLogFinish() called it after
+ * writing the record before 13.13, 14.10, 15.5 and 16.1.  A checkpoint in
+ * between would have left the page behind.
+ */
+void
+comb_page_write(CombPage *page, int64 value, uint64 incarnation)
+{
+	GenericXLogState *state = GenericXLogStart(page->relation);
+	CombPromise promise;
+	HeapTupleHeader tuple;
+	Form_pg_sequence_data data;
+
+	promise.value = value;
+	promise.flushed = page->incarnation == incarnation ? page->flushed : 0;
+	tuple = comb_page_lengthen(GenericXLogRegisterBuffer(state, page->buffer,
+														 GENERIC_XLOG_FULL_IMAGE));
+	memcpy((char *) tuple + comb_page_promise(tuple), &promise,
+		   sizeof(promise));
+	data = (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
+	data->last_value = value;
+	data->log_cnt = (int64) incarnation;
+	data->is_called = true;
+	MarkBufferDirty(page->buffer);
+	GenericXLogFinish(state);
+	comb_page_read(BufferGetPage(page->buffer), page);
+}
+
+/*
+ * Bring the record of a page to disk, after the page was unlocked.  A caller
+ * that relies on the number needs that even if another session wrote the
+ * record.
+ */
+void
+comb_page_flush(CombPage *page)
+{
+	COMB_INJECTION_POINT("comb-lease-flush");
+	XLogFlush(page->lsn);
+	page->flushed = page->value;
+}
+
+/*
+ * Unlock a page and, with "flush", bring its record to disk.  The sequence
+ * stays locked, and comb_page_close() must follow.
+ */
+void
+comb_page_unlock(CombPage *page, bool flush)
+{
+	UnlockReleaseBuffer(page->buffer);
+	page->buffer = InvalidBuffer;
+	if (flush)
+		comb_page_flush(page);
+}
+
+/* Unlock a page, unless comb_page_unlock() has, and its sequence */
+void
+comb_page_close(CombPage *page, bool flush)
+{
+	if (BufferIsValid(page->buffer))
+		comb_page_unlock(page, flush);
+	relation_close(page->relation, page->lockmode);
+}

@@ -1,0 +1,50 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_page.h
+ *	  The sequences of the extension, each of which is one page.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/ordered/comb_page.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMB_PAGE_H
+#define COMB_PAGE_H
+
+#include "access/xlogdefs.h"
+#include "storage/buf.h"
+#include "storage/lockdefs.h"
+#include "utils/relcache.h"
+
+#include "comb_shared.h"
+
+/* A sequence's page, and what we have read from it */
+typedef struct CombPage
+{
+	Relation	relation;
+	LOCKMODE	lockmode;
+	Buffer		buffer;
+	int64		value;			/* last_value, or what was promised if larger */
+	uint64		incarnation;	/* log_cnt */
+	XLogRecPtr	lsn;			/* the end of the record of "value" */
+	int64		flushed;		/* the last value known to be on disk, or 0 */
+} CombPage;
+
+/* Changes when a sequence is altered, moved or dropped, here or elsewhere */
+extern PGDLLEXPORT uint64 comb_sequence_generation;
+
+extern Oid	comb_sequence_lock(CombSeries series, LOCKMODE lockmode);
+
+extern bool comb_page_peek(CombPage *page, CombSeries series, bool wait);
+extern void comb_page_open(CombPage *page, CombSeries series,
+						   LOCKMODE lockmode);
+extern bool comb_page_try_open(CombPage *page, CombSeries series,
+							   LOCKMODE lockmode);
+extern void comb_page_write(CombPage *page, int64 value, uint64 incarnation);
+extern void comb_page_flush(CombPage *page);
+extern void comb_page_unlock(CombPage *page, bool flush);
+extern void comb_page_close(CombPage *page, bool flush);
+
+#endif							/* COMB_PAGE_H */

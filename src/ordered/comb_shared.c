@@ -1,0 +1,151 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_shared.c
+ *	  Shared memory: attaching to it, and its incarnation.
+ *
+ * The counters need little more than a kilobyte.  That is little enough to be
+ * allocated when the first session asks, so the module need not be preloaded.
+ * If it is, the server has reserved main memory at its start for everything,
+ * and no session can find that there is none left.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/ordered/comb_shared.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+
+#include "comb_compat.h"
+#include "comb_shared.h"
+
+/*
+ * The name changes when the layout of CombShared changes.  After an update of
+ * the module, a running server still has the old module's segment.  If the
+ * new module asked for another size under the same name, every new session
+ * would fail.
+ */
+#define COMB_SEGMENT_NAME	"pg_comb 4"
+
+bool		comb_preloaded = false;
+CombShared *comb_shared = NULL;
+
+/* Called once for a segment, by the first session that attaches */
+static void
+comb_shared_init(void *segment)
+{
+	CombShared *shared = (CombShared *) segment;
+	int			series;
+	int			i;
+
+	pg_atomic_init_u64(&shared->incarnation.value, COMB_INCARNATION_NONE);
+	for (series = 0; series < COMB_SERIES; series++)
+	{
+		pg_atomic_init_u64(&shared->last[series][0].value, 0);
+		pg_atomic_init_u64(&shared->last[series][1].value, 0);
+	}
+	pg_atomic_init_u64(&shared->unseated.s.running, 0);
+	pg_atomic_init_u64(&shared->unseated.s.until, 0);
+	for (i = 0; i < COMB_UNSEATED_PIDS; i++)
+		pg_atomic_init_u32(&shared->unseated.s.pids[i], 0);
+	pg_atomic_init_u32(&shared->seats, 0);
+}
+
+/*
+ * Return a part of the main segment by name.  The first session that asks
+ * initializes the memory.  "init" must not fail.
+ */
+void *
+comb_main_segment(const char *name, Size size, comb_segment_init init)
+{
+	void	   *segment;
+	bool		found;
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	segment = ShmemInitStruct(name, size, &found);
+	if (!found)
+		init(segment);
+	LWLockRelease(AddinShmemInitLock);
+	return segment;
+}
+
+static CombShared *
+comb_shared_segment(void)
+{
+#ifdef COMB_HAVE_SEGMENT_REGISTRY
+	if (!comb_preloaded)
+		return (CombShared *) comb_registry_segment(COMB_SEGMENT_NAME,
+													sizeof(CombShared),
+													comb_shared_init);
+#endif
+	return (CombShared *) comb_main_segment(COMB_SEGMENT_NAME,
+											sizeof(CombShared),
+											comb_shared_init);
+}
+
+/*
+ * Attach this process, and choose an incarnation if there is none.  Not in
+ * comb_shared_init(), which must not fail: drawing random bytes may.
+ */
+void
+comb_shared_attach(void)
+{
+	CombShared *shared = comb_shared;
+
+	if (shared == NULL)
+	{
+		uint64		none = COMB_INCARNATION_NONE;
+
+		shared = comb_shared_segment();
+		if (pg_atomic_read_u64(&shared->incarnation.value) == none)
+			(void) pg_atomic_compare_exchange_u64(&shared->incarnation.value,
+												  &none,
+												  comb_incarnation_new());
+		comb_shared = shared;
+	}
+}
+
+/* The bits of an incarnation that choose counters, one for each series */
+#define COMB_COUNTER_BITS	((UINT64CONST(1) << COMB_SERIES) - 1)
+
+/*
+ * Return a new random incarnation, with the first counter of each series.
+ * The number is shown as log_cnt, where a negative number would look like
+ * damage.  One bit is always set, because nothing writes that log_cnt but
+ * this module: setval() writes 0, and nextval() at most 32.
+ */
+uint64
+comb_incarnation_new(void)
+{
+	return ((comb_random() >> 1) & ~COMB_COUNTER_BITS) | (UINT64CONST(1) << 61);
+}
+
+/*
+ * Return an incarnation to follow "ended".  Series that are set back use the
+ * counter that is free.
+ */
+uint64
+comb_incarnation_after(uint64 ended, const bool *back)
+{
+	uint64		bits = ended & COMB_COUNTER_BITS;
+	int			series;
+
+	for (series = 0; series < COMB_SERIES; series++)
+		bits ^= (uint64) back[series] << series;
+	return comb_incarnation_new() | bits;
+}
+
+/*
+ * Begin an incarnation.  An exchange and not a store, because it is a
+ * barrier: the counters were set before, and what the caller reads next is
+ * later.
+ */
+void
+comb_incarnation_change(uint64 next)
+{
+	(void) pg_atomic_exchange_u64(&comb_shared->incarnation.value, next);
+}

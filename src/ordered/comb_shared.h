@@ -1,0 +1,124 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_shared.h
+ *	  Shared memory: the counters that all sessions of a server take times
+ *	  from, and the incarnation of this memory.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/ordered/comb_shared.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMB_SHARED_H
+#define COMB_SHARED_H
+
+#include "port/atomics.h"
+
+#include "comb_clock.h"
+#include "comb_compat.h"
+
+/*
+ * A series of ever larger times has a counter in shared memory, and in every
+ * database a lease (comb_lease.h) and a sequence with its limit
+ * (comb_page.c).
+ *
+ * Snowflakes have two series.  Asking for more ids than a parameter set holds
+ * pushes the counter ahead of the clock.  With a tick of a second or a day a
+ * few calls suffice, so parameter sets as slow as that share a counter with
+ * each other only.
+ *
+ * The instance numbers of comb_snowflake_claim() are no times.  They have a
+ * sequence in every database, and neither a counter nor a lease.
+ */
+typedef enum CombSeries
+{
+	COMB_SERIES_ORDERED,		/* uuid keys */
+	COMB_SERIES_SNOWFLAKE,		/* COMB_FAST_RATE ids a second or more */
+	COMB_SERIES_SLOW,			/* Snowflakes of any other parameters */
+	COMB_SERIES_CLAIM			/* instance numbers claimed */
+} CombSeries;
+
+/* How many series have a counter, and how many have a sequence */
+#define COMB_SERIES			(COMB_SERIES_SLOW + 1)
+#define COMB_SEQUENCES		(COMB_SERIES_CLAIM + 1)
+
+/* A number on a cache line of its own */
+typedef union CombCounter
+{
+	pg_atomic_uint64 value;
+	char		pad[PG_CACHE_LINE_SIZE];
+} CombCounter;
+
+/*
+ * Transactions that announce nothing, because the memory for announcements
+ * could not be had (comb_announce.c).  "pids" is only for comb_unsettled(),
+ * and has as many as the cache line has room for.
+ */
+#define COMB_UNSEATED_PIDS		28
+
+typedef union CombUnseated
+{
+	struct
+	{
+		pg_atomic_uint64 running;	/* how many */
+		pg_atomic_uint64 until; /* those that ended have smaller full xids */
+		pg_atomic_uint32 pids[COMB_UNSEATED_PIDS];	/* 0 = free */
+	}			s;
+	char		pad[PG_CACHE_LINE_SIZE];
+} CombUnseated;
+
+/*
+ * The incarnation is a random number, chosen anew by the server's start and
+ * by comb_ordered_reset().  A counter has the time of the series' last key, a
+ * CombTime (comb_clock.h), and only grows within an incarnation.
+ *
+ * Every series has two counters, and one bit of the incarnation says which
+ * one is in use.  A reset that sets a series back prepares the other counter,
+ * and then one store to the incarnation changes both.  A session cannot see
+ * an incarnation with a counter of another one.  A session that has not
+ * noticed the reset goes on with the old counter, and drops the time.
+ *
+ * "seats" is the handle of a dynamic segment (comb_announce.c), or 0 if there
+ * is none.
+ */
+typedef struct CombShared
+{
+	CombCounter incarnation;
+	CombCounter last[COMB_SERIES][2];
+	CombUnseated unseated;
+	pg_atomic_uint32 seats;
+} CombShared;
+
+/* No incarnation was chosen yet */
+#define COMB_INCARNATION_NONE	0
+
+/* Did the server load the module at its start, and reserve memory for it? */
+extern bool comb_preloaded;
+
+extern PGDLLEXPORT CombShared *comb_shared;
+
+extern void *comb_main_segment(const char *name, Size size,
+							   comb_segment_init init);
+extern void comb_shared_attach(void);
+
+extern uint64 comb_incarnation_new(void);
+extern uint64 comb_incarnation_after(uint64 ended, const bool *back);
+extern void comb_incarnation_change(uint64 next);
+
+/* Return the current incarnation */
+static inline uint64
+comb_incarnation_current(void)
+{
+	return pg_atomic_read_u64(&comb_shared->incarnation.value);
+}
+
+/* Return the counter of a series in an incarnation */
+static inline pg_atomic_uint64 *
+comb_counter(CombSeries series, uint64 incarnation)
+{
+	return &comb_shared->last[series][(incarnation >> series) & 1].value;
+}
+
+#endif							/* COMB_SHARED_H */

@@ -1,0 +1,191 @@
+# shellcheck shell=bash
+#
+# test/packages/lib.sh - packages of this version, for step packages of test/run
+#
+#   image   the lines of doc/packaging/Dockerfile, run in this system in place of
+#           an image: it needs no registry, and makes no image
+#   rpm     doc/packaging/pg_comb.spec by Debian's rpmbuild
+#   deb     debian/: source and binary packages, lintian, installation, removal
+#           and autopkgtest
+#
+# Each installs pg_comb into the system, and packages besides.  Therefore run
+# "test/all packages" or "test/all 18 packages/deb", which have copies of the
+# systems of test/all.  They run as root.  Lines that begin with "size" say how
+# large the packages are.
+
+# test/run has read test/lib.sh before:
+# shellcheck disable=SC2034,SC2154
+
+version=$(sed -n 's/^   "version": "\(.*\)",$/\1/p' "$tree/META.json")
+
+# check NAME COMMAND...: one test
+n=0
+status=0
+check() {
+	n=$((n + 1))
+	tap "$n" "$@" && return
+	status=1
+	return 1
+}
+
+done_checking() { say "1..$n"; return "$status"; }
+
+apt_install() { DEBIAN_FRONTEND=noninteractive bounded apt-get -qq install -y --no-install-recommends "$@"; }
+
+size() { for file in "$@"; do say "size of ${file##*/}: $(stat -c %s "$file") bytes"; done; }
+
+# Prints what make installs, less the documents.
+installed_files() {
+	printf '%s\n' "$(pg_dir pkglibdir)/pg_comb.so"
+	(cd "$tree" && printf "$(pg_dir sharedir)/extension/%s\n" *.control; cd "$tree/sql" && printf "$(pg_dir sharedir)/extension/%s\n" *--*.sql)
+}
+
+documents() { make -s -C "$tree" "PG_CONFIG=$PG_CONFIG" print-DOCUMENTS print-PORTABLE | xargs -n 1 | sort; }
+
+all_there() { installed_files | while read -r file; do [ -f "$file" ] || { say "$file is missing"; return 1; }; done; }
+all_gone() { ! find /usr -name pg_comb -o -name 'pg_comb[._-]*' -o -name 'postgresql-*-comb' | grep .; }
+
+# The server loads the installed module: keys of both kinds, and the time read back.
+server_has_it() {
+	local name=$1 answer
+	(
+		plain=no temp_config=/dev/null
+		set_owner
+		chown -R postgres "$work"
+		start_server "$name-server" "fsync = off" || exit
+		answer=$(sql -d postgres -c "CREATE EXTENSION pg_comb_ordered CASCADE" -c "SELECT
+			comb_timestamp(comb_generate()) <@ tstzrange(now() - '1 min'::interval, now() + '1 min'::interval)
+			AND comb_generate_ordered() < comb_generate_ordered()" 2>&1)
+		stop_server "$name-server"
+		[ "$answer" = t ] || { say "$answer"; exit 1; }
+	)
+}
+
+#
+# The steps
+#
+
+# Runs a Dockerfile's lines for one version.  The files that COPY takes from here
+# come from the tree, the others from where an earlier line put them.  An
+# instruction that is not known here fails, so that none is passed over.
+package_image() {
+	local line instruction rest directory=/ froms=0
+	while IFS= read -r line; do
+		instruction=${line%% *} rest=${line#* }
+		case $instruction in
+			ARG) check "$line" test "${rest%%=*}" = PG_MAJOR ;;
+			FROM)
+				froms=$((froms + 1)) directory=/
+				# shellcheck disable=SC2016 # as it stands in the file
+				check "$line" grep -qxE 'postgres:\$\{PG_MAJOR\}( AS build)?' <<<"$rest" ;;
+			WORKDIR) directory=$rest; check "$line" mkdir -p "$directory" ;;
+			COPY) check "$line" image_copy "$directory" "$rest" ;;
+			RUN) check "$line" env -C "$directory" PG_MAJOR="$major" DEBIAN_FRONTEND=noninteractive sh -c "$rest" ;;
+			*) check "the instruction $instruction is known" false ;;
+		esac
+	done < <(sed -e '/^ *#/d' "$tree/doc/packaging/Dockerfile" | sed -e ':a' -e '/\\$/{N;ba' -e '}' -e 's/\\\n *//g' -e '/^$/d')
+	check "two stages" test "$froms" -eq 2
+	say "size of the image's layer: $(du -sb --apparent-size /stage | cut -f 1) bytes in $(find /stage -type f | wc -l) files"
+	check "the layer has the module, the control file and the script" diff <(find /stage -type f | sed 's,^/stage,,' | sort) <(installed_files | sort)
+	check "the server has pg_comb" server_has_it image
+	installed_files | xargs rm
+	rm -r /stage /build
+	check "nothing is left" all_gone
+	done_checking
+}
+
+# image_copy DIRECTORY "[--from=build] FILE... TARGET"
+image_copy() {
+	local from=$tree words
+	read -ra words <<<"$2"
+	if [ "${words[0]}" = --from=build ]; then
+		from=/
+		# A directory's content is what COPY copies.
+		words=("${words[1]}/." "${words[2]}")
+	fi
+	cd "$from" || return
+	case ${words[-1]} in
+		/*) cp -R "${words[@]}" ;;
+		./) cp -R "${words[@]:0:${#words[@]}-1}" "$1/" ;;
+		*) mkdir -p "$1/${words[-1]}" && cp -R "${words[0]}/." "$1/${words[-1]}" ;;
+	esac
+}
+
+# The packages that the spec needs have other names in Debian, hence --nodeps.
+package_rpm() {
+	local top=$work/rpm package spec=$tree/doc/packaging/pg_comb.spec
+	local define=(--define "_topdir $top" --define "pgmajor $major" --define "pg_config $PG_CONFIG"
+		--define "debug_package %{nil}")
+	check "rpm is there" apt_install rpm zip unzip clang
+	check "the spec has the version of META.json" grep -qx "Version: *$version" "$spec"
+	mkdir -p "$top/SOURCES"
+	copy_tree "$work/pg_comb-$version"
+	check "an archive as make dist writes it" env -C "$work" zip -qr "$top/SOURCES/pg_comb-$version.zip" "pg_comb-$version"
+	check "rpmbuild" bounded rpmbuild -bb --nodeps "${define[@]}" "$spec"
+	package=$(find "$top/RPMS" -name "pg_comb_$major-$version-*.rpm")
+	[ -n "$package" ] || { done_checking; return; }
+	size "$top"/RPMS/*/*.rpm
+	check "the package has what make installs" diff <(rpm -qlp "$package" | grep -v "$(pg_dir docdir)" | grep -v build-id) \
+		<(installed_files | sort)
+	check "and the documents" diff <(rpm -qlp "$package" | sed -n "s,^$(pg_dir docdir)/extension/pg_comb/,,p" |
+		grep -E '\.[a-z]+$|^LICENSE$' | sort) <(documents)
+	check "the bitcode has a package of its own" grep -q "bitcode/pg_comb.index.bc" \
+		<(rpm -qlp "$top"/RPMS/*/pg_comb_"$major"-llvmjit-*.rpm)
+	check "it installs" rpm -i --nodeps "$top"/RPMS/*/*.rpm
+	check "all files are there" all_there
+	check "the server has pg_comb" server_has_it rpm
+	check "it is removed" rpm -e --nodeps "pg_comb_$major" "pg_comb_$major-llvmjit"
+	check "without its llvmjit package it builds as well" bounded rpmbuild -bb --nodeps --without llvmjit "${define[@]}" "$spec"
+	check "nothing is left" all_gone
+	done_checking
+}
+
+# As a builder of Debian: a source package out of the tree and its tarball, the
+# build's dependencies by apt, and the tests of the installed package.
+package_deb() {
+	local dir=$work/deb tests=$work/autopkgtest name=postgresql-$major-comb
+	mkdir -p "$dir"
+	copy_tree "$dir/pg-comb-$version"
+	check "the tarball" tar -C "$dir" --exclude debian -czf "$dir/pg-comb_$version.orig.tar.gz" "pg-comb-$version"
+	cd "$dir/pg-comb-$version" || return
+	check "dependencies of the build" apt_install build-essential lintian autopkgtest \
+		libipc-run-perl postgresql-all postgresql-server-dev-all debhelper
+	check "control is for this system's versions" pg_buildext updatecontrol
+	check "the dependencies are those of control" bounded dpkg-checkbuilddeps
+	check "the packages build and pass their tests" bounded dpkg-buildpackage -us -uc || { done_checking; return; }
+	size "$dir"/*.deb
+	check "lintian has nothing to say" lintian_is_silent "$dir"/*.changes
+	# Systems of test/all leave documents out when a package is installed.
+	check "the package has the documents" diff <(dpkg-deb --fsys-tarfile "$dir/${name}_$version"-*.deb | tar -t |
+		sed -n "s,^\./usr/share/doc/$name/\(.*\.\(md\|svg\|sql\)\)$,\1,p" | sort) <(documents | grep -vx -e CHANGELOG.md -e LICENSE)
+	check "it installs" apt_install "$dir/${name}_$version"-*.deb
+	check "all files are there" all_there
+	check "the server has pg_comb" server_has_it deb
+	check "it is removed" bounded apt-get -qq purge -y "$name"
+	check "no file is left" all_gone
+	rm -rf "$tests"
+	check "autopkgtest" bounded autopkgtest --quiet --output-dir="$tests" "$dir"/*.changes -- null
+	sed 's/^/# /' "$tests/summary" 2>/dev/null
+	done_checking
+}
+
+# Two tags speak of an upload to Debian: the bug that it closes, and where Debian
+# looks for new releases.  Two compare the version of the policy in debian/control
+# with the version that the release has.
+lintian_is_silent() {
+	local said tags=initial-upload-closes-no-bugs,debian-watch-file-is-missing
+	tags+=,newer-standards-version,out-of-date-standards-version
+	said=$(bounded lintian --no-cfg --allow-root --display-info --tag-display-limit 0 \
+		--suppress-tags "$tags" "$@" 2>&1 | grep -v '^N: ')
+	say "$said"
+	[ -z "$said" ]
+}
+
+# Everything then belongs to root.
+prepare_packages() {
+	if ! is_debian || ! is_root; then
+		die "The step packages installs packages: it needs root on Debian."
+	fi
+	plain=yes
+	apt-get -qq update >/dev/null 2>&1
+}
