@@ -28,7 +28,7 @@ PG_CPPFLAGS = -I$(srcdir)/src
 # name with "--" is installed, one without is a test.
 DATA       = sql/pg_comb--1.0.sql sql/pg_comb_ordered--1.0.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE \
-             doc/clients.md doc/faq.md doc/feed.md doc/guarantees.md \
+             doc/clients.md doc/dotnet.md doc/faq.md doc/feed.md doc/guarantees.md \
              doc/installation.md doc/layouts.md doc/libraries.md doc/mask.md doc/migration.md \
              doc/mssql.md doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
              doc/portable.md doc/range.md doc/servers.md doc/snowflake.md doc/text.md doc/usage.md \
@@ -51,8 +51,8 @@ TAP_TESTS      = 1
 # prove starts in the source directory
 PROVE_TESTS   ?= test/t/*.pl
 
-HARNESS    = demo demo-cluster test test-all test-deep test-clients test-packages test-partitioning \
-             test-cluster bench instructions fuzz soak indent dist
+HARNESS    = demo demo-cluster test test-all test-deep test-clients test-dotnet test-packages \
+             test-partitioning test-cluster bench instructions fuzz soak indent dist
 
 .PHONY: $(HARNESS)
 ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
@@ -72,6 +72,8 @@ test-deep:
 	@test/deep
 test-clients:
 	@test/run clients
+test-dotnet:
+	@test/run originals
 test-packages:
 	@test/all packages
 demo-cluster:
