@@ -47,7 +47,9 @@
 #ifndef NRESET
 #define NRESET 0
 #endif
+#ifndef JUMP
 #define JUMP 2
+#endif
 #define LEASE 2			/* pg_comb.lease */
 #define HALF 1			/* comb_lease_half() */
 #define W 10			/* records that fit into the WAL; page_write() checks it */
