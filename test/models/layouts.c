@@ -164,6 +164,7 @@ any_encode(int64 at)
 	if (__CPROVER_uninterpreted_valid(seen))
 	{
 		assume(DIVIDES(at, f, seen, __CPROVER_uninterpreted_start(seen)));
+		assume(DIVIDES(start, f, seen, __CPROVER_uninterpreted_start(seen)));
 		if (start < at && after <= latest)
 			assume(FOLLOWS(f, seen, __CPROVER_uninterpreted_encode(after)));
 		else if (start < at)
