@@ -5,28 +5,33 @@
 # call this file again.  Name one of them alone: they hide all other goals, and
 # "make clean demo" finds no rule for clean.
 
-EXTENSION  = pg_comb
+EXTENSION  = pg_comb pg_comb_ordered
 MODULE_big = pg_comb
 PGFILEDESC = "pg_comb - time-ordered uuid keys"
+# Keys without state, and below src/ordered the order that needs state
 OBJS       = src/pg_comb.o src/comb_clock.o \
              src/comb_codec.o src/comb_layout.o src/comb_time.o src/comb_convert.o \
              src/comb_inspect.o src/comb_text.o src/comb_mask.o src/comb_generate.o \
-             src/comb_page.o src/comb_shared.o src/comb_announce.o src/comb_lease.o \
-             src/comb_ordered.o src/comb_settled.o src/comb_snowflake.o src/comb_status.o \
-             src/comb_period.o src/comb_between.o src/comb_clause.o src/comb_selfuncs.o src/comb_support.o \
-             src/comb_mssql.o
-HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_page.h \
-             src/comb_shared.h src/comb_announce.h src/comb_lease.h src/comb_settled.h \
-             src/comb_snowflake.h src/comb_period.h
+             src/comb_snowflake.o src/comb_period.o src/comb_between.o src/comb_clause.o \
+             src/comb_selfuncs.o src/comb_support.o src/comb_mssql.o \
+             src/ordered/comb_page.o src/ordered/comb_shared.o src/ordered/comb_announce.o \
+             src/ordered/comb_lease.o src/ordered/comb_ordered.o src/ordered/comb_settled.o \
+             src/ordered/comb_snowflake_generate.o src/ordered/comb_unsettled.o \
+             src/ordered/comb_status.o
+HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_period.h \
+             src/comb_snowflake.h \
+             src/ordered/comb_page.h src/ordered/comb_shared.h src/ordered/comb_announce.h \
+             src/ordered/comb_lease.h src/ordered/comb_settled.h
+PG_CPPFLAGS = -I$(srcdir)/src
 
 # Listed, not wildcarded: a wildcard is empty in a VPATH build.  Under sql/ a
 # name with "--" is installed, one without is a test.
-DATA       = sql/pg_comb--1.0.sql
+DATA       = sql/pg_comb--1.0.sql sql/pg_comb_ordered--1.0.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/clients.md doc/faq.md doc/feed.md doc/guarantees.md \
              doc/installation.md doc/layouts.md doc/libraries.md doc/mask.md doc/migration.md \
-             doc/mssql.md doc/operations.md doc/ordered.md doc/pg_comb.md doc/portable.md \
-             doc/range.md doc/servers.md doc/snowflake.md doc/testing.md doc/text.md doc/usage.md \
+             doc/mssql.md doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
+             doc/portable.md doc/range.md doc/servers.md doc/snowflake.md doc/text.md doc/usage.md \
              doc/key.svg
 # For servers without the extension; psql runs these files, not CREATE EXTENSION.
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/uninstall.sql
@@ -34,20 +39,20 @@ PORTABLE   = sql/portable/pg_comb.sql sql/portable/uninstall.sql
 REGRESS        = sanity time layouts generate ordered snowflake range hostile install \
                  mssql mssql_sort aggregate text
 # Some messages show characters of UTF-8, and a server may have another encoding.
-REGRESS_OPTS   = --load-extension=$(EXTENSION) --encoding=UTF8 --no-locale
+REGRESS_OPTS   = $(addprefix --load-extension=,$(EXTENSION)) --encoding=UTF8 --no-locale
 # What newer servers have in addition.  A version's tests are chosen here, and no test
 # has more than one expected output.
 REGRESS_V14    = range-v14
 REGRESS_V18    = generate-v18
 REGRESS_V20    = generate-v20
 ISOLATION      = keys ordered range feed
-ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation --load-extension=$(EXTENSION)
+ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation $(addprefix --load-extension=,$(EXTENSION))
 TAP_TESTS      = 1
 # prove starts in the source directory
 PROVE_TESTS   ?= test/t/*.pl
 
 HARNESS    = demo demo-cluster test test-all test-deep test-clients test-packages test-partitioning \
-             test-cluster bench instructions fuzz soak dist
+             test-cluster bench instructions fuzz soak indent dist
 
 .PHONY: $(HARNESS)
 ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
@@ -86,8 +91,15 @@ soak:
 	@DURATION=$${DURATION:-600}; export DURATION; STEP_LIMIT=$$((DURATION * 2 + 600)) \
 		JOBS=1 test/run test/t/081_soak.pl test/t/095_feed_soak.pl
 
+# Debian's postgresql-server-dev-17 and later have pgindent, and pg_bsd_indent beside it.
+# INDENT_FLAGS=--diff shows what would change.
+PGINDENT = $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin/pgindent)) $(shell command -v pgindent))
+indent:
+	$(if $(PGINDENT),,@echo "Please install pgindent and pg_bsd_indent of PostgreSQL 17 or later (Debian: postgresql-server-dev-17)." >&2; exit 2)
+	PATH="$(dir $(PGINDENT)):$$PATH" $(PGINDENT) $(INDENT_FLAGS) --typedefs=typedefs.list src/*.[ch] src/ordered/*.[ch] test/*.c
+
 # The archive for PGXN: the last commit, less what .gitattributes leaves out
-DIST = $(EXTENSION)-$(shell sed -n 's/^   "version": "\(.*\)",$$/\1/p' META.json)
+DIST = $(MODULE_big)-$(shell sed -n 's/^   "version": "\(.*\)",$$/\1/p' META.json)
 dist:
 	@git diff --quiet HEAD || echo "Changes that are not committed are not in the archive."
 	git archive --format=zip --prefix=$(DIST)/ --output=$(DIST).zip HEAD
@@ -114,14 +126,14 @@ $(OBJS) $(OBJS:.o=.bc): $(addprefix $(srcdir)/,$(HDRS))
 # object files there too, and take them for this build's.  PGXS sets VPATH to
 # ./ in any other build.
 ifneq ($(abspath $(VPATH)),$(CURDIR))
-ifneq ($(wildcard $(VPATH)/src/*.o),)
+ifneq ($(wildcard $(VPATH)/src/*.o $(VPATH)/src/ordered/*.o),)
 $(error $(VPATH) has been built in: run "make clean" there first)
 endif
 .PHONY: vpath-mkdirs
 all: vpath-mkdirs
 $(OBJS) $(OBJS:.o=.bc): | vpath-mkdirs
 vpath-mkdirs:
-	$(MKDIR_P) src
+	$(MKDIR_P) src/ordered
 endif
 
 # The documents go into a directory of our own, in which they lie as they do here:
@@ -129,7 +141,7 @@ endif
 # extensions, and uninstall leaves there what came from a directory.
 .PHONY: install-documents uninstall-documents
 ifdef docdir
-documents = '$(DESTDIR)$(docdir)/extension/$(EXTENSION)'
+documents = '$(DESTDIR)$(docdir)/extension/$(MODULE_big)'
 install: install-documents
 install-documents:
 	$(MKDIR_P) $(documents)/doc $(documents)/sql/portable

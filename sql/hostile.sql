@@ -94,11 +94,11 @@ CREATE ROLE regress_comb_app;
 CREATE ROLE "regress_comb_o'wner";
 SET client_min_messages = warning;
 DROP EXTENSION pg_comb CASCADE;
-RESET client_min_messages;
 ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO regress_comb_app, "regress_comb_o'wner";
 ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO regress_comb_app, PUBLIC;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO regress_comb_app, "regress_comb_o'wner";
-CREATE EXTENSION pg_comb;
+CREATE EXTENSION pg_comb_ordered CASCADE;
+RESET client_min_messages;
 SELECT role, has_function_privilege(role, 'comb_generate()', 'EXECUTE') AS t,
        has_function_privilege(role, 'comb_ordered_reset(timestamptz)', 'EXECUTE') AS f,
        has_schema_privilege(role, 'comb_internal', 'CREATE') AS f,
@@ -113,7 +113,7 @@ ALTER DEFAULT PRIVILEGES REVOKE ALL ON SCHEMAS FROM regress_comb_app, "regress_c
 -- Default privileges that take everything from PUBLIC: only the right on the clause's
 -- own function counts, in every plan
 --
-DROP EXTENSION pg_comb;
+DROP EXTENSION pg_comb_ordered, pg_comb;
 ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 CREATE EXTENSION pg_comb;
 CREATE TABLE plain (id uuid);
@@ -301,7 +301,7 @@ BEGIN
   EXECUTE statement;
   RESET ROLE;
   BEGIN
-    CREATE EXTENSION pg_comb SCHEMA keys;
+    CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE;
     RAISE 'created';
   EXCEPTION WHEN syntax_error_or_access_rule_violation OR object_not_in_prerequisite_state THEN
     RAISE 'refused';
@@ -333,7 +333,7 @@ CREATE FUNCTION keys.btequalimage(oid) RETURNS boolean LANGUAGE sql AS 'SELECT t
 CREATE DOMAIN keys.uuid AS text;
 CREATE DOMAIN keys.timestamptz AS text;
 RESET ROLE;
-CREATE EXTENSION pg_comb SCHEMA keys;
+CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE;
 SELECT amopstrategy, amopopr::regoperator FROM pg_amop
 WHERE amopfamily = (SELECT oid FROM pg_opfamily WHERE opfname = 'comb_mssql_ops') ORDER BY 1;
 SELECT count(*) > 80 AS t,
@@ -344,14 +344,15 @@ FROM pg_extension e JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass 
      LEFT JOIN LATERAL (SELECT 1 FROM pg_depend o JOIN pg_shdepend other ON other.classid = o.refclassid AND other.objid = o.refobjid
                         WHERE o.classid = d.classid AND o.objid = d.objid AND other.deptype = 'o'
                           AND other.refobjid = 'regress_comb_app'::regrole) on_other (on_other) ON true
-WHERE extname = 'pg_comb';
+WHERE extname IN ('pg_comb', 'pg_comb_ordered');
 DROP FUNCTION create_after;
 DROP SCHEMA keys CASCADE;
 RESET client_min_messages;
 DROP ROLE regress_comb_app;
 
--- put the extension back where the other tests expect it
+-- put the extensions back where the other tests expect them
 CREATE EXTENSION pg_comb;
+CREATE EXTENSION pg_comb_ordered;
 
 --
 -- A stranger's schema.  Superusers can attach our planner support to the functions in
@@ -396,7 +397,7 @@ DECLARE
     (SELECT probin FROM pg_proc WHERE oid = 'comb_contained(uuid, comb_period)'::regprocedure));
 BEGIN
   EXECUTE format(form, 'created(uuid, tstzrange)', 'comb_contained');
-  EXECUTE format(form, 'created(uuid, tstzrange, comb_layout)', 'comb_created');
+  EXECUTE format(form, 'created(uuid, tstzrange, comb_layout)', 'comb_created_layout');
   EXECUTE format(form, 'wrong(uuid, bigint)', 'comb_contained');
 END $$;
 SET plan_cache_mode = force_generic_plan;

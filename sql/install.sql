@@ -1,9 +1,9 @@
 --
--- The extension as an object: which schema it goes into, who may create it, what
--- may stand beside it, and how it is dropped
+-- The extensions as objects: which schema they go into, who may create them, what
+-- may stand beside them, and how they are dropped
 --
 \set SHOW_CONTEXT never
-DROP EXTENSION pg_comb;
+DROP EXTENSION pg_comb_ordered, pg_comb;
 
 --
 -- A chosen schema, with a search_path that puts traps before pg_catalog: types,
@@ -30,7 +30,7 @@ CREATE OPERATOR traps.<= (FUNCTION = traps.trap, LEFTARG = pg_catalog.timestampt
 CREATE SCHEMA keys;
 
 SET search_path = traps, pg_catalog;
-CREATE EXTENSION pg_comb SCHEMA keys;
+CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE;
 -- the traps work: a name without a schema finds them
 SELECT keys.comb_generate() = keys.comb_generate();
 -- the extension does not step into the traps
@@ -49,28 +49,45 @@ RESET search_path;
 SELECT count(*) > 0 AS t, bool_and(p.pronamespace = 'keys'::regnamespace) AS t
 FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass
 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
-  AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb');
+  AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname IN ('pg_comb', 'pg_comb_ordered'));
 SELECT bool_and(t.typnamespace IN ('keys'::regnamespace, 'pg_catalog'::regnamespace)) AS t
 FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass,
      unnest(p.proargtypes::oid[] || p.prorettype) arg JOIN pg_type t ON t.oid = arg
 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
-  AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb');
+  AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname IN ('pg_comb', 'pg_comb_ordered'));
 
--- the extension cannot move, because its sequences have a schema of their own
+-- pg_comb has nothing but functions, types and operators.  It can move, and what uses
+-- it goes on; pg_comb_ordered has a schema of its own, and stays.
+SELECT count(*) AS "0" FROM pg_depend d
+WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+  AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb')
+  AND d.classid NOT IN ('pg_proc'::regclass, 'pg_type'::regclass, 'pg_operator'::regclass,
+                        'pg_opclass'::regclass, 'pg_opfamily'::regclass);
 CREATE TABLE orders (id uuid PRIMARY KEY DEFAULT keys.comb_generate());
 CREATE INDEX orders_created ON orders (keys.comb_timestamp(id));
+CREATE TABLE parted (id uuid) PARTITION BY RANGE (id);
+CREATE TABLE parted_0 PARTITION OF parted DEFAULT;
 INSERT INTO orders DEFAULT VALUES;
+INSERT INTO parted TABLE orders;
 CREATE SCHEMA moved;
+ALTER EXTENSION pg_comb_ordered SET SCHEMA moved;
 ALTER EXTENSION pg_comb SET SCHEMA moved;
+INSERT INTO orders DEFAULT VALUES;
+SELECT count(*) = 2 AS t FROM orders WHERE moved.comb_timestamp(id) <= clock_timestamp();
+SELECT count(*) = 2 AS t FROM orders WHERE moved.comb_between(id, now() - interval '1 hour', NULL);
+SELECT count(*) = 1 AS t FROM parted WHERE moved.comb_created(id, tstzrange(now() - interval '1 hour', NULL));
+SELECT count(*) = 1 AS t FROM parted WHERE id OPERATOR(moved.<@) tstzrange(now() - interval '1 hour', NULL);
+SELECT keys.comb_generate_ordered() < keys.comb_generate_ordered() AS t;
+DROP TABLE parted;
+ALTER EXTENSION pg_comb SET SCHEMA keys;
 DROP SCHEMA moved;
-SELECT count(*) = 1 AS t FROM orders WHERE keys.comb_timestamp(id) <= clock_timestamp();
 
 --
 -- DROP EXTENSION: refused while a table uses it; with CASCADE the rows stay
 --
 DROP EXTENSION pg_comb;
 \set VERBOSITY terse
-DROP EXTENSION pg_comb CASCADE;
+DROP EXTENSION pg_comb, pg_comb_ordered CASCADE;
 \set VERBOSITY default
 SELECT count(*) FROM orders;
 \d orders
@@ -93,7 +110,7 @@ SELECT traps.comb_timestamp(traps.comb_stamp('919108f7-52d1-4320-9bac-f847db4148
 DROP EXTENSION pg_comb;
 
 --
--- An ordinary role: the extension is trusted, so that CREATE on the database is
+-- An ordinary role: the extensions are trusted, so that CREATE on the database is
 -- enough, but a role without this right is refused
 --
 CREATE ROLE "regress_comb_o'wner";
@@ -106,7 +123,9 @@ CREATE EXTENSION pg_comb SCHEMA keys;
 
 SET SESSION AUTHORIZATION "regress_comb_o'wner";
 CREATE SCHEMA owned;
-CREATE EXTENSION pg_comb SCHEMA owned;
+SET client_min_messages = warning;
+CREATE EXTENSION pg_comb_ordered SCHEMA owned CASCADE;
+RESET client_min_messages;
 CREATE TABLE owned.orders (id uuid PRIMARY KEY DEFAULT owned.comb_generate());
 INSERT INTO owned.orders DEFAULT VALUES RETURNING owned.comb_timestamp(id) <= clock_timestamp() AS t;
 GRANT USAGE ON SCHEMA owned TO regress_comb_other;
@@ -116,21 +135,23 @@ GRANT INSERT, SELECT ON owned.orders TO regress_comb_other;
 SET SESSION AUTHORIZATION regress_comb_other;
 INSERT INTO owned.orders DEFAULT VALUES RETURNING owned.comb_timestamp(id) <= clock_timestamp() AS t;
 SELECT clock IS NOT NULL AS t FROM owned.comb_clock_status();
+SELECT owned.comb_generate_ordered() IS NOT NULL AS t;
+DROP EXTENSION pg_comb_ordered;
 DROP EXTENSION pg_comb;
 
 RESET SESSION AUTHORIZATION;
 SELECT rolname, rolsuper FROM pg_extension JOIN pg_roles r ON r.oid = extowner
-WHERE extname = 'pg_comb';
+WHERE extname IN ('pg_comb', 'pg_comb_ordered');
 -- functions that run C code belong to the superuser, whoever created the
 -- extension
 SELECT DISTINCT rolsuper AS t
 FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass
      JOIN pg_roles r ON r.oid = p.proowner
 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
-  AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb');
+  AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname IN ('pg_comb', 'pg_comb_ordered'));
 SET SESSION AUTHORIZATION "regress_comb_o'wner";
 DROP TABLE owned.orders;
-DROP EXTENSION pg_comb;
+DROP EXTENSION pg_comb_ordered, pg_comb;
 DROP SCHEMA owned;
 RESET SESSION AUTHORIZATION;
 REVOKE CREATE ON DATABASE :"DBNAME" FROM "regress_comb_o'wner";
@@ -142,5 +163,6 @@ SET client_min_messages = warning;
 DROP SCHEMA traps CASCADE;
 RESET client_min_messages;
 
--- put the extension back where the other tests expect it
+-- put the extensions back where the other tests expect them
 CREATE EXTENSION pg_comb;
+CREATE EXTENSION pg_comb_ordered;

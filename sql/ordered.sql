@@ -68,7 +68,7 @@ WHERE relkind = 'S' AND relname LIKE 'comb\_%' ORDER BY relname;
 SELECT has_schema_privilege('regress_comb_user', 'comb_internal', 'USAGE') = (current_setting('server_version_num')::int < 140000) AS t,
        has_schema_privilege('regress_comb_user', 'comb_internal', 'CREATE') AS f;
 SELECT c::regclass::text AS dumped
-FROM pg_extension, unnest(extconfig) c WHERE extname = 'pg_comb' ORDER BY c::regclass::text;
+FROM pg_extension, unnest(extconfig) c WHERE extname IN ('pg_comb', 'pg_comb_ordered') ORDER BY c::regclass::text;
 
 -- making keys needs no right on the sequences; only superusers may reset
 SET ROLE regress_comb_user;
@@ -112,8 +112,8 @@ SELECT setval('comb_internal.comb_lease_ordered',
 SELECT comb_timestamp(comb_generate_ordered()) - now() BETWEEN '119 minutes' AND '121 minutes' AS t;
 SELECT to_timestamp(last_value / 1000000) > now() AS t FROM comb_internal.comb_lease_ordered;
 -- A first limit so old that the clock must be wrong, whatever time the last key has
-DROP EXTENSION pg_comb;
-CREATE EXTENSION pg_comb;
+DROP EXTENSION pg_comb_ordered;
+CREATE EXTENSION pg_comb_ordered;
 SELECT setval('comb_internal.comb_lease_ordered', 1000000) > 0 AS t;
 \c -
 SELECT state, message FROM failure('SELECT comb_generate_ordered()');
@@ -128,13 +128,13 @@ SELECT ordered_last - now() < '1 minute' AS t, ordered_lease - now() > '700 days
 -- a sequence of the same name elsewhere has no effect, even as the extension's member
 CREATE SCHEMA elsewhere;
 CREATE SEQUENCE elsewhere.comb_lease_ordered MINVALUE 0;
-ALTER EXTENSION pg_comb ADD SEQUENCE elsewhere.comb_lease_ordered;
+ALTER EXTENSION pg_comb_ordered ADD SEQUENCE elsewhere.comb_lease_ordered;
 SELECT setval('elsewhere.comb_lease_ordered',
               (extract(epoch FROM now() + interval '2 hours') * 1000000)::bigint) > 0 AS t;
 SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
 \c -
 SELECT comb_timestamp(comb_generate_ordered()) - now() < '1 minute' AS t;
-ALTER EXTENSION pg_comb DROP SEQUENCE elsewhere.comb_lease_ordered;
+ALTER EXTENSION pg_comb_ordered DROP SEQUENCE elsewhere.comb_lease_ordered;
 DROP SCHEMA elsewhere CASCADE;
 -- numbers that are no time
 SELECT setval('comb_internal.comb_lease_ordered', 9223372036854775807) > 0 AS t;
@@ -146,18 +146,18 @@ SELECT comb_timestamp(comb_generate_ordered()) - now() < '1 minute' AS t;
 
 -- the extension's schema, the search path and sequences of the same name do not
 -- matter
-DROP EXTENSION pg_comb;
+DROP EXTENSION pg_comb_ordered;
 CREATE SCHEMA keys;
-CREATE EXTENSION pg_comb SCHEMA keys;
+CREATE EXTENSION pg_comb_ordered SCHEMA keys;
 CREATE SEQUENCE comb_lease_ordered;
 SELECT keys.comb_generate_ordered() < keys.comb_generate_ordered() AS t;
 \c -
 SELECT keys.comb_generate_ordered() < keys.comb_generate_ordered() AS t;
 SELECT last_value AS "1" FROM comb_lease_ordered;
 DROP SEQUENCE comb_lease_ordered;
-DROP EXTENSION pg_comb;
+DROP EXTENSION pg_comb_ordered;
 DROP SCHEMA keys;
-CREATE EXTENSION pg_comb;
+CREATE EXTENSION pg_comb_ordered;
 SELECT comb_generate_ordered() < comb_generate_ordered() AS t;
 
 -- DISCARD ALL does not end what a session knows about keys
@@ -167,7 +167,7 @@ SELECT comb_generate_ordered() > :'before' AS t;
 
 -- without the sequences, a session has no lease and makes no key
 BEGIN;
-ALTER EXTENSION pg_comb DROP SEQUENCE comb_internal.comb_lease_ordered;
+ALTER EXTENSION pg_comb_ordered DROP SEQUENCE comb_internal.comb_lease_ordered;
 DROP SEQUENCE comb_internal.comb_lease_ordered;
 SELECT * FROM failure('SELECT comb_generate_ordered()');
 SELECT ordered_lease IS NULL AS t FROM comb_clock_status();
@@ -178,15 +178,15 @@ SELECT comb_generate_ordered() > :'before' AS t;
 -- rolled back
 SELECT comb_generate_ordered()::text AS before \gset
 BEGIN;
-DROP EXTENSION pg_comb;
-CREATE EXTENSION pg_comb;
+DROP EXTENSION pg_comb_ordered;
+CREATE EXTENSION pg_comb_ordered;
 SELECT comb_generate_ordered() > :'before' AS t;
 SELECT comb_generate_ordered()::text AS before \gset
 ROLLBACK;
 SELECT comb_generate_ordered() > :'before' AS t;
 SELECT comb_generate_ordered()::text AS before \gset
-DROP EXTENSION pg_comb;
-CREATE EXTENSION pg_comb;
+DROP EXTENSION pg_comb_ordered;
+CREATE EXTENSION pg_comb_ordered;
 SELECT comb_generate_ordered() > :'before' AS t;
 
 DROP TABLE rows;

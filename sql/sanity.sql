@@ -1,12 +1,12 @@
 --
--- The catalog: what every object of the extension must have
+-- The catalog: what every object of the extensions must have
 --
 
 -- objects without a comment: none
 SELECT pg_describe_object(classid, objid, 0) AS uncommented
 FROM pg_depend
 WHERE refclassid = 'pg_extension'::regclass
-  AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb')
+  AND refobjid IN (SELECT oid FROM pg_extension WHERE extname IN ('pg_comb', 'pg_comb_ordered'))
   AND deptype = 'e'
   AND obj_description(objid, classid::regclass::name) IS NULL
   -- from 17 on a domain's array type is a member too
@@ -22,17 +22,15 @@ WHERE pronamespace = (SELECT extnamespace FROM pg_extension WHERE extname = 'pg_
 ORDER BY 1;
 
 -- the functions that a query can call, and their labels; the format is unaligned,
--- so that a new function changes a single line; aggregate-to-v19 has min and max
+-- so that a new function changes a single line
 \pset format unaligned
-SELECT oid::regprocedure AS function, provolatile AS volatile,
+SELECT extname, p.oid::regprocedure AS function, provolatile AS volatile,
        proisstrict AS strict, proparallel AS parallel, proleakproof AS leakproof
-FROM pg_proc
-WHERE oid IN (SELECT objid FROM pg_depend
-              WHERE classid = 'pg_proc'::regclass AND deptype = 'e'
-                AND refclassid = 'pg_extension'::regclass
-                AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb'))
-  AND proname NOT IN ('min', 'max')
-ORDER BY oid::regprocedure::text COLLATE "C";
+FROM pg_extension e
+     JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
+     JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+WHERE extname IN ('pg_comb', 'pg_comb_ordered')
+ORDER BY extname, p.oid::regprocedure::text COLLATE "C";
 \pset format aligned
 
 -- the settings, which exist after the module is loaded

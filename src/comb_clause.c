@@ -90,7 +90,7 @@ comb_language(Oid funcid)
  * of ours.  The code of a function that runs with its owner's rights or with
  * settings of its own is PostgreSQL's, which sets them up.
  */
-static PGFunction
+PGFunction
 comb_code(Oid funcid)
 {
 	FmgrInfo	flinfo;
@@ -101,12 +101,10 @@ comb_code(Oid funcid)
 	return flinfo.fn_addr;
 }
 
-/* Does the function compare a key with a period by our code? */
+/* Is this the code of a function that compares a key with a period? */
 bool
-comb_is_clause_function(Oid funcid)
+comb_is_clause_code(PGFunction code)
 {
-	PGFunction	code = comb_code(funcid);
-
 	return code == comb_contained || code == comb_contains ||
 		code == comb_created || code == comb_created_layout ||
 		code == comb_recheck_layout || code == comb_in_range;
@@ -155,7 +153,7 @@ comb_clause(CombClause *clause, Oid funcid, List *args)
 	int			nargs = list_length(args);
 	bool		reversed;
 
-	if ((nargs != 2 && nargs != 3) || !comb_is_clause_function(funcid))
+	if ((nargs != 2 && nargs != 3) || !comb_is_clause_code(comb_code(funcid)))
 		return false;
 	reversed = !comb_is_of_type((Node *) linitial(args), UUIDOID);
 	clause->id = (Node *) (reversed ? lsecond(args) : linitial(args));
@@ -204,12 +202,14 @@ static Oid
 comb_clause_function(const CombClause *clause, const CombFunction *function,
 					 const Oid *argtypes, int nargs)
 {
+	Oid			nspid = get_func_namespace(clause->funcid);
+	oidvector  *types = buildoidvector(argtypes, nargs);
 	Oid			funcid;
 
 	funcid = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
 							 CStringGetDatum(function->name),
-							 PointerGetDatum(buildoidvector(argtypes, nargs)),
-							 ObjectIdGetDatum(get_func_namespace(clause->funcid)));
+							 PointerGetDatum(types),
+							 ObjectIdGetDatum(nspid));
 	if (comb_code(funcid) !=
 		(clause->label ? function->layout_code : function->code))
 		return InvalidOid;
@@ -221,13 +221,14 @@ static Oid
 comb_clause_operator(const CombClause *clause, const char *name,
 					 PGFunction code)
 {
+	Oid			nspid = get_func_namespace(clause->funcid);
 	Oid			opno;
 
 	opno = GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid,
 						   CStringGetDatum(name),
 						   ObjectIdGetDatum(UUIDOID),
 						   ObjectIdGetDatum(UUIDOID),
-						   ObjectIdGetDatum(get_func_namespace(clause->funcid)));
+						   ObjectIdGetDatum(nspid));
 	if (!OidIsValid(opno) || comb_code(get_opcode(opno)) != code)
 		return InvalidOid;
 	return opno;
@@ -366,6 +367,7 @@ comb_says_time(const CombClause *clause, Node *condition)
 {
 	const FuncExpr *call;
 	const Var  *column;
+	Node	   *label;
 	ListCell   *lc;
 	PGFunction	code;
 
@@ -392,8 +394,10 @@ comb_says_time(const CombClause *clause, Node *condition)
 	code = comb_code(call->funcid);
 	if (code == comb_timestamp)
 		return clause->layout == comb_layout_default;
-	return code == comb_timestamp_layout &&
-		comb_clause_layout(comb_uncast((Node *) lsecond(call->args))) == clause->layout;
+	if (code != comb_timestamp_layout)
+		return false;
+	label = comb_uncast((Node *) lsecond(call->args));
+	return clause->layout == comb_clause_layout(label);
 }
 
 /*

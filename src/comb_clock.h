@@ -7,12 +7,13 @@
  * PostgreSQL's TimestampTz.  Keys need finer units, counted from 1970 in
  * unsigned 64-bit numbers:
  *
- * - A tick is 2^-18 ms, 3.8 ns.  Keys of one process count in ticks.  A
+ * - CombTick, 2^-18 ms or 3.8 ns.  Keys of one process count in ticks.  A
  *	 millisecond has 18 whole bits of ticks, which is how a UUIDv7 stores
  *	 them.
- * - A count is 2^-8 us, 3.9 ns.  Counters in shared memory use counts,
- *	 because time limits and the parameters of Snowflakes are whole
- *	 microseconds, and no whole number of ticks is a microsecond.
+ * - CombTime, 2^-8 us or 3.9 ns, the unit of the counters in shared memory.
+ *	 Time limits and the parameters of Snowflakes are whole microseconds, and
+ *	 no whole number of ticks is a microsecond.
+ * - Comb100ns, 100 ns, for the layouts that have this unit.
  *
  * Either unit is shorter than any call that makes a key, so adding one for
  * each key never gets ahead of a running clock.  Ticks end in the year 4199,
@@ -36,6 +37,10 @@
 #include "miscadmin.h"
 #include "port/atomics.h"
 
+typedef uint64 CombTick;		/* since 1970 */
+typedef uint64 CombTime;		/* since 1970 */
+typedef uint64 Comb100ns;		/* since 1970 */
+
 #define COMB_US_PER_MS			INT64CONST(1000)
 #define COMB_NS_PER_MS			1000000
 #define COMB_MS_PER_S			1000
@@ -57,17 +62,18 @@
 #define COMB_TICK_MASK			(COMB_TICKS_PER_MS - 1)
 #define COMB_TICKS_PER_S		(COMB_TICKS_PER_MS * COMB_MS_PER_S)
 
-#define COMB_COUNT_BITS			8
-#define COMB_COUNTS_PER_MS		(UINT64CONST(1000) << COMB_COUNT_BITS)
-#define COMB_COUNTS_PER_S		(COMB_COUNTS_PER_MS * COMB_MS_PER_S)
+/* The unit of CombTime: bits below the microsecond, and units in a time */
+#define COMB_TIME_BITS			8
+#define COMB_TIME_PER_MS		(UINT64CONST(1000) << COMB_TIME_BITS)
+#define COMB_TIME_PER_S			(COMB_TIME_PER_MS * COMB_MS_PER_S)
 
 /* The clock's last second: 46 bits of milliseconds fit above a tick's bits */
 #define COMB_CLOCK_MAX_S		(((INT64CONST(1) << 46) / COMB_MS_PER_S) - 1)
 #define COMB_CLOCK_MAX_US		(COMB_CLOCK_MAX_S * COMB_US_PER_S)
 
-/* The first tick, counted from 1970, that is at or after an instant */
-static inline uint64
-comb_tick_from_time(int64 at)
+/* The first tick that is at or after an instant */
+static inline CombTick
+comb_tick_from_instant(int64 at)
 {
 	uint64		us = (uint64) (at - COMB_UNIX_EPOCH);
 
@@ -78,16 +84,16 @@ comb_tick_from_time(int64 at)
 
 /* The instant of a tick, rounded down to the microsecond */
 static inline int64
-comb_time_from_tick(uint64 tick)
+comb_instant_from_tick(CombTick tick)
 {
 	return COMB_UNIX_EPOCH +
 		(int64) (tick >> COMB_TICK_BITS) * COMB_US_PER_MS +
 		(int64) (((tick & COMB_TICK_MASK) * COMB_US_PER_MS) >> COMB_TICK_BITS);
 }
 
-/* A tick's time since 1970 in 100 ns, rounded down */
-static inline uint64
-comb_100ns_from_tick(uint64 tick)
+/* The time of a tick in 100 ns, rounded down */
+static inline Comb100ns
+comb_100ns_from_tick(CombTick tick)
 {
 	return (tick >> COMB_TICK_BITS) * COMB_100NS_PER_MS +
 		(((tick & COMB_TICK_MASK) * COMB_100NS_PER_MS) >> COMB_TICK_BITS);
@@ -104,17 +110,17 @@ comb_ticks_from_100ns(int64 time)
 					 COMB_100NS_PER_MS);
 }
 
-/* Microseconds since 1970 to counts, and back, rounded down */
-static inline uint64
-comb_count_from_us(int64 us)
+/* Microseconds since 1970 to CombTime, and back, rounded down */
+static inline CombTime
+comb_time_from_us(int64 us)
 {
-	return (uint64) us << COMB_COUNT_BITS;
+	return (CombTime) us << COMB_TIME_BITS;
 }
 
 static inline int64
-comb_count_to_us(uint64 count)
+comb_us_from_time(CombTime at)
 {
-	return (int64) (count >> COMB_COUNT_BITS);
+	return (int64) (at >> COMB_TIME_BITS);
 }
 
 extern void comb_clock_error(void);
@@ -154,7 +160,7 @@ comb_clock_read(uint64 *nsec)
 }
 
 /* The clock in ticks since 1970.  Raises 22008 before 1970 and after 4199 */
-static inline uint64
+static inline CombTick
 comb_clock_ticks(void)
 {
 	uint64		nsec;
@@ -163,27 +169,27 @@ comb_clock_ticks(void)
 	return sec * COMB_TICKS_PER_S + (nsec << COMB_TICK_BITS) / COMB_NS_PER_MS;
 }
 
-/* The same in counts */
-static inline uint64
-comb_clock_counts(void)
+/* The same in units of CombTime */
+static inline CombTime
+comb_clock_time(void)
 {
 	uint64		nsec;
 	uint64		sec = comb_clock_read(&nsec);
 
-	return sec * COMB_COUNTS_PER_S + (nsec << COMB_COUNT_BITS) / 1000;
+	return sec * COMB_TIME_PER_S + (nsec << COMB_TIME_BITS) / 1000;
 }
 
 /* The same in microseconds */
 static inline int64
 comb_clock_us(void)
 {
-	return comb_count_to_us(comb_clock_counts());
+	return comb_us_from_time(comb_clock_time());
 }
 
 /*
- * Most of the cost of pg_strong_random() does not depend on how much is asked
- * of it.  A key takes 189 instructions with blocks of 4 kB, 176 with 16 kB, and
- * 174 with 32 kB.
+ * Most of the cost of pg_strong_random() does not depend on the number of
+ * bytes.  A key takes 189 instructions with blocks of 4 kB, 176 with 16 kB,
+ * and 174 with 32 kB.
  */
 #define COMB_POOL_SIZE	16384
 
@@ -207,7 +213,7 @@ extern PGDLLEXPORT CombPool comb_pool;
 
 extern void comb_pool_fill(void);
 
-/* Eight random bytes that nobody has seen or will see again */
+/* Return eight random bytes that were never used and never will be again */
 static inline uint64
 comb_random(void)
 {

@@ -45,10 +45,47 @@
  */
 #define COMB_GROUPS_BY_COLUMN	(PG_VERSION_NUM >= 180000)
 
+/*
+ * PostgreSQL 19 gives the columns in stored expressions the number of their
+ * table before it simplifies the expressions.  In older servers the number is
+ * still 1 then.
+ */
+#define COMB_STORED_IS_NUMBERED	(PG_VERSION_NUM >= 190000)
+
 /* PostgreSQL 14 can leave out partitions that are being detached */
 #if PG_VERSION_NUM < 140000
 #define RelationGetPartitionDesc(rel, omit_detached) \
 	RelationGetPartitionDesc(rel)
+#endif
+
+/*
+ * PostgreSQL 15 has a function that makes the tuplestore and the descriptor
+ * for a function that returns its rows at once.
+ */
+#if PG_VERSION_NUM < 150000
+#include "funcapi.h"
+#include "miscadmin.h"
+
+static inline void
+InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	MemoryContext old;
+
+	if (result == NULL || !IsA(result, ReturnSetInfo) ||
+		!(result->allowedModes & SFRM_Materialize))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("set-valued function called in context that cannot accept a set")));
+	old = MemoryContextSwitchTo(result->econtext->ecxt_per_query_memory);
+	if (get_call_result_type(fcinfo, NULL, &result->setDesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	result->returnMode = SFRM_Materialize;
+	result->setResult =
+		tuplestore_begin_heap((result->allowedModes & SFRM_Materialize_Random) != 0,
+							  false, work_mem);
+	MemoryContextSwitchTo(old);
+}
 #endif
 
 /*
@@ -175,10 +212,10 @@ ssup_datum_unsigned_cmp(Datum x, Datum y, SortSupport ssup)
 #endif
 
 /*
- * PostgreSQL 17 has a registry of dynamic shared memory, which any session can
- * add a segment to.  PostgreSQL 19 added an argument to the callback for a new
- * segment.  Before 17, the main segment has some spare space for modules that
- * were not preloaded.
+ * PostgreSQL 17 has a registry of dynamic shared memory, which any session
+ * can add a segment to.  PostgreSQL 19 added an argument to the callback for
+ * a new segment.  Before 17, the main segment has some spare space for
+ * modules that were not preloaded.
  */
 typedef void (*comb_segment_init) (void *segment);
 

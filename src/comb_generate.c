@@ -46,9 +46,9 @@ PG_FUNCTION_INFO_V1(comb_at_layout);
  * The last number in a key of this process, for each unit that keys count in,
  * and the last tick read from the clock.
  */
-static uint64 comb_last_tick;
-static uint64 comb_last_100ns;
-static uint64 comb_clock_seen;
+static CombTick comb_last_tick;
+static Comb100ns comb_last_100ns;
+static CombTick comb_clock_seen;
 static int64 comb_steps_back;	/* how often the clock was seen to go back */
 static int64 comb_resets;		/* how often keys followed the clock back */
 
@@ -64,13 +64,12 @@ static struct
 }			comb_head;
 
 /*
- * The clock in ticks.  The function counts how often the clock went back, but
- * does not correct the clock.
+ * Read the clock in ticks, and count how often it went back.
  */
-static inline uint64
+static inline CombTick
 comb_watch_clock(void)
 {
-	uint64		now = comb_clock_ticks();
+	CombTick	now = comb_clock_ticks();
 
 	if (unlikely(now < comb_clock_seen))
 		comb_steps_back++;
@@ -83,8 +82,7 @@ comb_watch_clock(void)
  * The counter goes on, unless its keys would then be ahead of the clock by
  * more than pg_comb.max_drift.  In that case true times matter more than
  * order, and the counter follows the clock back.  From then on only random
- * bits keep a key from coming twice.  The function warns once in each
- * process.
+ * bits keep a key from coming twice.  Each process warns once.
  */
 static pg_noinline uint64
 comb_advance_behind(uint64 *last, uint64 now, uint64 per_ms)
@@ -101,7 +99,7 @@ comb_advance_behind(uint64 *last, uint64 now, uint64 per_ms)
 				(errmsg("the clock went back, and new keys sort before earlier ones of this process"),
 				 errdetail("Keys were " UINT64_FORMAT " ms ahead of the clock, which now says %s; \"pg_comb.max_drift\" is %d ms.",
 						   ahead_ms,
-						   comb_time_text(comb_time_from_tick(comb_clock_seen)),
+						   comb_time_text(comb_instant_from_tick(comb_clock_seen)),
 						   comb_max_drift),
 				 errhint("Check the server's clock synchronization.")));
 	return now;
@@ -131,7 +129,7 @@ comb_advance(uint64 *last, uint64 now, uint64 per_ms)
 Datum
 comb_generate(PG_FUNCTION_ARGS)
 {
-	uint64		tick = comb_advance(&comb_last_tick, comb_watch_clock(),
+	CombTick	tick = comb_advance(&comb_last_tick, comb_watch_clock(),
 									COMB_TICKS_PER_MS);
 	uint64		random = comb_random();
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
@@ -164,8 +162,8 @@ comb_check_generates(const CombLayout *layout)
 typedef struct CombTemplate
 {
 	const CombLayout *layout;
-	uint64		start;
-	uint64		end;
+	CombTick	start;
+	CombTick	end;
 	uint64		same[2];
 	uint64		random[2];
 } CombTemplate;
@@ -211,7 +209,7 @@ comb_template_set(CombTemplate *unit, const CombLayout *layout, TimestampTz at)
 	comb_set_field(layout, bytes, field);
 	memcpy(unit->same, bytes, COMB_ID_LEN);
 	comb_random_mask(layout, unit->random);
-	unit->start = comb_tick_from_time(start);
+	unit->start = comb_tick_from_instant(start);
 
 	/*
 	 * The next unit can begin early: NHibernate's last unit of a day is cut
@@ -219,7 +217,7 @@ comb_template_set(CombTemplate *unit, const CombLayout *layout, TimestampTz at)
 	 */
 	end = start + layout->codec->unit->unit_us;
 	(void) layout->codec->decode(layout->codec->encode(end - 1), &next);
-	unit->end = comb_tick_from_time(next > start ? next : end);
+	unit->end = comb_tick_from_instant(next > start ? next : end);
 	unit->layout = layout;
 }
 
@@ -252,14 +250,14 @@ comb_set_head(unsigned char *id)
 
 /* A new key of a layout with a unit of 100 ns */
 static pg_uuid_t *
-comb_generate_100ns(const CombLayout *layout, uint64 now)
+comb_generate_100ns(const CombLayout *layout, CombTick now)
 {
-	uint64		since_1970;
+	Comb100ns	since_1970;
 	pg_uuid_t  *id;
 
 	/* raise errors before the counter moves, so that only keys count */
 	if (unlikely(comb_template.layout != layout))
-		comb_template_set(&comb_template, layout, comb_time_from_tick(now));
+		comb_template_set(&comb_template, layout, comb_instant_from_tick(now));
 	since_1970 = comb_advance(&comb_last_100ns, comb_100ns_from_tick(now),
 							  COMB_100NS_PER_MS);
 	id = comb_template_key(&comb_template);
@@ -289,8 +287,8 @@ Datum
 comb_generate_layout(PG_FUNCTION_ARGS)
 {
 	const CombLayout *layout = comb_layout_arg(fcinfo, 0);
-	uint64		now = comb_watch_clock();
-	uint64		tick;
+	CombTick	now = comb_watch_clock();
+	CombTick	tick;
 	pg_uuid_t  *id;
 
 	if (layout->codec->unit->tick_bits == 0)
@@ -299,7 +297,7 @@ comb_generate_layout(PG_FUNCTION_ARGS)
 	tick = comb_advance(&comb_last_tick, now, COMB_TICKS_PER_MS);
 	if (unlikely(comb_template.layout != layout ||
 				 tick < comb_template.start || tick >= comb_template.end))
-		comb_template_set(&comb_template, layout, comb_time_from_tick(tick));
+		comb_template_set(&comb_template, layout, comb_instant_from_tick(tick));
 	id = comb_template_key(&comb_template);
 	comb_set_sub(layout, id->data, (uint32) (tick - comb_template.start),
 				 layout->codec->unit->tick_bits);
@@ -364,7 +362,7 @@ comb_at_layout(PG_FUNCTION_ARGS)
 void
 comb_generate_status(CombGenerateStatus *status)
 {
-	status->last = Max(comb_time_from_tick(comb_last_tick),
+	status->last = Max(comb_instant_from_tick(comb_last_tick),
 					   COMB_UNIX_EPOCH +
 					   (int64) (comb_last_100ns / COMB_100NS_PER_US));
 	status->made = (status->last != COMB_UNIX_EPOCH);

@@ -90,6 +90,7 @@ extern pg_uuid_t *comb_period_bound(const CombLayout *layout, Datum range,
  * The code of the functions in clauses and plans.  comb_clause.c tells the
  * extension's own functions by their code.
  */
+extern PGDLLEXPORT Datum comb_between(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_contained(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_contains(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_created(PG_FUNCTION_ARGS);
@@ -115,7 +116,8 @@ typedef struct CombClause
 
 /* comb_clause.c */
 extern Oid	comb_language(Oid funcid);
-extern bool comb_is_clause_function(Oid funcid);
+extern PGFunction comb_code(Oid funcid);
+extern bool comb_is_clause_code(PGFunction code);
 extern bool comb_clause(CombClause *clause, Oid funcid, List *args);
 extern bool comb_clause_allowed(const CombClause *clause);
 extern Var *comb_clause_var(const CombClause *clause);

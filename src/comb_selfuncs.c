@@ -3,8 +3,9 @@
  * comb_selfuncs.c
  *	  Estimators of clauses that compare keys with periods.
  *
- * The estimators interpolate a period's bounds in the column's histogram, by
- * time.  Core does not interpolate between uuids, and assumes half a bin.
+ * The estimators look a period's bounds up in the column's histogram and
+ * interpolate by time.  Core does not interpolate between uuids, and assumes
+ * that a value is in the middle of its bin.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -14,8 +15,6 @@
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
-
-#include <math.h>				/* for fabs(), sqrt() */
 
 #include "access/htup_details.h"
 #include "catalog/pg_operator.h"
@@ -33,9 +32,6 @@
 PG_FUNCTION_INFO_V1(comb_period_sel);
 PG_FUNCTION_INFO_V1(comb_period_joinsel);
 
-/* Rows that ANALYZE samples for each bin of a histogram */
-#define COMB_SAMPLE_PER_BIN	300
-
 /*
  * What ANALYZE knows of a column of keys, as times.
  *
@@ -48,8 +44,6 @@ typedef struct CombStats
 	double		nullfrac;
 	double		histfrac;
 	bool		have_hist;
-	int			nbins;			/* of the histogram, whatever has a time */
-	bool		sampled;		/* the table was larger than the sample */
 	double		timefrac;		/* share of the histogram with a time */
 	int			ntimes;
 	int64	   *times;
@@ -116,7 +110,6 @@ comb_stats_hist(CombStats *stats, const AttStatsSlot *slot,
 	if (slot->nvalues == 0)
 		return;
 	stats->have_hist = true;
-	stats->nbins = slot->nvalues - 1;
 	stats->times = (int64 *) palloc(sizeof(int64) * slot->nvalues);
 	for (i = 0; i < slot->nvalues; i++)
 	{
@@ -177,17 +170,8 @@ comb_stats(CombStats *stats, VariableStatData *vardata,
 		comb_stats_hist(stats, &slot, layout);
 		free_attstatsslot(&slot);
 	}
-	stats->sampled = vardata->rel == NULL ||
-		vardata->rel->tuples > COMB_SAMPLE_PER_BIN * stats->nbins;
 	stats->histfrac = Max(1.0 - stats->nullfrac - stats->sumcommon, 0.0);
 	return stats->have_hist || stats->sumcommon > 0 || stats->nullfrac >= 1.0;
-}
-
-/* Return the width of a bin in microseconds */
-static inline double
-comb_hist_bin_width(const CombStats *stats, int bin)
-{
-	return (double) stats->times[bin + 1] - (double) stats->times[bin];
 }
 
 /* Return how many bins of the histogram are before "at", with a fraction */
@@ -213,153 +197,22 @@ comb_hist_bins_before(const CombStats *stats, int64 at)
 			hi = mid;
 	}
 	return lo + ((double) at - (double) stats->times[lo]) /
-		comb_hist_bin_width(stats, lo);
+		((double) stats->times[hi] - (double) stats->times[lo]);
 }
 
-/*
- * Smoothing: what the sample's error does to a bin, and the remedy.
- *
- * ANALYZE samples 300 rows for each bin.  The width of a bin is therefore off
- * by 1 / sqrt(300), or 6 %, on average.  In a table of some months a day is
- * about as long as one bin.  Of such estimates, 6 in 100 were off by more
- * than 10 % with bins as they are, and with smoothed bins none in 1700.
- *
- * Smoothing lays a line through the times in a window around the bin, of at
- * most six bins on each side.  A straight line from the first to the last
- * time is tried first.  The next is a parabola, for keys that come ever
- * faster or ever slower.  In a window of n bins the k-th time of the parabola
- * is bend * k * (n - k) below the straight line.
- *
- * A line fits if it misses the times by no more than chance explains.  Chance
- * moves the k-th time by sqrt(k * (n - k) / n) times the error of a bin's
- * width, and the line may miss the time by 3.5 times as much.  Where keys
- * suddenly come faster or slower, neither line fits.  Smaller windows are
- * then tried, and the last resort is the bin as it is.
- */
-#define COMB_SMOOTH_BINS	6
-#define COMB_SMOOTH_LIMIT	(3.5 / sqrt(COMB_SAMPLE_PER_BIN))
-
-/* Return how far the k-th time is below the window's straight line */
-static inline double
-comb_window_bulge(const int64 *times, int n, int k)
-{
-	double		length = (double) times[n] - (double) times[0];
-
-	return length * k / n - ((double) times[k] - (double) times[0]);
-}
-
-/* Return the bend that fits best, by least squares */
-static double
-comb_window_bend(const int64 *times, int n)
-{
-	double		sum = 0.0;
-	double		norm = 0.0;
-	int			k;
-
-	for (k = 1; k < n; k++)
-	{
-		double		weight = (double) k * (n - k);
-
-		sum += weight * comb_window_bulge(times, n, k);
-		norm += weight * weight;
-	}
-	return norm > 0.0 ? sum / norm : 0.0;
-}
-
-/* Does the line with this bend fit?  With a bend of 0 the line is straight */
-static bool
-comb_window_fits(const int64 *times, int n, double bend)
-{
-	double		mean = ((double) times[n] - (double) times[0]) / n;
-	int			k;
-
-	for (k = 1; k < n; k++)
-	{
-		double		weight = (double) k * (n - k);
-
-		if (fabs(comb_window_bulge(times, n, k) - bend * weight) >
-			COMB_SMOOTH_LIMIT * mean * sqrt(weight / n))
-			return false;
-	}
-	return true;
-}
-
-/*
- * Return the smoothed width of a bin.  This is the slope of the line at the
- * position "place" in the bin, from 0 to 1.
- */
-static double
-comb_window_bin_width(const CombStats *stats, int bin, double place)
-{
-	int			side;
-
-	for (side = COMB_SMOOTH_BINS; side > 0; side--)
-	{
-		int			from = Max(bin - side, 0);
-		int			n = Min(bin + side + 1, stats->ntimes - 1) - from;
-		const int64 *times = stats->times + from;
-		double		mean = ((double) times[n] - (double) times[0]) / n;
-		double		bend;
-
-		if (comb_window_fits(times, n, 0.0))
-			return mean;
-		bend = comb_window_bend(times, n);
-		mean -= bend * (n - 2 * (bin - from + place));
-		if (mean > 0.0 && comb_window_fits(times, n, bend))
-			return mean;
-	}
-	return comb_hist_bin_width(stats, bin);
-}
-
-/*
- * Return the share of the histogram's times in a period, by smoothed bins.
- * The period begins in bin "from" and ends in bin "to".  A bin without width
- * is a single time, so the whole bin is in the period.
- */
-static double
-comb_hist_smooth_share(const CombStats *stats, const CombPeriod *period,
-					   int from, int to)
-{
-	double		bins = 0.0;
-	int			bin;
-
-	for (bin = from; bin <= to; bin++)
-	{
-		double		width = comb_hist_bin_width(stats, bin);
-		double		start = Max((double) stats->times[bin],
-								(double) period->first);
-		double		end = Min((double) stats->times[bin + 1],
-							  (double) period->last + 1);
-		double		place = (start + end) / 2 - stats->times[bin];
-
-		if (width <= 0)
-			bins += 1;
-		else if (end > start)
-			bins += (end - start) /
-				comb_window_bin_width(stats, bin, place / width);
-	}
-	return bins / (stats->ntimes - 1);
-}
-
-/*
- * Return the share of the histogram's times in the period.  Over many bins
- * the errors cancel out, and a sample of the whole table has no error.  Both
- * cases need no smoothing.
- */
+/* Return the share of the histogram's times in the period */
 static double
 comb_hist_share(const CombStats *stats, const CombPeriod *period)
 {
+	double		bins = Max(stats->ntimes - 1, 1);
 	double		start = comb_hist_bins_before(stats, period->first);
-	double		end = Max(stats->ntimes - 1, 1);
+	double		end = bins;
 
+	if (stats->ntimes == 0)
+		return 0.0;
 	if (period->last < PG_INT64_MAX)
 		end = comb_hist_bins_before(stats, period->last + 1);
-	if (stats->ntimes < 2)
-		return stats->ntimes > 0 ? end - start : 0.0;
-	if (!stats->sampled || end - start > 2 * COMB_SMOOTH_BINS || end <= start)
-		return (end - start) / (stats->ntimes - 1);
-	return comb_hist_smooth_share(stats, period, (int) start,
-								  Min((int) end, stats->ntimes - 2));
+	return (end - start) / bins;
 }
 
 /* Return the share of the column's rows in the period */
@@ -439,18 +292,18 @@ comb_column_share(const CombStats *stats, VariableStatData *vardata)
 	return sum * (1.0 - nullfrac);
 }
 
-/* What the planner tells an estimator about the clause's surroundings */
-typedef struct CombPlace
+/* What the planner tells an estimator of the query around the clause */
+typedef struct CombContext
 {
 	PlannerInfo *root;
 	int			varRelid;
 	JoinType	jointype;
 	SpecialJoinInfo *sjinfo;
-} CombPlace;
+} CombContext;
 
 /* Return core's estimate for the clause's range of keys */
 static double
-comb_core_sel(const CombPlace *place, const CombClause *clause)
+comb_core_sel(const CombContext *context, const CombClause *clause)
 {
 	List	   *bounds;
 	Oid			ge;
@@ -461,17 +314,17 @@ comb_core_sel(const CombPlace *place, const CombClause *clause)
 	bounds = comb_clause_bounds(clause, ge, le);
 	if (bounds == NIL)
 		return 1.0;
-	return clauselist_selectivity(place->root, bounds, place->varRelid,
-								  place->jointype, place->sjinfo);
+	return clauselist_selectivity(context->root, bounds, context->varRelid,
+								  context->jointype, context->sjinfo);
 }
 
 /*
  * Does the period start after all times that ANALYZE saw?  Queries for the
  * newest keys usually do.
  *
- * Core looks the column's largest key up in an index, so core's estimate is
- * better here.  This does not hold if other uuids are at the column's end:
- * for a period without an end, core takes these uuids for keys.
+ * Core asks an index for the column's largest key, so its estimate is better
+ * here, but not if other uuids are at the column's end.  For a period without
+ * an end, core would take them for keys.
  */
 static bool
 comb_beyond_stats(const CombStats *stats, const CombPeriod *period)
@@ -486,10 +339,10 @@ comb_beyond_stats(const CombStats *stats, const CombPeriod *period)
  * another table.
  */
 static double
-comb_clause_sel(const CombPlace *place, CombClause *clause,
+comb_clause_sel(const CombContext *context, CombClause *clause,
 				VariableStatData *idvar)
 {
-	Node	   *value = estimate_expression_value(place->root, clause->period);
+	Node	   *value = estimate_expression_value(context->root, clause->period);
 	CombStats	stats;
 	double		sel = -1.0;
 
@@ -510,14 +363,14 @@ comb_clause_sel(const CombPlace *place, CombClause *clause,
 			comb_beyond_stats(&stats, &period))
 		{
 			clause->period = value;
-			sel = Max(sel, comb_core_sel(place, clause));
+			sel = Max(sel, comb_core_sel(context, clause));
 		}
 	}
 	else
 	{
 		VariableStatData pvar;
 
-		examine_variable(place->root, value, 0, &pvar);
+		examine_variable(context->root, value, 0, &pvar);
 		sel = comb_column_share(&stats, &pvar);
 		ReleaseVariableStats(pvar);
 	}
@@ -531,7 +384,7 @@ comb_clause_sel(const CombPlace *place, CombClause *clause,
  * is core's own estimate for the key's time.
  */
 static double
-comb_period_column_sel(const CombPlace *place, const CombClause *clause,
+comb_period_column_sel(const CombContext *context, const CombClause *clause,
 					   const Node *value)
 {
 	Node	   *column = comb_clause_period(clause);
@@ -548,10 +401,10 @@ comb_period_column_sel(const CombPlace *place, const CombClause *clause,
 	at = makeConst(TIMESTAMPTZOID, -1, InvalidOid, sizeof(TimestampTz),
 				   TimestampTzGetDatum(time), false, FLOAT8PASSBYVAL);
 	return DatumGetFloat8(OidFunctionCall4(F_RANGESEL,
-										   PointerGetDatum(place->root),
+										   PointerGetDatum(context->root),
 										   ObjectIdGetDatum(OID_RANGE_CONTAINS_ELEM_OP),
 										   PointerGetDatum(list_make2(column, at)),
-										   Int32GetDatum(place->varRelid)));
+										   Int32GetDatum(context->varRelid)));
 }
 
 /*
@@ -559,22 +412,22 @@ comb_period_column_sel(const CombPlace *place, const CombClause *clause,
  * zero says which table the clause restricts.
  */
 static double
-comb_restriction_sel(const CombPlace *place, CombClause *clause)
+comb_restriction_sel(const CombContext *context, CombClause *clause)
 {
 	VariableStatData vardata;
 	Node	   *other;
 	bool		varonleft;
 	double		sel;
 
-	if (!get_restriction_variable(place->root,
+	if (!get_restriction_variable(context->root,
 								  list_make2(clause->id, clause->period),
-								  place->varRelid, &vardata, &other,
+								  context->varRelid, &vardata, &other,
 								  &varonleft))
 		return DEFAULT_RANGE_INEQ_SEL;
 	if (varonleft)
-		sel = comb_clause_sel(place, clause, &vardata);
+		sel = comb_clause_sel(context, clause, &vardata);
 	else
-		sel = comb_period_column_sel(place, clause, other);
+		sel = comb_period_column_sel(context, clause, other);
 	ReleaseVariableStats(vardata);
 	return sel;
 }
@@ -585,20 +438,20 @@ comb_restriction_sel(const CombPlace *place, CombClause *clause)
  * is taken to find a partner if one or more are expected.
  */
 static double
-comb_join_sel(const CombPlace *place, CombClause *clause)
+comb_join_sel(const CombContext *context, CombClause *clause)
 {
 	VariableStatData idvar;
 	VariableStatData pvar;
 	RelOptInfo *inner = NULL;
 	double		sel;
 
-	examine_variable(place->root, clause->id, 0, &idvar);
-	examine_variable(place->root, clause->period, 0, &pvar);
-	sel = comb_clause_sel(place, clause, &idvar);
-	if (place->sjinfo &&
-		(place->jointype == JOIN_SEMI || place->jointype == JOIN_ANTI))
+	examine_variable(context->root, clause->id, 0, &idvar);
+	examine_variable(context->root, clause->period, 0, &pvar);
+	sel = comb_clause_sel(context, clause, &idvar);
+	if (context->sjinfo &&
+		(context->jointype == JOIN_SEMI || context->jointype == JOIN_ANTI))
 	{
-		Relids		rhs = place->sjinfo->syn_righthand;
+		Relids		rhs = context->sjinfo->syn_righthand;
 
 		if (idvar.rel && bms_is_subset(idvar.rel->relids, rhs))
 			inner = idvar.rel;
@@ -630,30 +483,30 @@ comb_probability(double sel)
 Datum
 comb_period_sel(PG_FUNCTION_ARGS)
 {
-	CombPlace	place = {0};
+	CombContext context = {0};
 	CombClause	clause;
 
-	place.root = (PlannerInfo *) PG_GETARG_POINTER(0);
-	place.varRelid = PG_GETARG_INT32(3);
+	context.root = (PlannerInfo *) PG_GETARG_POINTER(0);
+	context.varRelid = PG_GETARG_INT32(3);
 	if (!comb_clause(&clause, get_opcode(PG_GETARG_OID(1)),
 					 (List *) PG_GETARG_POINTER(2)))
 		PG_RETURN_FLOAT8(DEFAULT_RANGE_INEQ_SEL);
-	PG_RETURN_FLOAT8(comb_probability(comb_restriction_sel(&place, &clause)));
+	PG_RETURN_FLOAT8(comb_probability(comb_restriction_sel(&context, &clause)));
 }
 
 Datum
 comb_period_joinsel(PG_FUNCTION_ARGS)
 {
-	CombPlace	place = {0};
+	CombContext context = {0};
 	CombClause	clause;
 
-	place.root = (PlannerInfo *) PG_GETARG_POINTER(0);
-	place.jointype = (JoinType) PG_GETARG_INT16(3);
-	place.sjinfo = (SpecialJoinInfo *) PG_GETARG_POINTER(4);
+	context.root = (PlannerInfo *) PG_GETARG_POINTER(0);
+	context.jointype = (JoinType) PG_GETARG_INT16(3);
+	context.sjinfo = (SpecialJoinInfo *) PG_GETARG_POINTER(4);
 	if (!comb_clause(&clause, get_opcode(PG_GETARG_OID(1)),
 					 (List *) PG_GETARG_POINTER(2)))
 		PG_RETURN_FLOAT8(DEFAULT_RANGE_INEQ_SEL);
-	PG_RETURN_FLOAT8(comb_probability(comb_join_sel(&place, &clause)));
+	PG_RETURN_FLOAT8(comb_probability(comb_join_sel(&context, &clause)));
 }
 
 /*
@@ -669,7 +522,7 @@ comb_period_joinsel(PG_FUNCTION_ARGS)
 void
 comb_selectivity(SupportRequestSelectivity *req, bool recheck)
 {
-	CombPlace	place = {req->root, req->varRelid, req->jointype, req->sjinfo};
+	CombContext context = {req->root, req->varRelid, req->jointype, req->sjinfo};
 	CombClause	clause;
 	double		sel;
 
@@ -679,10 +532,10 @@ comb_selectivity(SupportRequestSelectivity *req, bool recheck)
 		return;
 	}
 	if (req->is_join)
-		sel = comb_join_sel(&place, &clause);
+		sel = comb_join_sel(&context, &clause);
 	else
-		sel = comb_restriction_sel(&place, &clause);
+		sel = comb_restriction_sel(&context, &clause);
 	if (recheck && sel > 0.0)
-		sel /= Max(comb_core_sel(&place, &clause), 1.0e-10);
+		sel /= Max(comb_core_sel(&context, &clause), 1.0e-10);
 	req->selectivity = comb_probability(sel);
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * comb_snowflake.h
- *	  Arithmetic of Snowflakes: no fmgr, no ereport, no allocation.
+ *	  Arithmetic of Snowflakes, and the parameter set of a call.
  *
  *	0 | time | instance | sequence
  *
@@ -29,7 +29,9 @@
 #ifndef COMB_SNOWFLAKE_H
 #define COMB_SNOWFLAKE_H
 
-#include "comb_lease.h"
+#include "utils/timestamp.h"
+
+#include "comb.h"
 
 #define COMB_SNOWFLAKE_BITS		63
 
@@ -40,13 +42,18 @@
 #define COMB_FAST_RATE			100000
 
 /*
- * A parameter set, and what follows from the parameters.  Members without a
- * unit in their name are in counts (comb_clock.h).
+ * The time of a Snowflake: a number of its parameter set's ticks, since the
+ * set's epoch.
+ */
+typedef uint64 CombSlotTime;
+
+/*
+ * A parameter set, and what follows from the parameters.  "span" and "slot"
+ * are lengths in units of CombTime.
  *
- * A tick has 2^sequence_bits slots of "slot" counts.  The last slot also has
- * the remainder of this division.  A tick with fewer than 2^sequence_bits
- * counts has a slot for each count, and does not use the other sequence
- * numbers.
+ * A tick has 2^sequence_bits slots of length "slot".  The last slot also has
+ * the remainder of this division.  A tick of fewer than 2^sequence_bits units
+ * has a slot for each unit, and does not use the other sequence numbers.
  *
  * tick_time and tick_start describe the tick that was looked up last.  Many
  * ids in a row fall into the same tick, and a 64-bit division costs as much
@@ -58,19 +65,19 @@ typedef struct CombSnowflake
 	int32		sequence_bits;
 	int64		epoch_us;		/* since 1970 */
 	int64		tick_us;
-	uint64		epoch;			/* since 1970 */
+	CombTime	epoch;
 	uint64		span;			/* of a tick */
 	uint64		slot;			/* of all slots but the last */
 	uint64		last_sequence;
-	uint64		end;			/* in ticks: the first time that no id has */
-	CombSeries	series;
-	uint64		tick_time;		/* in ticks since the epoch */
-	uint64		tick_start;		/* since 1970 */
+	CombSlotTime end;			/* the first time that no id has */
+	bool		slow;			/* fewer slots a second than COMB_FAST_RATE */
+	CombSlotTime tick_time;
+	CombTime	tick_start;
 } CombSnowflake;
 
 typedef struct CombSlot
 {
-	uint64		time;			/* in ticks since the epoch */
+	CombSlotTime time;
 	uint64		sequence;
 } CombSlot;
 
@@ -81,8 +88,8 @@ comb_snowflake_shift(const CombSnowflake *set)
 	return set->instance_bits + set->sequence_bits;
 }
 
-/* Return the largest time that the bits can hold, in ticks */
-static inline uint64
+/* Return the largest time that the bits can hold */
+static inline CombSlotTime
 comb_snowflake_time_max(const CombSnowflake *set)
 {
 	return (UINT64CONST(1) <<
@@ -95,24 +102,22 @@ comb_snowflake_derive(CombSnowflake *set)
 {
 	uint64		numbers = UINT64CONST(1) << set->sequence_bits;
 
-	set->epoch = (uint64) set->epoch_us << COMB_COUNT_BITS;
-	set->span = (uint64) set->tick_us << COMB_COUNT_BITS;
+	set->epoch = comb_time_from_us(set->epoch_us);
+	set->span = (uint64) set->tick_us << COMB_TIME_BITS;
 	set->slot = Max(set->span >> set->sequence_bits, 1);
 	set->last_sequence = Min(numbers, set->span) - 1;
 	/* no id has the last time, so that a bound can be above all ids */
 	set->end = comb_snowflake_time_max(set);
-	set->series = set->slot <= COMB_COUNTS_PER_S / COMB_FAST_RATE ?
-		COMB_SERIES_SNOWFLAKE : COMB_SERIES_SLOW;
+	set->slow = (set->slot > COMB_TIME_PER_S / COMB_FAST_RATE);
 	set->tick_time = 0;
 	set->tick_start = set->epoch;
 }
 
 /*
- * Return the slot of an instant.  The instant is in counts since 1970, and
- * must not be before the epoch.
+ * Return the slot of a time, which must not be before the epoch.
  */
 static inline CombSlot
-comb_slot_at(CombSnowflake *set, uint64 at)
+comb_slot_at(CombSnowflake *set, CombTime at)
 {
 	CombSlot	slot;
 
@@ -141,8 +146,8 @@ comb_slot_after(const CombSnowflake *set, CombSlot slot)
 	return slot;
 }
 
-/* Return the start of a slot, in counts since 1970 */
-static inline uint64
+/* Return the start of a slot */
+static inline CombTime
 comb_slot_start(const CombSnowflake *set, CombSlot slot)
 {
 	return set->epoch + slot.time * set->span + slot.sequence * set->slot;
@@ -154,6 +159,62 @@ comb_snowflake_compose(const CombSnowflake *set, CombSlot slot, uint64 instance)
 {
 	return (int64) (slot.time << comb_snowflake_shift(set) |
 					instance << set->sequence_bits | slot.sequence);
+}
+
+/* The parameters of a call, and the parameter set made of them */
+typedef struct CombSnowflakeCall
+{
+	TimestampTz epoch;
+	Interval	tick;
+	CombSnowflake set;
+} CombSnowflakeCall;
+
+/* comb_snowflake.c */
+extern void comb_check_instance_bits(int32 bits);
+extern void comb_snowflake_prepare(CombSnowflakeCall *call);
+extern bool comb_snowflake_instant(const CombSnowflake *set, CombSlotTime time,
+								   TimestampTz *at);
+
+/*
+ * Return the parameter set of a call.  The arguments from "first" on are
+ * epoch, instance_bits, sequence_bits and tick.  Raises errors as
+ * comb_snowflake_prepare() does.
+ *
+ * Nearly all statements use the same parameters in every call.  The call site
+ * therefore remembers a parameter set, and parameters are checked only if
+ * they differ from those of the previous call.
+ */
+static inline CombSnowflake *
+comb_snowflake_set(FunctionCallInfo fcinfo, int first)
+{
+	CombSnowflakeCall *call = (CombSnowflakeCall *) fcinfo->flinfo->fn_extra;
+	TimestampTz epoch = PG_GETARG_TIMESTAMPTZ(first);
+	int32		instance_bits = PG_GETARG_INT32(first + 1);
+	int32		sequence_bits = PG_GETARG_INT32(first + 2);
+	Interval   *tick = PG_GETARG_INTERVAL_P(first + 3);
+
+	if (unlikely(call == NULL ||
+				 call->epoch != epoch ||
+				 call->set.instance_bits != instance_bits ||
+				 call->set.sequence_bits != sequence_bits ||
+				 call->tick.time != tick->time ||
+				 call->tick.day != tick->day ||
+				 call->tick.month != tick->month))
+	{
+		if (call == NULL)
+			call = (CombSnowflakeCall *)
+				MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
+								   sizeof(CombSnowflakeCall));
+		/* the next call must not find parameters that fail the checks */
+		fcinfo->flinfo->fn_extra = NULL;
+		call->epoch = epoch;
+		call->set.instance_bits = instance_bits;
+		call->set.sequence_bits = sequence_bits;
+		call->tick = *tick;
+		comb_snowflake_prepare(call);
+		fcinfo->flinfo->fn_extra = call;
+	}
+	return &call->set;
 }
 
 #endif							/* COMB_SNOWFLAKE_H */

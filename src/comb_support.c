@@ -114,6 +114,33 @@ comb_key_table(PlannerInfo *root, const CombClause *clause)
 	return rte->rtekind == RTE_RELATION ? rte : NULL;
 }
 
+/*
+ * Return the table by whose kind a clause on "rte" is replaced.  Clauses on a
+ * child were replaced when they were clauses on its parent.  Constraints and
+ * predicates of indexes of the child, which have constant periods, should
+ * become the same.  A period that could not be replaced in the parent may have
+ * become a parameter.
+ */
+static const RangeTblEntry *
+comb_queried_table(PlannerInfo *root, const CombClause *clause,
+				   const RangeTblEntry *rte)
+{
+	Index		varno = comb_clause_var(clause)->varno;
+
+	while (IsA(clause->period, Const) && root->append_rel_array &&
+		   root->append_rel_array[varno])
+	{
+		const RangeTblEntry *parent;
+
+		varno = root->append_rel_array[varno]->parent_relid;
+		parent = rt_fetch(varno, root->parse->rtable);
+		if (parent->rtekind != RTE_RELATION)
+			break;
+		rte = parent;
+	}
+	return rte;
+}
+
 /* Is there an EXISTS that the planner has not planned yet? */
 static bool
 comb_exists_walker(Node *node, void *context)
@@ -130,8 +157,8 @@ comb_exists_walker(Node *node, void *context)
 }
 
 /*
- * Is the expression a stored constraint of a table?  There the number of the
- * table is 1, whatever the table's number in the query is.
+ * Is the expression a stored constraint of a table?  Before 19 the number of
+ * the table is 1 there, whatever the table's number in the query is.
  *
  * get_relation_constraints() simplifies constraints with the query's "root".
  * By then the query has its array of relations.  Of the query's own
@@ -143,7 +170,8 @@ comb_is_stored(PlannerInfo *root, const CombClause *clause)
 {
 	const Var  *var = comb_clause_var(clause);
 
-	return root->simple_rel_array != NULL && var != NULL && var->varno == 1;
+	return !COMB_STORED_IS_NUMBERED && root->simple_rel_array != NULL &&
+		var != NULL && var->varno == 1;
 }
 
 /*
@@ -165,14 +193,18 @@ comb_is_of_query(PlannerInfo *root)
 }
 
 /*
- * May a simplified call of the function contain a clause?  The planner puts
- * the body of a function in SQL in place of its calls.
+ * May a simplified call of the function contain a clause?  The planner puts a
+ * clause in place of comb_between(), and the body of a function in SQL in place
+ * of its calls.
  */
 static bool
 comb_may_be_clause(Oid funcid, void *context)
 {
+	PGFunction	code;
+
 	return comb_language(funcid) == SQLlanguageId ||
-		comb_is_clause_function(funcid);
+		(code = comb_code(funcid)) == comb_between ||
+		comb_is_clause_code(code);
 }
 
 static bool
@@ -338,26 +370,24 @@ static bool
 comb_children_obey(PlannerInfo *root, Relation rel)
 {
 	PartitionDesc partitions;
+	bool		obey = true;
 	int			i;
 
 	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 		return false;
 	partitions = RelationGetPartitionDesc(rel, false);
-	for (i = 0; i < partitions->nparts; i++)
+	for (i = 0; i < partitions->nparts && obey; i++)
 	{
-		HeapTuple	tuple = SearchSysCache1(RELOID,
-											ObjectIdGetDatum(partitions->oids[i]));
-		bool		obeys;
+		Oid			oid = partitions->oids[i];
+		HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(oid));
 
 		if (!HeapTupleIsValid(tuple))
 			return false;
-		obeys = ((Form_pg_class) GETSTRUCT(tuple))->relkind == RELKIND_RELATION &&
+		obey = ((Form_pg_class) GETSTRUCT(tuple))->relkind == RELKIND_RELATION &&
 			comb_is_old(root, tuple);
 		ReleaseSysCache(tuple);
-		if (!obeys)
-			return false;
 	}
-	return true;
+	return obey;
 }
 
 /*
@@ -514,7 +544,7 @@ comb_simplify(SupportRequestSimplify *req)
 
 	/* bounds that read columns would wait, too */
 	waits = comb_may_wait(root, &clause);
-	if (comb_can_prune(rte, &clause) &&
+	if (comb_can_prune(comb_queried_table(root, &clause, rte), &clause) &&
 		comb_is_cheap(root, clause.period) &&
 		!(waits && contain_var_clause(clause.period)))
 		return comb_bound(root, rte, &clause, ge, le);

@@ -20,7 +20,7 @@
 #include "utils/guc.h"
 
 #include "comb.h"
-#include "comb_announce.h"
+#include "ordered/comb_announce.h"
 
 COMB_MODULE_MAGIC;
 

@@ -27,12 +27,14 @@ owner=(env)      # prefix of every command that must not run as root
 plain=no         # yes: the script's commands run as root
 limit=${STEP_LIMIT:-1200}  # seconds that a bounded command may take
 running=         # process id of the command that bounded() waits for
+installed=()     # packages that ensure() installed
 jobs=1           # how many sources run at a time
 rules=()         # and which only one by one, see prove's --rules
 keep=${KEEP:-no}  # yes: leave the directory for inspection
 major=           # major version of the server
 postgres_bin=    # its directory of programs
 temp_config=     # settings for every private server
+sockets=         # the directory of a private server's socket
 python=/usr/bin/python3  # that of the distribution's packages
 [ -x "$python" ] || python=python3
 
@@ -216,13 +218,13 @@ ensure() {
 # package Debian makes a cluster and starts it, unless a file says no.  Another
 # program may be installing packages, such as unattended-upgrades.
 install_packages() {
-	local log package installed=() no_cluster=/etc/postgresql-common/createcluster.d/pg_comb-setup.conf
+	local log package no_cluster=/etc/postgresql-common/createcluster.d/pg_comb-setup.conf
 	log=$(mktemp) || die "No temporary file can be made."
 	apt-get -qq update >"$log" 2>&1
 	for package in "$@"; do
 		! apt-cache policy "$package" | grep -q 'Candidate: [^(]' || installed+=("$package")
 	done
-	[ ${#installed[@]} -gt 0 ] || return
+	[ ${#installed[@]} -gt 0 ] || return 0
 	say "Installing what is missing: ${installed[*]}"
 	# shellcheck disable=SC2064 # the name as it is now
 	trap "rm -f $no_cluster" EXIT
@@ -249,6 +251,7 @@ begin() {
 	trap 'exit 143' TERM
 	work=$(mktemp -d "$base/pg_comb.XXXXXX") || die "No directory can be made in $base."
 	mkdir "$work/log" "$work/tmp" "$work/s"
+	sockets=$work/s
 	set_owner
 	[ "${owner[0]}" = env ] || chown -R postgres "$work"
 	as_owner test -w "$work" ||
@@ -266,6 +269,8 @@ start() {
 		exit
 	fi
 	work=$COMB_WORK
+	sockets=$work/s
+	exec 2>&1
 	trap end_running EXIT
 	trap 'exit 143' HUP INT TERM
 	[ -z "${PG_CONFIG:-}" ] || choose_server
@@ -420,16 +425,17 @@ copy_and_build() {
 	use_stage "$work/stage"
 }
 
-# start_server NAME [setting]...: reachable in the directory $work/s only, at
+# start_server NAME [setting]...: reachable in the directory $sockets only, at
 # port 5432, which there is only a part of the socket's name
 start_server() {
 	local name=$1 data=$work/$1
 	shift
+	as_owner mkdir -p "$sockets"
 	bounded initdb -D "$data" -U postgres -A trust -E UTF8 --locale=C --no-sync \
 		>"$work/log/$name.initdb" 2>&1 || { cat "$work/log/$name.initdb"; return 1; }
 	{
 		cat "$temp_config"
-		printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$work/s'" \
+		printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$sockets'" \
 			"port = 5432" "timezone = 'UTC'" "log_timezone = 'UTC'" "$@"
 	} >>"$data/postgresql.conf"
 	run_server "$name" start
@@ -445,5 +451,5 @@ stop_server() { bounded pg_ctl -D "$work/$1" -m fast -w -t 60 stop >/dev/null; }
 
 # psql on a private server: stops at the first error, prints rows only.
 sql() {
-	bounded psql -X -q -A -t -v ON_ERROR_STOP=1 -h "$work/s" -p 5432 -U postgres "$@"
+	bounded psql -X -q -A -t -v ON_ERROR_STOP=1 -h "$sockets" -p 5432 -U postgres "$@"
 }

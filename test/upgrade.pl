@@ -70,7 +70,7 @@ sub is_as_new
 			ADD FUNCTION 6 (uuid, uuid) keys.comb_mssql_skipsupport(internal)});
 	}
 	$node->safe_psql('postgres', 'CREATE DATABASE fresh');
-	$node->safe_psql('fresh',    'CREATE SCHEMA keys; CREATE EXTENSION pg_comb SCHEMA keys');
+	$node->safe_psql('fresh',    'CREATE SCHEMA keys; CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE');
 	is(objects_differ($node, 'fresh', 'shop'), '', "$major: the extension is as one newly created");
 	my (undef, undef, $notice) = $node->psql('shop', 'ALTER EXTENSION pg_comb UPDATE');
 	like($notice, qr/version "1\.0" of extension "pg_comb" is already installed/,

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
-// test/clients/run sets libpq's variables.
+// test/run sets libpq's variables.
 export const { PGHOST: host, PGPORT: port, PGDATABASE: database, PGUSER: user } = process.env;
 
 const uuidv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -128,7 +128,7 @@ periods_by_index() {
 run_client() {
 	local client=$1 log=$work/log/$1.log before=$work/log/$1.before after=$work/log/$1.after
 	local file status passed command=() missing
-	local environment=("PGHOST=$work/s" PGPORT=5432 PGUSER=app "PGDATABASE=$1" NO_COLOR=1)
+	local sockets=$work/s/clients environment=("PGHOST=$work/s/clients" PGPORT=5432 PGUSER=app "PGDATABASE=$1" NO_COLOR=1)
 	file=$(program "$client")
 	missing=$(lacks "$client")
 	missing=${missing:+needs $missing}
@@ -143,7 +143,7 @@ run_client() {
 	fi
 	[ -d "$work/clients" ] || start_clients_server || return
 	sql -d postgres -c "CREATE DATABASE \"$client\" OWNER app" &&
-		sql -d "$client" -c "SET ROLE app" -c "CREATE EXTENSION pg_comb SCHEMA public" || return
+		sql -d "$client" -c "SET ROLE app" -c "CREATE EXTENSION pg_comb_ordered SCHEMA public CASCADE" || return
 	members "$client" >"$before"
 	client_command "$file"
 	cd "$work/src/test/clients" || return

@@ -93,7 +93,7 @@ pg_comb.snowflake_instance = $number{$name}
 	start_at($server, $clock{$name});
 	plan skip_all => 'conflicts are counted from PostgreSQL 18 on'
 	  if $server->safe_psql('postgres', 'SHOW server_version_num') < 180000;
-	$server->safe_psql('postgres', 'CREATE EXTENSION pg_comb');
+	$server->safe_psql('postgres', 'CREATE EXTENSION pg_comb_ordered CASCADE');
 	foreach my $table (@tables)
 	{
 		$server->safe_psql('postgres', "CREATE TABLE $table (id $keys{$table}, server int, client int, n int)");

@@ -48,7 +48,7 @@ note "5 minutes behind.  $clients clients insert rows with ordered keys and Snow
 note '';
 start_cluster();
 query('one', q{
-	CREATE EXTENSION pg_comb;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE TABLE journal (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), flake bigint UNIQUE DEFAULT comb_snowflake(),
 		plain uuid DEFAULT comb_generate(), client int, n int)});
 my @before = split(/\|/, query('one', 'SELECT now(), comb_generate()'));

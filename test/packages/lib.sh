@@ -36,14 +36,14 @@ size() { for file in "$@"; do say "size of ${file##*/}: $(stat -c %s "$file") by
 
 # Prints what make installs, less the documents.
 installed_files() {
-	printf '%s\n' "$(pg_dir pkglibdir)/pg_comb.so" "$(pg_dir sharedir)/extension/pg_comb.control"
-	(cd "$tree/sql" && printf "$(pg_dir sharedir)/extension/%s\n" pg_comb--*.sql)
+	printf '%s\n' "$(pg_dir pkglibdir)/pg_comb.so"
+	(cd "$tree" && printf "$(pg_dir sharedir)/extension/%s\n" *.control; cd "$tree/sql" && printf "$(pg_dir sharedir)/extension/%s\n" *--*.sql)
 }
 
 documents() { make -s -C "$tree" "PG_CONFIG=$PG_CONFIG" print-DOCUMENTS print-PORTABLE | xargs -n 1 | sort; }
 
 all_there() { installed_files | while read -r file; do [ -f "$file" ] || { say "$file is missing"; return 1; }; done; }
-all_gone() { ! find /usr -name pg_comb -o -name 'pg_comb[.-]*' -o -name 'postgresql-*-comb' | grep .; }
+all_gone() { ! find /usr -name pg_comb -o -name 'pg_comb[._-]*' -o -name 'postgresql-*-comb' | grep .; }
 
 # The server loads the installed module: keys of both kinds, and the time read back.
 server_has_it() {
@@ -53,7 +53,7 @@ server_has_it() {
 		set_owner
 		chown -R postgres "$work"
 		start_server "$name-server" "fsync = off" || exit
-		answer=$(sql -d postgres -c "CREATE EXTENSION pg_comb" -c "SELECT
+		answer=$(sql -d postgres -c "CREATE EXTENSION pg_comb_ordered CASCADE" -c "SELECT
 			comb_timestamp(comb_generate()) <@ tstzrange(now() - '1 min'::interval, now() + '1 min'::interval)
 			AND comb_generate_ordered() < comb_generate_ordered()" 2>&1)
 		stop_server "$name-server"

@@ -21,7 +21,7 @@ my $old = $version =~ /^4\./;
 my $create = sql("SELECT string_to_array('$version', '.')::int[] >= '{5,4}'") eq 't' ? 'create_partition' : 'create_parent';
 my $day = 362387865600000;
 
-sql('CREATE EXTENSION pg_comb; CREATE SCHEMA partman; CREATE EXTENSION pg_partman SCHEMA partman');
+sql('CREATE EXTENSION pg_comb_ordered CASCADE; CREATE SCHEMA partman; CREATE EXTENSION pg_partman SCHEMA partman');
 my $left = sql(q{SELECT extract(epoch FROM current_date + 1 - now())::int});
 sleep $left + 1 if $left < 60;
 

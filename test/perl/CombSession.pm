@@ -15,7 +15,7 @@ use constant NIL => '00000000-0000-0000-0000-000000000000';
 
 # What the sessions work with, in each database
 our $setup = q{
-	CREATE EXTENSION pg_comb;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE TABLE event (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), what text);
 	CREATE FUNCTION late_settled() RETURNS uuid STABLE LANGUAGE plpgsql AS
 	$$

@@ -14,7 +14,7 @@ our @EXPORT = qw($fill goes_on indexes_are_whole digest uses_indexes);
 # restore with none.
 our $fill = q{
 	CREATE SCHEMA keys;
-	CREATE EXTENSION pg_comb SCHEMA keys;
+	CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE;
 	CREATE EXTENSION amcheck;
 	CREATE TABLE orders (
 		id uuid PRIMARY KEY DEFAULT keys.comb_generate(),

@@ -10,7 +10,8 @@ use IPC::Run ();
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(need_faketime clock_settings clock_ends_in_2038 start_at start_with_clock crash wait_for_server ask
+our @EXPORT = qw(need_faketime clock_settings clock_ends_in_2038 start_at start_with_clock
+  replace_file clock_function compile_c crash wait_for_server ask
   error_of background finish_background shown_in objects_differ);
 
 my $library;
@@ -73,8 +74,7 @@ sub start_at
 
 # Start a server whose clock follows a file.  The file holds a shift such as "-12h"
 # or a time, and libfaketime reads the file at every look at the clock.  The third
-# argument is the shift at the start, by default none.  To change the file, write a new
-# file and rename it: a process that reads an empty file dies.
+# argument is the shift at the start, by default none.
 sub start_with_clock
 {
 	my ($node, $file, $shift) = @_;
@@ -82,10 +82,42 @@ sub start_with_clock
 	local $ENV{FAKETIME_NO_CACHE}       = 1;
 	local $ENV{TZ}                      = 'UTC';
 
-	open(my $fh, '>', $file) or die "could not open $file: $!";
-	print $fh $shift // '+0', "\n";
-	close($fh);
+	replace_file($file, $shift // '+0');
 	return start_at($node, '');
+}
+
+# Write one line to a file that processes read at any time, such as that of a clock: a
+# new file is renamed, because a process that reads an empty file dies.
+sub replace_file
+{
+	my ($file, $line) = @_;
+	open(my $fh, '>', "$file.new") or die "could not open $file.new: $!";
+	print $fh "$line\n";
+	close($fh);
+	rename("$file.new", $file) or die "could not rename $file.new: $!";
+	return;
+}
+
+# A function in SQL by which a session changes the file of its server's clock
+sub clock_function
+{
+	my ($file) = @_;
+	return qq{
+	CREATE FUNCTION set_clock(shift text) RETURNS timestamptz LANGUAGE plpgsql AS \$\$
+	BEGIN
+		EXECUTE format('COPY (SELECT %L) TO PROGRAM %L', shift, 'cat > "$file.new" && mv "$file.new" "$file"');
+		RETURN clock_timestamp();
+	END \$\$;};
+}
+
+# Compile a program in C, and return whether that was possible.  Skip the whole test
+# file if there is no compiler.
+sub compile_c
+{
+	my (@arguments) = @_;
+	my ($compiler) = grep { defined && system("$_ --version >/dev/null 2>&1") == 0 } $ENV{CC}, qw(cc gcc clang);
+	plan skip_all => 'needs a C compiler' unless defined $compiler;
+	return system(split(' ', $compiler), '-O2', @arguments) == 0;
 }
 
 # Libraries up to 0.9.10 do not know FAKETIME_DISABLE_SHM.  They make a semaphore and

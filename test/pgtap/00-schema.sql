@@ -2,7 +2,7 @@
 SET client_min_messages = warning;
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
-CREATE EXTENSION IF NOT EXISTS pg_comb;
+CREATE EXTENSION IF NOT EXISTS pg_comb_ordered CASCADE;
 
 CREATE TEMP TABLE promised (name name, args name[], returns text, volatility text,
                             parallel "char", leakproof boolean);
@@ -27,7 +27,7 @@ FROM promised, LATERAL (SELECT ARRAY(SELECT format_type(a::regtype, NULL)
 SELECT plan(11 + 4 * count(*)::int) FROM functions;
 
 SELECT has_extension('pg_comb');
-SELECT is((extversion, extrelocatable)::text, '(1.0,f)', 'version, not relocatable')
+SELECT is((extversion, extrelocatable)::text, '(1.0,t)', 'version, relocatable')
 FROM pg_extension WHERE extname = 'pg_comb';
 
 SELECT has_function(name, args) FROM functions;
@@ -38,7 +38,7 @@ SELECT is_strict(name, args) FROM functions;
 SELECT bag_eq(
   $$ SELECT p.proname, ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) t)::name[],
             p.proparallel, p.proleakproof, l.lanname, p.prosecdef AS definer,
-            p.proacl IS NULL AS everybody
+            has_function_privilege('public', p.oid, 'EXECUTE') AS everybody
      FROM functions f JOIN pg_proc p ON p.proname = f.name
           AND ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) t)::name[] = f.args
           JOIN pg_language l ON l.oid = p.prolang

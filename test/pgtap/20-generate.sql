@@ -4,7 +4,7 @@ BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
 \if :{?portable}
 \else
-CREATE EXTENSION IF NOT EXISTS pg_comb;
+CREATE EXTENSION IF NOT EXISTS pg_comb_ordered CASCADE;
 \endif
 -- each process keeps its own promise, so no parallel worker may make keys
 SET LOCAL max_parallel_workers_per_gather = 0;

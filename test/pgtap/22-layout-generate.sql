@@ -3,7 +3,7 @@ SET client_min_messages = warning;
 SET timezone = 'UTC';
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
-CREATE EXTENSION IF NOT EXISTS pg_comb;
+CREATE EXTENSION IF NOT EXISTS pg_comb_ordered CASCADE;
 -- each process keeps its own promise, so no parallel worker may make keys
 SET LOCAL max_parallel_workers_per_gather = 0;
 

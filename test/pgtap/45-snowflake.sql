@@ -2,7 +2,7 @@
 SET client_min_messages = warning;
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
-CREATE EXTENSION IF NOT EXISTS pg_comb;
+CREATE EXTENSION IF NOT EXISTS pg_comb_ordered CASCADE;
 SET LOCAL timezone = 'UTC';
 
 SELECT plan(20);

@@ -29,73 +29,44 @@ sub none
 
 my $semver = qr/^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$/;
 my $makefile = slurp('Makefile');
-my $reference = slurp('doc/pg_comb.md');
+my @references = map { slurp($_) } glob('doc/pg_comb*.md');
+my $reference = join('', @references);
 my $changelog = slurp('CHANGELOG.md');
 
-# META.json has what the PGXN v1 specification requires, and nothing else
+# META.json says what each extension is: its script and its documentation
 my $meta = JSON::PP->new->utf8->decode(slurp('META.json'));
-my @required = qw(name version abstract maintainer license provides meta-spec);
-my @optional = qw(description generated_by tags no_index prereqs
-  release_status resources);
-
-none('META.json has the required keys', grep { !defined $meta->{$_} } @required);
-like($meta->{name}, qr{^[^\s/\\[:cntrl:]]{2,}$}, 'name of the distribution');
-like($_, qr/\S/, 'abstract') for $meta->{abstract}, $meta->{provides}{pg_comb}{abstract};
-for my $key (sort keys %$meta)
-{
-	ok(scalar(grep { $_ eq $key } @required, @optional) || $key =~ /^x_./i,
-		"META.json may have the key $key");
-}
+my @extensions = map { basename($_, '.control') } sort glob('*.control');
+is(join(' ', sort keys %{ $meta->{provides} }), "@extensions", 'META.json provides the extensions');
 like($meta->{version}, $semver, 'version of the distribution');
-is($meta->{license}, 'postgresql', 'licence');
-like($meta->{release_status}, qr/^(stable|testing|unstable)$/, 'status of the release');
-is($meta->{'meta-spec'}{version}, '1.0.0', 'version of the specification');
-is($meta->{'meta-spec'}{url}, 'https://pgxn.org/meta/spec.txt', 'its address');
-is(join(' ', sort keys %{ $meta->{provides} }), 'pg_comb', 'what is provided');
-my $provided = $meta->{provides}{pg_comb};
-like($provided->{version}, $semver, 'version of the extension');
-for my $key (qw(file docfile))
-{
-	ok(-f $provided->{$key}, "$key exists");
-	unlike($provided->{$key}, qr{^/|\\|\.\.}, "$key is a relative path");
-}
-none('an extension has no other keys',
-	grep { !/^(abstract|docfile|file|version)$/ } sort keys %$provided);
-none('tags have two to 255 characters, and are no paths',
-	grep { !m{^[^/\\[:cntrl:]]{2,255}$} } @{ $meta->{tags} });
-for my $phase (sort keys %{ $meta->{prereqs} })
-{
-	like($phase, qr/^(configure|build|test|runtime|develop)$/, "phase $phase");
-	none("relationships of $phase",
-		grep { !/^(requires|recommends|suggests|conflicts)$/ } sort keys %{ $meta->{prereqs}{$phase} });
-	my %needs = map { %$_ } values %{ $meta->{prereqs}{$phase} };
-	none("versions needed by $phase",
-		grep { $needs{$_} ne '0' && $needs{$_} !~ $semver } sort keys %needs);
-}
 
 # The version stands in several places
 my $version = $meta->{version};
 my ($series) = $version =~ /^(\d+\.\d+)/;
 
-is($provided->{version}, $version, 'the extension has the version of the distribution');
+for my $extension (@extensions)
+{
+	my $provided = $meta->{provides}{$extension};
+	is($provided->{version}, $version, "$extension has the version of the distribution");
+	is($provided->{file}, "sql/$extension--$series.sql", "META.json has the script of $extension");
+	ok(-f $provided->{$_}, "$extension: $_ exists") for qw(file docfile);
+	like(slurp($provided->{docfile}), qr/^# $extension \Q$series\E /m, "version in the reference of $extension");
+	like(slurp("$extension.control"), qr/^default_version = '\Q$series\E'$/m, "version in the control file of $extension");
+	like($makefile, qr{\bsql/\Q$extension--$series\E\.sql\b}, "the script of $extension is installed");
+}
 like(slurp('src/comb.h'), qr/^#define COMB_VERSION\s+"\Q$version\E"$/m, 'version in comb.h');
-like(slurp('pg_comb.control'), qr/^default_version = '\Q$series\E'$/m, 'version in the control file');
-is($provided->{file}, "sql/pg_comb--$series.sql", 'META.json has the script of the version');
-like($makefile, qr{\bsql/pg_comb--\Q$series\E\.sql\b}, 'the script of the version is installed');
 like(slurp('debian/changelog'), qr/^pg-comb \(\Q$version\E-/, 'version in debian/changelog');
 like(slurp('doc/packaging/pg_comb.spec'), qr/^Version:\s+\Q$version\E$/m, 'version in the RPM spec');
-like($reference, qr/^# pg_comb \Q$series\E /m, 'version in the reference');
 like($changelog, qr/\b\Q$version\E\b/, 'version in the changelog');
 
 # Lists in the Makefile
 my $meson = slurp('doc/packaging/meson.build');
-for my $file (sort glob('src/*.c'))
+for my $file (sort glob('src/*.c src/ordered/*.c'))
 {
 	my $object = $file =~ s/c$/o/r;
 	like($makefile, qr/(?<!\S)\Q$object\E(?!\S)/, "$object is linked");
 	like($meson, qr/'\Q$file\E'/, "$file is in doc/packaging/meson.build");
 }
-for my $file (sort glob('src/*.h'))
+for my $file (sort glob('src/*.h src/ordered/*.h'))
 {
 	like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is a dependency");
 }
@@ -121,9 +92,34 @@ for my $file (sort glob('sql/portable/*.sql'))
 	like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is installed");
 }
 
+# pgindent lays out a type's name as it finds the name in the list.  A pointer to any
+# other type would look like a multiplication.
+my @c = map { [ $_, slurp($_) ] } glob('src/*.[ch] src/ordered/*.[ch] test/*.c');
+my %word = map { $_ => 1 } map { $_->[1] =~ /\b([A-Za-z_]\w*)\b/g } @c;
+my %listed = map { $_ => 1 } split(/\n/, slurp('typedefs.list'));
+none('typedefs.list names no type that the sources do not use', grep { !$word{$_} } sort keys %listed);
+none('typedefs.list has our types', grep { !$listed{$_} } sort map {
+	$_->[1] =~ /^typedef [^;{]*?(\w+);/mg, $_->[1] =~ /^typedef \w+[^;{]*\n\{.*?^\}\s*(\w+);/msg } @c);
+is(join("\n", sort keys %listed) . "\n", join("\n", sort split(/\n/, slurp('typedefs.list'))) . "\n",
+	'typedefs.list has each type once');
+
+# What stands here only if the tools are installed: pgindent, and shellcheck
+SKIP:
+{
+	my $diff = `make -s indent INDENT_FLAGS=--diff 2>&1`;
+	skip 'pgindent is not installed (Debian: postgresql-server-dev-17 or later)', 1 if $? != 0;
+	is($diff, '', 'pgindent changes nothing');
+}
+SKIP:
+{
+	my @scripts = grep { slurp($_) =~ /^#(?:!.*\bbash|.*shell=bash)$/m } grep { -f } glob('.ci/* test/* test/*/run test/*/lib.sh');
+	skip 'shellcheck is not installed', 1 if system('shellcheck --version >/dev/null 2>&1') != 0;
+	is(`shellcheck -x -e SC2015,SC2031 @scripts 2>&1`, '', 'shellcheck has nothing to say');
+}
+
 # Only comb_compat.h looks at the server's version
 none('PG_VERSION_NUM only in comb_compat.h',
-	grep { !m{/comb_compat\.h$} && slurp($_) =~ /PG_VERSION_NUM/ } glob('src/*.[ch]'));
+	grep { !m{/comb_compat\.h$} && slurp($_) =~ /PG_VERSION_NUM/ } glob('src/*.[ch] src/ordered/*.[ch]'));
 
 # The reference describes every function and setting once, and the list at its top
 # leads to each.
@@ -140,7 +136,7 @@ sub entries
 	return $reference =~ /^### \Q$heading\E\n(.*?)(?=^##|\z)/msg;
 }
 
-my $script = slurp("sql/pg_comb--$series.sql");
+my $script = join('', map { slurp("sql/$_--$series.sql") } @extensions);
 my %function = map { $_ => 1 } $script =~ /^CREATE FUNCTION (\w+)\(/mg;
 $function{$_} = 1 for $script =~ /^\t*CREATE AGGREGATE (\w+)\(/mg;
 # An operator stands for its function, and an aggregate for its transition function.
@@ -153,7 +149,7 @@ for my $operator ($script =~ /^CREATE OPERATOR (?!CLASS\b|FAMILY\b)(\S+) \(/mg)
 	like($reference, qr/`\Q$operator\E`/, "reference has $operator");
 }
 
-my ($list) = $reference =~ /^(.*?)^## /ms;
+my $list = join('', map { /^(.*?)^## /ms } @references);
 cmp_ok(scalar keys %function, '>', 0, 'the script creates functions');
 for my $name (sort keys %function)
 {
@@ -162,7 +158,7 @@ for my $name (sort keys %function)
 	like($list, qr/\[$name\]\(#/, "the list has $name");
 	like($changelog, qr/`$name\b/, "changelog has $name");
 }
-my %setting = map { $_ => 1 } map { slurp($_) =~ /"(pg_comb\.\w+)"/g } glob('src/*.c');
+my %setting = map { $_ => 1 } map { slurp($_) =~ /"(pg_comb\.\w+)"/g } glob('src/*.c src/ordered/*.c');
 cmp_ok(scalar keys %setting, '>', 0, 'the module has settings');
 for my $name (sort keys %setting)
 {
@@ -181,6 +177,7 @@ sub messages
 		DATA_EXCEPTION => '22000',
 		DATETIME_VALUE_OUT_OF_RANGE => '22008',
 		FEATURE_NOT_SUPPORTED => '0A000',
+		INSUFFICIENT_RESOURCES => '53000',
 		INTERNAL_ERROR => 'XX000',
 		INVALID_PARAMETER_VALUE => '22023',
 		INVALID_TEXT_REPRESENTATION => '22P02',
@@ -188,7 +185,7 @@ sub messages
 		OBJECT_IN_USE => '55006',
 		OBJECT_NOT_IN_PREREQUISITE_STATE => '55000');
 	my %messages;
-	for my $file (glob('src/*.[ch]'))
+	for my $file (glob('src/*.[ch] src/ordered/*.[ch]'))
 	{
 		my $source = slurp($file);
 		while ($source =~ /\b(ereport|elog)\((ERROR|WARNING|FATAL|NOTICE|INFO),\s*(.*?)\);\n/gs)
@@ -251,7 +248,7 @@ sub anchors
 	  slurp($_[0]) =~ /^#+ (.*)$/mg;
 }
 
-for my $file ('README.md', 'CHANGELOG.md', sort glob('doc/*.md'))
+for my $file (sort glob('*.md */*.md'))
 {
 	my @broken;
 	for my $link (slurp($file) =~ /\]\(([^)]+)\)/g)

@@ -31,20 +31,14 @@ start_with_clock($node, $shift);
 
 $node->safe_psql(
 	'postgres', qq{
-	CREATE EXTENSION pg_comb;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE SEQUENCE calls;
 	-- the primary key is the test for duplicates, over all that happens here
 	CREATE TABLE keys (id uuid PRIMARY KEY, call bigint DEFAULT nextval('calls'), part text);
 	CREATE FUNCTION make(part text, keys int) RETURNS bigint LANGUAGE sql AS \$\$
 		INSERT INTO keys (id, part) SELECT comb_generate(), part FROM generate_series(1, keys);
 		SELECT lastval() \$\$;
-	CREATE FUNCTION set_clock(shift text) RETURNS timestamptz LANGUAGE plpgsql AS \$\$
-	BEGIN
-		-- renamed, because a process that reads an empty file dies of it
-		EXECUTE format('COPY (SELECT %L) TO PROGRAM %L', shift,
-		               'cat > "$shift.new" && mv "$shift.new" "$shift"');
-		RETURN clock_timestamp();
-	END \$\$;
+	@{[ clock_function($shift) ]}
 	-- keys of a part that are not above the one made before them
 	CREATE FUNCTION disorder(wanted text) RETURNS bigint LANGUAGE sql AS \$\$
 		SELECT count(*) FROM (SELECT id, lag(id) OVER (ORDER BY call) AS before

@@ -12,7 +12,7 @@ $primary->init(allows_streaming => 1);
 $primary->start;
 $primary->safe_psql(
 	'postgres', q{
-	CREATE EXTENSION pg_comb;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE TABLE orders (id uuid PRIMARY KEY DEFAULT comb_generate(), n serial);
 	INSERT INTO orders SELECT FROM generate_series(1, 1000)});
 

@@ -31,14 +31,8 @@ $node->safe_psql(
 	'postgres', qq{
 	ALTER SYSTEM SET timezone = 'UTC';
 	SELECT pg_reload_conf();
-	CREATE EXTENSION pg_comb;
-	CREATE FUNCTION set_clock(setting text) RETURNS timestamptz LANGUAGE plpgsql AS \$\$
-	BEGIN
-		-- renamed, because a process that reads an empty file dies of it
-		EXECUTE format('COPY (SELECT %L) TO PROGRAM %L', setting,
-		               'cat > "$clock.new" && mv "$clock.new" "$clock"');
-		RETURN clock_timestamp();
-	END \$\$;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
+	@{[ clock_function($clock) ]}
 	CREATE TABLE keys (layout comb_layout, n serial, id uuid, part text, PRIMARY KEY (layout, id));
 	CREATE FUNCTION make(part text, keys int) RETURNS void LANGUAGE sql AS \$\$
 		INSERT INTO keys (layout, id, part)

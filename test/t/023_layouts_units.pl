@@ -4,18 +4,18 @@ use strict;
 use warnings;
 
 use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
-my ($compiler) = grep { defined && system("$_ --version >/dev/null 2>&1") == 0 } $ENV{CC}, 'cc', 'gcc', 'clang';
 my $headers = `$pg_config --includedir-server`;
 chomp $headers;
 my $program = PostgreSQL::Test::Utils::tempdir() . '/units';
 
-plan skip_all => 'needs a C compiler' unless defined $compiler;
-command_ok([ split(' ', $compiler), '-O2', '-D_GNU_SOURCE', "-I$headers", "-I$RealBin/../../src",
-		'-o', $program, "$RealBin/../units.c" ], 'the program compiles');
+ok(compile_c('-D_GNU_SOURCE', "-I$headers", "-I$RealBin/../../src",
+		'-o', $program, "$RealBin/../units.c"), 'the program compiles');
 
 # A day has 25,920,000 units of 1/300 s, and NHibernate's count runs fast.
 my %units = (rtcomb_legacy => 25_920_000, nhibernate => 25_920_003);

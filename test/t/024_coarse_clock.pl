@@ -4,15 +4,15 @@ use strict;
 use warnings;
 
 use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my ($compiler) = grep { defined && system("$_ --version >/dev/null 2>&1") == 0 } $ENV{CC}, 'cc', 'gcc', 'clang';
 my $library = PostgreSQL::Test::Utils::tempdir() . '/coarse_clock.so';
-plan skip_all => 'needs a C compiler' unless defined $compiler;
 plan skip_all => 'needs a linker that makes libraries to preload'
-  if system(split(' ', $compiler), '-O2', '-fPIC', '-shared', '-o', $library, "$RealBin/../coarse_clock.c", '-ldl') != 0;
+  unless compile_c('-fPIC', '-shared', '-o', $library, "$RealBin/../coarse_clock.c", '-ldl');
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 my $calls = 20_000;
@@ -21,7 +21,7 @@ $node->append_conf('postgresql.conf', "fsync = off\n");
 $node->start;
 $node->safe_psql(
 	'postgres', q{
-	CREATE EXTENSION pg_comb;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
 	-- ticks since 1970: 48 bits of milliseconds, and 18 bits around the variant
 	CREATE FUNCTION tick(id uuid) RETURNS bigint IMMUTABLE LANGUAGE sql AS $$
 		SELECT ('x' || substr(h, 1, 12))::bit(48)::bigint * 262144

@@ -13,7 +13,7 @@ $node->append_conf('postgresql.conf', 'pg_comb.snowflake_instance = 5');
 $node->start;
 $node->safe_psql(
 	'postgres', q{
-	CREATE EXTENSION pg_comb;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE TABLE made (key uuid PRIMARY KEY DEFAULT comb_generate_ordered(),
 	                   id bigint UNIQUE DEFAULT comb_snowflake(),
 	                   client int, key_before uuid, id_before bigint);

@@ -25,7 +25,7 @@ pg_comb.lease = 200ms
 start_at($node);
 $node->safe_psql(
 	'postgres', q{
-	CREATE EXTENSION pg_comb;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE TABLE made (n bigserial, key uuid PRIMARY KEY DEFAULT comb_generate_ordered(),
 	                   id bigint UNIQUE DEFAULT comb_snowflake())});
 my $dir = PostgreSQL::Test::Utils::tempdir();

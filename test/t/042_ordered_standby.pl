@@ -23,7 +23,7 @@ wal_consistency_checking = 'Generic, Sequence'
 $primary->start;
 $primary->safe_psql(
 	'postgres', q{
-	CREATE EXTENSION pg_comb;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE TABLE made (key uuid PRIMARY KEY DEFAULT comb_generate_ordered(),
 	                   id bigint UNIQUE DEFAULT comb_snowflake())});
 $primary->backup('backup');

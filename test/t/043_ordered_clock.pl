@@ -27,7 +27,7 @@ foreach my $database ('one', 'two', 'three')
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	$node->safe_psql(
 		$database, q{
-		CREATE EXTENSION pg_comb;
+		CREATE EXTENSION pg_comb_ordered CASCADE;
 		CREATE TABLE made (n serial, key uuid PRIMARY KEY DEFAULT comb_generate_ordered(),
 		                   id bigint UNIQUE DEFAULT comb_snowflake())});
 	$node->safe_psql($database, 'INSERT INTO made SELECT FROM generate_series(1, 100)');
@@ -176,12 +176,7 @@ append_to_file($shift, "+0\n");
 }
 my ($rc, $out, $err) = $node->psql(
 	'one', qq{
-	CREATE FUNCTION set_clock(shift text) RETURNS timestamptz LANGUAGE plpgsql AS \$\$
-	BEGIN
-		-- rename the file: a process may read the file at any time
-		EXECUTE format('COPY (SELECT %L) TO PROGRAM %L', shift, 'cat >$shift.new && mv $shift.new $shift');
-		RETURN clock_timestamp();
-	END \$\$;
+	@{[ clock_function($shift) ]}
 	DELETE FROM made;
 	INSERT INTO made DEFAULT VALUES;
 	SELECT set_clock('-36000') < (SELECT comb_timestamp(max(key::text)::uuid) FROM made);

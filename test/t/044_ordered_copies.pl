@@ -30,7 +30,7 @@ foreach my $database ('one', 'two')
 	$node->safe_psql(
 		$database, q{
 		CREATE SCHEMA keys;
-		CREATE EXTENSION pg_comb SCHEMA keys;
+		CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE;
 		CREATE TABLE made (n serial, key uuid PRIMARY KEY DEFAULT keys.comb_generate_ordered(),
 		                   id bigint UNIQUE DEFAULT keys.comb_snowflake())});
 }
@@ -97,7 +97,7 @@ if ($node->safe_psql('postgres', 'SHOW server_version_num') >= 150000)
 {
 	$node->safe_psql('owned', 'ALTER SCHEMA public OWNER TO owner');
 }
-$node->safe_psql('owned', 'SET ROLE owner; CREATE EXTENSION pg_comb; SELECT comb_generate_ordered() IS NOT NULL');
+$node->safe_psql('owned', 'SET ROLE owner; CREATE EXTENSION pg_comb_ordered CASCADE; SELECT comb_generate_ordered() IS NOT NULL');
 is($node->safe_psql('owned', q{SELECT rolname = 'owner' FROM pg_extension e JOIN pg_roles r ON r.oid = extowner WHERE extname = 'pg_comb'}),
 	't', 'an extension of the database\'s owner');
 $node->command_ok([ 'pg_dump', '-d', $node->connstr('owned') . ' user=owner', '-f', "$dir/owned.sql" ],
@@ -143,7 +143,7 @@ $other->append_conf('postgresql.conf', $conf);
 start_at($other, '-2h');
 $other->safe_psql('postgres', 'CREATE DATABASE elsewhere');
 # this server already makes keys
-$other->safe_psql('postgres', 'CREATE SCHEMA keys; CREATE EXTENSION pg_comb SCHEMA keys');
+$other->safe_psql('postgres', 'CREATE SCHEMA keys; CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE');
 my @here = ask($other, 'postgres', $make);
 $other->command_ok([ 'pg_restore', '-d', $other->connstr('elsewhere'), "$dir/one.dump" ], 'restored elsewhere');
 next_in($other, 'elsewhere', 'goes on there');

@@ -27,7 +27,7 @@ foreach my $libraries ('', 'pg_comb', '')
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = '$libraries'");
 	$node->append_conf('postgresql.conf', 'pg_comb.snowflake_instance = 5');
 	$node->start;
-	$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS pg_comb');
+	$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS pg_comb_ordered CASCADE');
 	foreach my $session (1 .. 3)
 	{
 		my ($key, $id) = split(/\|/,

@@ -27,7 +27,7 @@ $node->start;
 # clock, and every id needs a new lease.
 $node->safe_psql(
 	'postgres', q{
-	CREATE EXTENSION pg_comb;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE SEQUENCE resets;
 	SELECT nextval('resets');
 	CREATE FUNCTION generation() RETURNS bigint VOLATILE LANGUAGE sql AS
@@ -106,7 +106,7 @@ is( $node->safe_psql(
 my $far = "SELECT comb_ordered_reset(now() + interval '1 hour'), comb_generate_ordered()";
 my $ahead = q{SELECT comb_timestamp(comb_generate_ordered()) - clock_timestamp() > interval '50 minutes'};
 $node->safe_psql('postgres', 'CREATE DATABASE other');
-$node->safe_psql('other',    "CREATE EXTENSION pg_comb; $far");
+$node->safe_psql('other',    "CREATE EXTENSION pg_comb_ordered CASCADE; $far");
 $node->safe_psql('postgres', $far);
 $node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
 is($node->safe_psql('other', $ahead), 't', 'a limit allowed is gone on from');

@@ -22,7 +22,7 @@ pg_comb.snowflake_instance = 5
 wal_consistency_checking = 'generic, sequence'
 });
 start_at($node);
-$node->safe_psql('postgres', 'CREATE EXTENSION pg_comb');
+$node->safe_psql('postgres', 'CREATE EXTENSION pg_comb_ordered CASCADE');
 
 my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
 

@@ -28,7 +28,7 @@ start_at($subscriber, '+1h');
 foreach my $node ($publisher, $subscriber)
 {
 	$node->safe_psql('postgres',
-		'CREATE EXTENSION pg_comb; CREATE TABLE made (key uuid PRIMARY KEY DEFAULT comb_generate_ordered())');
+		'CREATE EXTENSION pg_comb_ordered CASCADE; CREATE TABLE made (key uuid PRIMARY KEY DEFAULT comb_generate_ordered())');
 }
 $publisher->safe_psql('postgres', 'CREATE PUBLICATION everything FOR ALL TABLES, ALL SEQUENCES');
 $publisher->safe_psql('postgres', "INSERT INTO made DEFAULT VALUES; $make");

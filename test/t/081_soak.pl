@@ -150,17 +150,6 @@ sub clock_file
 	return "$dir/clock." . $node->name;
 }
 
-# Write a new file and rename it, because a process that reads an empty file dies.
-sub write_file
-{
-	my ($file, $text) = @_;
-	open(my $fh, '>', "$file.new") or die "could not open $file.new: $!";
-	print $fh "$text\n";
-	close($fh);
-	rename("$file.new", $file) or die "could not rename $file.new: $!";
-	return;
-}
-
 sub start_node
 {
 	my ($node) = @_;
@@ -192,12 +181,12 @@ pg_comb.max_drift = ${max_drift}s
 pg_comb.snowflake_instance = 5
 pg_comb.lease = 200ms
 });
-	write_file(clock_file($node), '+0');
+	replace_file(clock_file($node), '+0');
 	start_node($node);
 	begin_life($node);
 	$node->safe_psql(
 		'postgres', q{
-		CREATE EXTENSION pg_comb;
+		CREATE EXTENSION pg_comb_ordered CASCADE;
 		-- the server's incarnation: the postmaster's process id and start
 		CREATE FUNCTION life() RETURNS text STABLE LANGUAGE sql AS
 			$$ SELECT split_part(pid, E'\n', 1) || '.' || split_part(pid, E'\n', 3)
@@ -226,9 +215,9 @@ sub next_standby
 	$primary->backup($node->name);
 	$node->init_from_backup($primary, $node->name, has_streaming => 1);
 	PostgreSQL::Test::Utils::system_or_bail('rm', '-rf', $primary->backup_dir);
-	write_file(clock_file($node), any_shift());
+	replace_file(clock_file($node), any_shift());
 	start_node($node);
-	write_file("$dir/standby", $node->connstr('postgres'));
+	replace_file("$dir/standby", $node->connstr('postgres'));
 	return $node;
 }
 
@@ -239,7 +228,7 @@ sub begin_life
 	my ($node) = @_;
 	my ($pid, undef, $start) = split(/\n/, slurp_file($node->data_dir . '/postmaster.pid'));
 	$lives{"$pid.$start"} = { order => scalar(keys %lives), epoch => $epoch };
-	write_file("$dir/primary", $node->connstr('postgres'));
+	replace_file("$dir/primary", $node->connstr('postgres'));
 	return;
 }
 
@@ -286,7 +275,7 @@ sub any_shift { return sprintf('%+d', $shifts[ int(rand(@shifts)) ]); }
 sub move_clock
 {
 	my $node  = rand() < 0.8 ? $primary : $standby;
-	write_file(clock_file($node), any_shift());
+	replace_file(clock_file($node), any_shift());
 	$events{'clock moves'}++;
 	return;
 }
@@ -301,7 +290,7 @@ sub clock_back
 	foreach my $shift ($first, $first - 0.8 * $max_drift, $last + 1.2 * $max_drift, $last)
 	{
 		my %shown = shown_bytes();
-		write_file(clock_file($primary), sprintf('%+.1f', $shift));
+		replace_file(clock_file($primary), sprintf('%+.1f', $shift));
 		for (1 .. 100)
 		{
 			my %now = shown_bytes();

@@ -22,7 +22,7 @@ pg_comb.lease = '100ms'
 $primary->start;
 $primary->safe_psql(
 	'postgres', q{
-	CREATE EXTENSION pg_comb;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE TABLE orders (id uuid PRIMARY KEY DEFAULT comb_generate(),
 	                     mssql uuid DEFAULT comb_generate('rtcomb_sql'), n serial,
 	                     key uuid UNIQUE DEFAULT comb_generate_ordered(),

@@ -61,6 +61,14 @@ is($reader->poll, 0, 'prepared after the snapshot: it still holds the reader bac
 $second->ask("COMMIT PREPARED 'a'");
 $reader->reads_all('and then it is read');
 
+# comb_unsettled() says what is, whatever the statement's snapshot sees
+prepare($first, 'a');
+$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
+$second->ask("COMMIT PREPARED 'a'");
+is($reader->ask('SELECT count(*) FROM comb_unsettled()'), 0, 'a prepared transaction that has ended is not shown');
+$reader->ask('COMMIT');
+$reader->reads_all('but read');
+
 prepare($first, 'a');
 $second->event;
 is($reader->poll, 0, 'prepared again');

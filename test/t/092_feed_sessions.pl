@@ -246,12 +246,48 @@ $late->quit;
 $reader->reads_all('as other sessions do');
 
 #
+# An answer lasts as long as its query
+#
+$first->ask('CREATE FUNCTION settled() RETURNS uuid STABLE SECURITY DEFINER LANGUAGE sql AS $$ SELECT comb_settled() $$');
+foreach my $call ('comb_settled()', 'settled()', 'late_settled()')
+{
+	$reader->ask("BEGIN; SELECT count(*) FROM event WHERE id < $call");
+	is($first->ask("SELECT backend_xmin IS NULL AND backend_xid IS NULL FROM pg_stat_activity WHERE pid = $reader->{pid}"),
+		't', "$call: a transaction that stays open does not hold rows from VACUUM");
+	$reader->ask('COMMIT');
+}
+
+is( $reader->complaints('DO $$ BEGIN PERFORM comb_settled(); COMMIT; PERFORM settled(); END $$'), '',
+	'a block commits after it asked');
+
+# Each statement of a block has a snapshot of its own.
+SKIP:
+{
+	skip 'the server does not show its memory', 1 if $node->safe_psql('postgres', 'SHOW server_version_num') < 140000;
+	like( $reader->complaints(q{
+			DO $$
+			DECLARE
+				before bigint;
+				after bigint;
+				memory text := 'SELECT sum(used_bytes) FROM pg_backend_memory_contexts';
+			BEGIN
+				FOR i IN 0..5000 LOOP
+					PERFORM comb_settled(), settled(), late_settled();
+					IF i = 1 THEN EXECUTE memory INTO before; EXECUTE memory INTO before; END IF;
+				END LOOP;
+				EXECUTE memory INTO after;
+				RAISE WARNING '% bytes', after - before;
+			END
+			$$}), qr/^[^\n]*WARNING:  01000: -?\d{1,5} bytes$/m, 'answers do not pile up in a transaction');
+}
+
+#
 # The extension is dropped while a transaction has announced keys
 #
 $first->ask('BEGIN; SELECT comb_generate_ordered()');
 $second->ask('DROP EXTENSION pg_comb CASCADE');
 $first->ask('COMMIT');
-$second->ask('DROP TABLE event; DROP FUNCTION late_settled; DROP PROCEDURE many');
+$second->ask('DROP TABLE event; DROP FUNCTION late_settled, settled; DROP PROCEDURE many');
 $second->ask($CombSession::setup);
 is($second->poll, 0, 'the extension is dropped and created again');
 begin_event($first);

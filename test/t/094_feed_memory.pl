@@ -53,10 +53,17 @@ like($second->complaints(
 		q{BEGIN; SAVEPOINT s; INSERT INTO event (what) VALUES ('third'); ROLLBACK TO s; INSERT INTO event (what) VALUES ('fourth'); COMMIT}),
 	qr/^[^\n]*WARNING: (?!.*WARNING)/s, 'another session gets a warning, also with savepoints');
 is($first->ask('SELECT count(*) FROM event'), 3, 'no row is lost');
-foreach my $call ('comb_settled()', 'comb_snowflake_settled(instance_bits => 0)', 'count(*) FROM comb_unsettled()')
+foreach my $call ('comb_settled()', 'comb_snowflake_settled(instance_bits => 0)')
 {
 	like($reader->complaints("SELECT $call"), qr/ERROR: .*could not open shared memory segment/, "$call fails");
 }
+my $shown = q{SELECT pid, database, state, transaction IS NOT NULL, series, first_key, since, age FROM comb_unsettled() ORDER BY pid};
+my $open  = CombSession->new($node);
+$open->ask('BEGIN; SELECT comb_generate_ordered()');
+is($first->ask($shown), "$open->{pid}|postgres|unannounced|f||||", 'comb_unsettled() shows a transaction that has announced nothing');
+$open->ask('COMMIT');
+is($first->ask($shown), '', 'until it has ended');
+$open->quit;
 is($first->ask('BEGIN; SELECT count(comb_generate_ordered()) FROM generate_series(1, 3); ROLLBACK'), 3, 'a writer is rolled back');
 $second->ask('CALL many(3)');
 
@@ -88,6 +95,7 @@ my $third = CombSession->new($node);
 $third->event;
 is($reader->poll, 0, 'by later keys, too');
 is($reader->poll_late(sub { $first->ask('COMMIT') }), 0, 'and by a snapshot from before its commit');
+is($reader->ask($shown), '', 'which comb_unsettled() does not show any more');
 is($reader->poll, 8, 'then all rows are read');
 $reader->reads_all('and none is left');
 $second->{last} = $reader->{last};
@@ -123,6 +131,24 @@ is($reader->poll, 0, 'its prepared transaction holds the reader back');
 is($reader->poll_late(sub { $second->ask(q{COMMIT PREPARED 'a'}) }), 0, 'also one that has its snapshot from before the end');
 is($reader->poll, 2, 'then all rows are read');
 $reader->reads_all('nothing is lost');
+
+# Transactions that are open when such a transaction ends
+$first->again;
+my $unrelated = CombSession->new($node);
+$unrelated->ask('BEGIN; SELECT txid_current()');
+$second->ask("BEGIN; SELECT txid_current(); PREPARE TRANSACTION 'b'");
+chmod(0, $_) foreach (keys %mode);
+$first->event;
+chmod($mode{$_}, $_) foreach (keys %mode);
+is($reader->poll, 0, 'a transaction that has announced nothing has ended beside others');
+is($reader->ask($shown), "$unrelated->{pid}|postgres|concurrent|t||||\n|postgres|concurrent|t||||",
+	'comb_unsettled() shows the others');
+$unrelated->ask('COMMIT');
+is($reader->poll, 0, 'the last of them');
+$second->ask("ROLLBACK PREPARED 'b'");
+is($reader->poll, 1, 'holds the reader back');
+is($reader->ask($shown), '', 'and is not shown any more');
+$unrelated->quit;
 $first->ask('BEGIN');
 $first->event;
 $second->event;

@@ -50,7 +50,7 @@ pg_comb.snowflake_instance = 5
 });
 $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE other');
-$node->safe_psql('other', 'CREATE EXTENSION pg_comb; CREATE TABLE event (id uuid DEFAULT comb_generate_ordered())');
+$node->safe_psql('other', 'CREATE EXTENSION pg_comb_ordered CASCADE; CREATE TABLE event (id uuid DEFAULT comb_generate_ordered())');
 
 #
 # Readers, each with what it asks, its options of pgbench, and its settings
@@ -116,7 +116,7 @@ sub pause
 
 $node->safe_psql(
 	'postgres', q{
-	CREATE EXTENSION pg_comb;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE TABLE event (id uuid DEFAULT comb_generate_ordered(), part int DEFAULT (random() * 3)::int,
 	                    kind text) PARTITION BY LIST (part);
 	CREATE TABLE event_0 PARTITION OF event FOR VALUES IN (0);

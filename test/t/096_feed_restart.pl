@@ -33,21 +33,13 @@ foreach my $database ('postgres', 'other')
 {
 	$node->safe_psql(
 		$database, q{
-		CREATE EXTENSION pg_comb;
+		CREATE EXTENSION pg_comb_ordered CASCADE;
 		CREATE FUNCTION slow() RETURNS bigint VOLATILE LANGUAGE sql AS
 			$$SELECT comb_snowflake(instance_bits => 0, sequence_bits => 0, tick => '1 s')$$;
 		CREATE FUNCTION slow_settled() RETURNS bigint STABLE LANGUAGE sql AS
 			$$SELECT comb_snowflake_settled(instance_bits => 0, sequence_bits => 0, tick => '1 s')$$;
 		CREATE TABLE event (id uuid PRIMARY KEY DEFAULT comb_generate_ordered());
 		CREATE TABLE slow_event (id bigint PRIMARY KEY DEFAULT slow())});
-}
-
-sub set_clock
-{
-	my ($shift) = @_;
-	append_to_file("$clock.new", "$shift\n");
-	rename("$clock.new", $clock) or die "could not rename the clock: $!";
-	return;
 }
 
 # Insert five rows, and return how many are not below a bound.
@@ -153,9 +145,9 @@ start_with_clock($node, $clock);
 $_->connect foreach ($reader, $writer);
 $writer->ask('INSERT INTO event DEFAULT VALUES');
 is($reader->ask($all_ordered), 't', 'a reader sees a row with a uuid');
-set_clock('+3600');
+replace_file($clock, '+3600');
 $node->safe_psql('other', 'SELECT comb_generate_ordered()');
-set_clock('+0');
+replace_file($clock, '+0');
 $bound = $reader->ask('SELECT comb_settled()');
 is($reader->ask($all_ordered), 't', 'also with the counter an hour ahead');
 $_->quit foreach ($reader, $writer);

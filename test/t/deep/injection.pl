@@ -36,7 +36,7 @@ pg_comb.snowflake_instance = 5
 $node->start;
 plan skip_all => 'the server is not built with injection points'
   unless $node->check_extension('injection_points');
-$node->safe_psql('postgres', 'CREATE EXTENSION injection_points; CREATE EXTENSION pg_comb');
+$node->safe_psql('postgres', 'CREATE EXTENSION injection_points; CREATE EXTENSION pg_comb_ordered CASCADE');
 
 my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
 my $held;                       # number of sessions held so far
@@ -209,7 +209,7 @@ finish_background($setter);
 # No session waits but for locks, and so each can be cancelled.
 #
 $node->safe_psql('postgres', 'CREATE DATABASE other');
-$node->safe_psql('other',    'CREATE EXTENSION pg_comb; SELECT comb_generate_ordered()');
+$node->safe_psql('other',    'CREATE EXTENSION pg_comb_ordered CASCADE; SELECT comb_generate_ordered()');
 my $slow = q{comb_snowflake(instance_bits => 0, sequence_bits => 0, tick => '1 s')};
 my $both = "SELECT comb_generate_ordered(), $slow";
 
@@ -233,7 +233,7 @@ foreach my $point ('comb-reset-words', 'comb-reset-change', 'comb-lease-flush')
 	# Keys that are kept: after a restart the counters are up to a lease ahead.
 	$node->append_conf('postgresql.conf', 'pg_comb.lease = 60s');
 	$node->reload;
-	$node->poll_query_until('postgres', q{SELECT current_setting('pg_comb.lease') = '1min'});
+	$node->poll_query_until('postgres', q{SELECT current_setting('pg_comb.lease') = '1min' FROM comb_clock_status()});
 	$node->safe_psql($_, $both) foreach ('postgres', 'other');
 	crash($node);
 	start_at($node);

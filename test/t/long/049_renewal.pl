@@ -36,7 +36,7 @@ my $limits = q{(SELECT last_value FROM comb_internal.comb_lease_ordered) AS orde
 $node->safe_psql('postgres', 'CREATE DATABASE other');
 $node->safe_psql(
 	$_, q{
-	CREATE EXTENSION pg_comb;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
 	-- sleep until the clock has reached a time in microseconds since 1970
 	CREATE FUNCTION wait_until(us bigint) RETURNS void LANGUAGE sql AS
 		'SELECT pg_sleep(greatest(0, us / 1000000.0 - extract(epoch FROM clock_timestamp())::numeric)::float8)'})

@@ -6,12 +6,15 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_settled.h
+ *	  src/ordered/comb_settled.h
  *
  *-------------------------------------------------------------------------
  */
 #ifndef COMB_SETTLED_H
 #define COMB_SETTLED_H
+
+#include "utils/snapshot.h"
+#include "utils/uuid.h"
 
 #include "comb.h"
 #include "comb_shared.h"
@@ -19,6 +22,8 @@
 /* No time is known to be settled */
 #define COMB_UNKNOWN		UINT64CONST(0)
 
-extern uint64 comb_settled_bound(FunctionCallInfo fcinfo, CombSeries series);
+extern Snapshot comb_settled_snapshot(void);
+extern uint64 comb_settled_bound(CombSeries series);
+extern pg_uuid_t *comb_settled_key(uint64 time);
 
 #endif							/* COMB_SETTLED_H */

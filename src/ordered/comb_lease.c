@@ -6,31 +6,29 @@
  * Ordered keys and Snowflakes take their times from a counter in shared
  * memory, by compare-and-swap (comb_ordered.c, comb_snowflake.c).  Shared
  * memory does not survive a crash, and the clock cannot be trusted after one.
- * The module therefore hands out a key only if a limit above the key's time
- * is in the WAL already.  A server starts beyond the limit that it finds.
+ * A key is therefore handed out only if a limit above its time is already in
+ * the WAL, and a server continues beyond the limit that it finds.
  *
- * The limit stands on the page of a sequence, in microseconds since 1970
+ * The limit is on the page of a sequence, in microseconds since 1970
  * (comb_page.c).  A commit that contains a key is later in the WAL than the
- * limit that covers the key.  A key that a client sees before any commit needs
- * more: the limit's record must be on disk.
+ * limit that covers the key.  A client can also see a key before any commit,
+ * so the limit's record must be on disk.
  *
- * Sessions normally do not wait for the disk.  When half of a lease is used,
- * one session writes the next limit, and does not flush the record.  All
- * sessions go on under the limit that is on disk.  When they reach that limit,
- * the WAL writer or somebody's commit has flushed the next limit's record.
- * Only otherwise do the sessions flush the record themselves.  The end of a
- * page's record is the page's LSN, so a session can tell whether a limit that
- * it finds on a page is on disk.  If not, the page also has the limit before.
- * A server without calls renews nothing: only a key in the second half of a
- * lease does.
+ * Sessions normally do not wait for the disk.  Once half of a lease is used,
+ * one session writes the next limit without flushing its record, and all
+ * sessions go on under the limit that is on disk.  By the time they reach it,
+ * the WAL writer or somebody's commit has usually flushed the next limit.  If
+ * not, they flush it themselves.  A page's LSN is the end of its last record,
+ * so a session can tell whether the limit that it finds is on disk.  If it is
+ * not, the page also has the limit before.  An idle server renews nothing:
+ * only a key in the second half of a lease does.
  *
- * A session that finds a limit must know whether to start beyond the limit.
- * The session must do so if an earlier incarnation of the server wrote the
- * limit, because keys up to the limit may exist.  The session must not do so
- * if this incarnation wrote the limit.  Otherwise each new session would push
- * the counter one lease ahead of the clock.  Shared memory therefore has a
- * random number, its incarnation, and the page says in which incarnation the
- * limit was written.
+ * A session that finds a limit must know whether to start beyond it.  If an
+ * earlier incarnation of the server wrote the limit, keys up to the limit may
+ * exist, and the session must.  If this incarnation wrote it, the session
+ * must not, or each new session would push the counter one lease ahead of the
+ * clock.  Shared memory therefore has a random number, its incarnation, and
+ * the page says which incarnation wrote the limit.
  *
  * What a process may rely on:
  * - Counters only grow.  comb_ordered_reset() sets a series back by beginning
@@ -50,7 +48,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_lease.c
+ *	  src/ordered/comb_lease.c
  *
  *-------------------------------------------------------------------------
  */
@@ -69,32 +67,28 @@ comb_us_text(int64 us)
 	return comb_time_text(us + COMB_UNIX_EPOCH);
 }
 
-static char *
-comb_count_text(uint64 count)
-{
-	return comb_us_text(comb_count_to_us(count));
-}
-
 void
-comb_drift_error(uint64 next, uint64 now)
+comb_drift_error(CombTime next, CombTime now)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("the next key would be too far ahead of the clock"),
 			 errdetail("Its time would be %s, and the clock now is %s; \"pg_comb.max_ordered_drift\" allows keys to be %d s ahead.",
-					   comb_count_text(next), comb_count_text(now),
+					   comb_us_text(comb_us_from_time(next)),
+					   comb_us_text(comb_us_from_time(now)),
 					   comb_max_ordered_drift),
 			 errhint("Correct the server's clock, raise \"pg_comb.max_ordered_drift\", or have comb_ordered_reset() called if keys were made under a clock far ahead.")));
 }
 
 void
-comb_jump_error(uint64 last, uint64 now)
+comb_jump_error(CombTime last, CombTime now)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("the clock is more than ten years ahead of the last key"),
 			 errdetail("The time of the last key or of the limit for it was %s, and the clock now is %s.",
-					   comb_count_text(last), comb_count_text(now)),
+					   comb_us_text(comb_us_from_time(last)),
+					   comb_us_text(comb_us_from_time(now))),
 			 errhint("Correct the server's clock, or have comb_ordered_reset() called if the clock is right.")));
 }
 
@@ -108,11 +102,11 @@ comb_lease_latest_us(int64 now)
 /*
  * Start beyond a limit that another incarnation of the server left behind.
  *
- * A limit further ahead of the clock than keys may be is an error.  The
- * counter then stays as it is: it also serves other databases, whose limits
- * may be all right.  A clock too far beyond the limit is refused here too,
- * because the counter may come from a database without keys, which takes any
- * clock.
+ * Raises 55000 if the limit is further ahead of the clock than keys may be.
+ * The counter then stays as it is, because it also serves other databases
+ * whose limits may be all right.  A clock that is too far beyond the limit is
+ * refused here, too: the counter may come from a database without keys, which
+ * accepts any clock.
  */
 static void
 comb_lease_adopt(CombSeries series, uint64 incarnation, int64 limit)
@@ -120,7 +114,7 @@ comb_lease_adopt(CombSeries series, uint64 incarnation, int64 limit)
 	int64		now = comb_clock_us();
 
 	if (limit > 0 && limit < now)
-		comb_check_jump(comb_count_from_us(limit), comb_count_from_us(now));
+		comb_check_jump(comb_time_from_us(limit), comb_time_from_us(now));
 	if (limit < 0 || limit > comb_lease_latest_us(now))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -130,21 +124,21 @@ comb_lease_adopt(CombSeries series, uint64 incarnation, int64 limit)
 						   comb_max_ordered_drift),
 				 errhint("Correct the server's clock, raise \"pg_comb.max_ordered_drift\", or have comb_ordered_reset() called in this database.")));
 	(void) pg_atomic_monotonic_advance_u64(comb_counter(series, incarnation),
-										   comb_count_from_us(limit));
+										   comb_time_from_us(limit));
 }
 
-/* A limit in counts.  Anything may stand on a page that setval() has written */
-static uint64
-comb_limit_count(int64 limit)
+/* A limit as a time of keys.  setval() can have written any number */
+static CombTime
+comb_limit_time(int64 limit)
 {
-	return comb_count_from_us(Min(Max(limit, 0), COMB_CLOCK_MAX_US));
+	return comb_time_from_us(Min(Max(limit, 0), COMB_CLOCK_MAX_US));
 }
 
-/* Half a lease, in counts */
+/* Half a lease, in units of CombTime */
 static uint64
 comb_lease_half(void)
 {
-	return (uint64) comb_lease_ms * COMB_COUNTS_PER_MS / 2;
+	return (uint64) comb_lease_ms * COMB_TIME_PER_MS / 2;
 }
 
 /*
@@ -178,18 +172,18 @@ comb_lease_remember(CombSeries series, const CombPage *page,
 	lease->incarnation = incarnation;
 	lease->generation = generation;
 	lease->counter = comb_counter(series, incarnation);
-	lease->limit = foreign ? 0 : comb_count_from_us(page->flushed);
-	lease->next = foreign ? 0 : comb_count_from_us(page->value);
+	lease->limit = foreign ? 0 : comb_time_from_us(page->flushed);
+	lease->next = foreign ? 0 : comb_time_from_us(page->value);
 	lease->next_lsn = page->lsn;
-	lease->durable = comb_limit_count(page->flushed);
+	lease->durable = comb_limit_time(page->flushed);
 	comb_lease_schedule(lease);
 }
 
-/* Write the limit for keys from "count" on */
+/* Write the limit for keys from "at" on */
 void
-comb_lease_write(CombPage *page, uint64 count, uint64 incarnation)
+comb_lease_write(CombPage *page, CombTime at, uint64 incarnation)
 {
-	comb_page_write(page, comb_count_to_us(count) +
+	comb_page_write(page, comb_us_from_time(at) +
 					comb_lease_ms * COMB_US_PER_MS, incarnation);
 }
 
@@ -226,21 +220,20 @@ comb_lease_learn(CombSeries series)
 }
 
 /*
- * Write the next limit while the lease still covers "count".
+ * Write the next limit while the lease still covers "at".
  *
- * Nobody waits here, neither for a lock nor for the disk.  If a lock is taken,
- * another session is about to write the limit, and this session looks again
- * when half of the rest is used.  The WAL writer is told of the record, and
- * brings the record to disk in the background.
+ * Nobody waits here, neither for a lock nor for the disk.  If a lock is
+ * taken, another session is about to write the limit, so look again when half
+ * of the rest is used.  The WAL writer flushes the record in the background.
  */
 static void
-comb_lease_renew(CombSeries series, uint64 count)
+comb_lease_renew(CombSeries series, CombTime at)
 {
 	CombLease  *lease = &comb_leases[series];
 	CombPage	page;
 	bool		write;
 
-	lease->renew = lease->limit - (lease->limit - count) / 2;
+	lease->renew = lease->limit - (lease->limit - at) / 2;
 	COMB_INJECTION_POINT("comb-lease-ahead");
 	if (!comb_page_try_open(&page, series,
 							RowExclusiveLock))
@@ -251,9 +244,9 @@ comb_lease_renew(CombSeries series, uint64 count)
 		comb_page_close(&page, false);
 		return;
 	}
-	write = count + comb_lease_half() >= comb_count_from_us(page.value);
+	write = at + comb_lease_half() >= comb_time_from_us(page.value);
 	if (write)
-		comb_lease_write(&page, count, page.incarnation);
+		comb_lease_write(&page, at, page.incarnation);
 	comb_page_close(&page, false);
 	comb_lease_remember(series, &page, page.incarnation, lease->generation);
 	COMB_INJECTION_POINT("comb-lease-ahead-written");
@@ -262,8 +255,8 @@ comb_lease_renew(CombSeries series, uint64 count)
 }
 
 /*
- * Make the next limit the limit.  The next limit's record has normally been
- * on disk for long.
+ * Move on to the next limit.  Its record has usually been on disk for a
+ * while.
  */
 static void
 comb_lease_advance(CombLease *lease)
@@ -275,13 +268,12 @@ comb_lease_advance(CombLease *lease)
 }
 
 /*
- * Cover "count", which is beyond the limits that this process knows.  False
- * if the caller must give the time up.  The incarnation in which the time was
- * taken has then ended, or an earlier incarnation may have handed the time
- * out.
+ * Cover "at", which is beyond the limits that this process knows.  False if
+ * the caller must give the time up, because the incarnation in which it was
+ * taken has ended, or because an earlier incarnation may have handed it out.
  */
 static bool
-comb_lease_extend_now(CombSeries series, uint64 count)
+comb_lease_extend_now(CombSeries series, CombTime at)
 {
 	CombPage	page;
 	uint64		taken_in = comb_leases[series].incarnation;
@@ -297,63 +289,64 @@ comb_lease_extend_now(CombSeries series, uint64 count)
 	foreign = (page.incarnation != incarnation);
 	if (incarnation != taken_in ||
 		(foreign && (page.value < 0 || page.value > COMB_CLOCK_MAX_US ||
-					 count <= comb_count_from_us(page.value))))
+					 at <= comb_time_from_us(page.value))))
 	{
 		comb_page_close(&page, false);
 		return false;
 	}
-	if (foreign || count >= comb_count_from_us(page.value))
-		comb_lease_write(&page, count, incarnation);
-	comb_page_close(&page, count >= comb_count_from_us(page.flushed));
+	if (foreign || at >= comb_time_from_us(page.value))
+		comb_lease_write(&page, at, incarnation);
+	comb_page_close(&page, at >= comb_time_from_us(page.flushed));
 	comb_lease_remember(series, &page, incarnation, generation);
 	return true;
 }
 
 /*
- * Look after the lease of a series, for "count", a time just taken from the
- * counter and not handed out yet.  False if the caller must give the time up.
- * The caller must ask comb_lease_covers() besides.
+ * Make sure that the lease of a series covers "at", a time just taken from
+ * the counter and not handed out yet, and renew the lease if it is time to.
+ * False if the caller must give the time up.  After true the caller must
+ * still ask comb_lease_covers(), because a reset may have come in between.
  */
 bool
-comb_lease_extend(CombSeries series, uint64 count)
+comb_lease_extend(CombSeries series, CombTime at)
 {
 	CombLease  *lease = &comb_leases[series];
 
-	if (count >= lease->limit && count < lease->next)
+	if (at >= lease->limit && at < lease->next)
 		comb_lease_advance(lease);
-	if (count >= lease->limit)
-		return comb_lease_extend_now(series, count);
-	if (count >= lease->renew)
-		comb_lease_renew(series, count);
+	if (at >= lease->limit)
+		return comb_lease_extend_now(series, at);
+	if (at >= lease->renew)
+		comb_lease_renew(series, at);
 	return true;
 }
 
 /*
- * Return "count" or, if a restart of the server could give this database keys
+ * Return "at" or, if a restart of the server could give this database keys
  * of earlier times, the time at which such keys begin.  The lease must be
  * known.
  *
  * The counter can be far beyond this database's limit: other databases have
  * moved it, and so have sessions that were cancelled while they waited for
- * their limit.  Every key that was handed out is below a limit on disk, so the
- * result is beyond all keys of this database that are below "count".
+ * their limit.  Every key that was handed out is below a limit on disk, so
+ * the result is beyond all keys of this database that are below "at".
  *
  * A reader must not wait for a lock here.  If somebody has locked the
  * sequence, the result is the limit that this process knows, and the reader's
  * next query finds more.
  */
-uint64
-comb_lease_survives(CombSeries series, uint64 count)
+CombTime
+comb_lease_survives(CombSeries series, CombTime at)
 {
 	CombLease  *lease = &comb_leases[series];
 	CombPage	page;
 
-	if (count > lease->durable &&
+	if (at > lease->durable &&
 		comb_page_peek(&page, series, false))
 	{
-		if (count > comb_limit_count(page.flushed))
+		if (at > comb_limit_time(page.flushed))
 			comb_page_flush(&page);
-		lease->durable = Max(lease->durable, comb_limit_count(page.flushed));
+		lease->durable = Max(lease->durable, comb_limit_time(page.flushed));
 	}
-	return Min(count, lease->durable);
+	return Min(at, lease->durable);
 }

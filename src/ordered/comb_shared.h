@@ -7,7 +7,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_shared.h
+ *	  src/ordered/comb_shared.h
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +21,8 @@
 
 /*
  * A series of ever larger times has a counter in shared memory, and in every
- * database a lease (comb_lease.h) and a sequence with its limit (comb_page.c).
+ * database a lease (comb_lease.h) and a sequence with its limit
+ * (comb_page.c).
  *
  * Snowflakes have two series.  Asking for more ids than a parameter set holds
  * pushes the counter ahead of the clock.  With a tick of a second or a day a
@@ -52,27 +53,31 @@ typedef union CombCounter
 
 /*
  * Transactions that announce nothing, because the memory for announcements
- * could not be had (comb_announce.c).
+ * could not be had (comb_announce.c).  "pids" is only for comb_unsettled(),
+ * and has as many as the cache line has room for.
  */
+#define COMB_UNSEATED_PIDS		28
+
 typedef union CombUnseated
 {
 	struct
 	{
 		pg_atomic_uint64 running;	/* how many */
 		pg_atomic_uint64 until; /* those that ended have smaller full xids */
+		pg_atomic_uint32 pids[COMB_UNSEATED_PIDS];	/* 0 = free */
 	}			s;
 	char		pad[PG_CACHE_LINE_SIZE];
 } CombUnseated;
 
 /*
- * The incarnation is a random number, chosen anew by the server's start and by
- * comb_ordered_reset().  A counter has the time of the series' last key, in
- * counts since 1970 (comb_clock.h), and only grows within an incarnation.
+ * The incarnation is a random number, chosen anew by the server's start and
+ * by comb_ordered_reset().  A counter has the time of the series' last key, a
+ * CombTime (comb_clock.h), and only grows within an incarnation.
  *
- * Every series has two counters, and one bit of the incarnation says which one
- * is in use.  A reset that sets a series back prepares the other counter, and
- * then one store to the incarnation changes both.  A session cannot
- * see an incarnation with a counter of another one.  A session that has not
+ * Every series has two counters, and one bit of the incarnation says which
+ * one is in use.  A reset that sets a series back prepares the other counter,
+ * and then one store to the incarnation changes both.  A session cannot see
+ * an incarnation with a counter of another one.  A session that has not
  * noticed the reset goes on with the old counter, and drops the time.
  *
  * "seats" is the handle of a dynamic segment (comb_announce.c), or 0 if there

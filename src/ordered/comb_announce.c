@@ -24,18 +24,18 @@
  *	 snapshot, then all later ones are, too.  If the seat's backend is in
  *	 another database, a reader has to care only for the transactions before
  *	 that backend's, and the last of them speaks for all.
- * - A transaction that is prepared leaves its seat for a place in a list.
- *	 COMMIT PREPARED tells nothing to the module, so places are not cleared.
- *	 A new transaction takes a place that no snapshot can need any more.
+ * - A transaction that is prepared leaves its seat for an entry in a list.
+ *	 COMMIT PREPARED tells nothing to the module, so entries are not cleared.
+ *	 A new transaction takes an entry that no snapshot can need any more.
  *
  * Seats outlive backends, and their rings stay valid.
  *
  * If the module is preloaded, the server has reserved main memory for the
  * seats.  Otherwise their memory is a dynamic segment: with thousands of
  * connections it is too large for what the main segment keeps unreserved.
- * One way serves all versions, so the segment is not one of the registry of 17.
- * Besides, the first releases of 17 and 18 did not try again to make a segment
- * of the registry after they had failed once.
+ * One way serves all versions, so the segment is not one of the registry of
+ * 17.  Besides, the first releases of 17 and 18 did not try again to make a
+ * segment of the registry after they had failed once.
  *
  * A writer must not fail because of readers that may not even exist.  If the
  * segment cannot be had, the writer counts itself as unseated.  Readers then
@@ -44,7 +44,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_announce.c
+ *	  src/ordered/comb_announce.c
  *
  *-------------------------------------------------------------------------
  */
@@ -59,8 +59,10 @@
 #include "storage/dsm.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
+#include "utils/snapmgr.h"
 
 #include "comb_announce.h"
 
@@ -79,12 +81,24 @@ uint64		comb_announced[COMB_SERIES];
  */
 static bool comb_seated[COMB_SERIES];
 static bool comb_unseated = false;
+static pg_atomic_uint32 *comb_unseated_pid = NULL;
+
+/* Does the list of prepared transactions know what is announced? */
+static bool comb_listed = false;
 
 /*
- * As many transactions may be prepared again while the places of the first
- * ones are still needed.
+ * Twice the maximum: a full set may be prepared while readers still need the
+ * previous one.
  */
 #define COMB_PREPARED_MAX	(2 * max_prepared_xacts)
+
+static bool
+comb_any_seated(void)
+{
+	return comb_seated[COMB_SERIES_ORDERED] ||
+		comb_seated[COMB_SERIES_SNOWFLAKE] ||
+		comb_seated[COMB_SERIES_SLOW];
+}
 
 Size
 comb_seats_size(void)
@@ -110,6 +124,32 @@ static uint64
 comb_next_full_xid(void)
 {
 	return U64FromFullTransactionId(ReadNextFullTransactionId());
+}
+
+/* The xids of a snapshot are older than the next one, read afterwards */
+void
+comb_view_init(CombView *view, Snapshot snapshot)
+{
+	view->snapshot = snapshot;
+	view->next = comb_next_full_xid();
+	view->xmin = comb_full_xid(snapshot->xmin, view->next);
+	view->xmax = comb_full_xid(snapshot->xmax, view->next);
+}
+
+/*
+ * Is a top-level transaction in progress to the snapshot?  As
+ * XidInMVCCSnapshot(), for full xids.  All top-level xids stand in xip, even
+ * if the array of subtransactions has overflowed.
+ */
+bool
+comb_in_progress(const CombView *view, uint64 fxid)
+{
+	if (fxid < view->xmin)
+		return false;
+	if (fxid >= view->xmax)
+		return true;
+	return pg_lfind32((TransactionId) fxid, view->snapshot->xip,
+					  view->snapshot->xcnt);
 }
 
 static void
@@ -164,7 +204,16 @@ comb_seats_attach(void)
 	COMB_INJECTION_POINT("comb-seats-attach");
 	if (handle == DSM_HANDLE_INVALID)
 	{
-		segment = dsm_create(comb_seats_size(), 0);
+		/*
+		 * By default dsm_create() raises the error itself, but with an LWLock
+		 * held, which only the end of a transaction releases.
+		 */
+		segment = dsm_create(comb_seats_size(),
+							 DSM_CREATE_NULL_IF_MAXSEGMENTS);
+		if (segment == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+					 errmsg("too many dynamic shared memory segments")));
 		comb_seats_init((CombSeats *) dsm_segment_address(segment));
 		dsm_pin_segment(segment);
 		if (!pg_atomic_compare_exchange_u32(known, &handle,
@@ -201,7 +250,7 @@ comb_warn_unseated(const ErrorData *error)
 }
 
 /*
- * Map the seats.  False if they cannot be had.
+ * Map the seats.  False if they cannot be had, with a warning.
  *
  * A resource owner releases what dsm_create() and dsm_attach() hold when they
  * fail.  A subtransaction would do that, too, but cannot start in parallel
@@ -210,7 +259,7 @@ comb_warn_unseated(const ErrorData *error)
  *
  * A cancel request goes on to the caller.  The writer meets no other error.
  */
-static bool
+bool
 comb_seats_try(void)
 {
 	MemoryContext context = CurrentMemoryContext;
@@ -249,14 +298,65 @@ comb_seats_try(void)
 }
 
 /*
- * Return a place in the list for a transaction that is about to be prepared,
- * and the full xid that the place has.  NULL if all places are needed.
+ * Copy an entry of the list of prepared transactions.  False if the entry has
+ * none.
+ */
+bool
+comb_prepared_copy(uint32 number, CombPrepared *copy)
+{
+	CombPrepared *entry = comb_prepared(comb_seats, number);
+	uint64		fxid;
+
+	do
+	{
+		fxid = pg_atomic_read_u64(&entry->fxid);
+		if (fxid <= COMB_PREPARED_BUSY)
+			return false;
+		pg_read_barrier();
+		*copy = *entry;
+		pg_read_barrier();
+	} while (pg_atomic_read_u64(&entry->fxid) != fxid);
+	pg_atomic_init_u64(&copy->fxid, fxid);
+	return true;
+}
+
+/*
+ * Transactions that were prepared and are not in the list have full xids below
+ * this.  They were prepared before the server started, or the list had no room
+ * for them.
+ */
+uint64
+comb_unlisted_limit(void)
+{
+	uint64		dropped = pg_atomic_read_u64(&comb_seats->head.h.dropped);
+
+	return Max(dropped, comb_seats->head.h.started);
+}
+
+/* Return a copy of a snapshot's xids, sorted */
+static TransactionId *
+comb_sorted_xids(Snapshot snapshot)
+{
+	TransactionId *xids = (TransactionId *)
+		palloc((snapshot->xcnt + 1) * sizeof(TransactionId));
+
+	memcpy(xids, snapshot->xip, snapshot->xcnt * sizeof(TransactionId));
+	qsort(xids, snapshot->xcnt, sizeof(TransactionId), xidComparator);
+	return xids;
+}
+
+/*
+ * Return the entry of the list for a transaction that is about to be prepared,
+ * and the full xid that the entry has.  NULL if all entries are needed.
  *
- * The best place is the oldest one that no snapshot can need.  The next best
- * is the oldest one whose transaction has ended.
+ * The best entry is the oldest one that no snapshot can need.  The next best
+ * is the oldest one whose transaction has ended.  "now" is a snapshot, with
+ * its xids sorted: asking for thousands of transactions one by one would take
+ * a look at all processes for each.
  */
 static CombPrepared *
-comb_prepared_choose(uint64 *fxid)
+comb_prepared_choose(const CombView *now, const TransactionId *xids,
+					 uint64 *fxid)
 {
 	CombPrepared *chosen = NULL;
 	TransactionId oldest = GetOldestNonRemovableTransactionId(NULL);
@@ -266,14 +366,17 @@ comb_prepared_choose(uint64 *fxid)
 	*fxid = PG_UINT64_MAX;
 	for (i = 0; i < comb_seats->head.h.nprepared; i++)
 	{
-		CombPrepared *place = comb_prepared(comb_seats, i);
-		uint64		at = pg_atomic_read_u64(&place->fxid);
+		CombPrepared *entry = comb_prepared(comb_seats, i);
+		uint64		at = pg_atomic_read_u64(&entry->fxid);
+		TransactionId xid = (TransactionId) at;
 
 		if (at == COMB_PREPARED_BUSY || at >= *fxid)
 			continue;
-		if (at < horizon || !TransactionIdIsInProgress((TransactionId) at))
+		if (at < horizon ||
+			(at < now->xmax && bsearch(&xid, xids, now->snapshot->xcnt,
+									   sizeof(xid), xidComparator) == NULL))
 		{
-			chosen = place;
+			chosen = entry;
 			*fxid = at;
 		}
 	}
@@ -291,28 +394,48 @@ static void
 comb_prepared_enter(void)
 {
 	uint64		fxid = U64FromFullTransactionId(GetTopFullTransactionId());
-	CombPrepared *place;
+	CombPrepared *entry;
+	CombView	now;
+	TransactionId *xids;
 	uint64		old;
 	int			series;
 
+	comb_view_init(&now, GetLatestSnapshot());
+	xids = comb_sorted_xids(now.snapshot);
+	comb_listed = true;
 	do
 	{
-		place = comb_prepared_choose(&old);
-		if (place == NULL)
+		entry = comb_prepared_choose(&now, xids, &old);
+		if (entry == NULL)
 		{
 			(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
 												   fxid + 1);
 			return;
 		}
-	} while (!pg_atomic_compare_exchange_u64(&place->fxid, &old,
+	} while (!pg_atomic_compare_exchange_u64(&entry->fxid, &old,
 											 COMB_PREPARED_BUSY));
-	place->database = MyDatabaseId;
-	place->role = GetSessionUserId();
+	entry->database = MyDatabaseId;
+	entry->role = GetSessionUserId();
 	for (series = 0; series < COMB_SERIES; series++)
-		place->first[series] = !comb_seated[series] ? 0 :
+		entry->first[series] = !comb_seated[series] ? 0 :
 			pg_atomic_read_u64(&comb_seat(series, MyProcNumber)->s.first);
 	pg_write_barrier();
-	pg_atomic_write_u64(&place->fxid, fxid);
+	pg_atomic_write_u64(&entry->fxid, fxid);
+}
+
+/*
+ * The transaction has been prepared.  If it has announced something since it
+ * entered the list, as a callback of another module can make it do, readers
+ * must take it for a transaction that is not in the list.
+ */
+static void
+comb_prepared_check(void)
+{
+	uint64		fxid = U64FromFullTransactionId(GetTopFullTransactionIdIfAny());
+
+	if (comb_any_seated() && !comb_listed)
+		(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
+											   fxid + 1);
 }
 
 /* Remember a transaction that has committed, with its announcement */
@@ -360,6 +483,9 @@ comb_take_back(uint64 fxid)
 		(void) pg_atomic_monotonic_advance_u64(&comb_shared->unseated.s.until,
 											   comb_next_full_xid());
 		pg_atomic_fetch_sub_u64(&comb_shared->unseated.s.running, 1);
+		if (comb_unseated_pid != NULL)
+			pg_atomic_write_u32(comb_unseated_pid, 0);
+		comb_unseated_pid = NULL;
 		comb_unseated = false;
 	}
 }
@@ -374,15 +500,16 @@ comb_at_end(XactEvent event, void *arg)
 	switch (event)
 	{
 		case XACT_EVENT_PRE_PREPARE:
-			if (comb_seated[COMB_SERIES_ORDERED] ||
-				comb_seated[COMB_SERIES_SNOWFLAKE] ||
-				comb_seated[COMB_SERIES_SLOW])
+			if (comb_any_seated())
 				comb_prepared_enter();
 			break;
 		case XACT_EVENT_COMMIT:
 			comb_take_back(U64FromFullTransactionId(GetTopFullTransactionIdIfAny()));
 			break;
 		case XACT_EVENT_PREPARE:
+			comb_prepared_check();
+			comb_take_back(0);
+			break;
 		case XACT_EVENT_ABORT:
 			comb_take_back(0);
 			break;
@@ -421,9 +548,20 @@ comb_seat_move(CombSeat *seat)
 static void
 comb_count_unseated(void)
 {
-	if (!comb_unseated)
-		pg_atomic_fetch_add_u64(&comb_shared->unseated.s.running, 1);
+	int			i;
+
+	if (comb_unseated)
+		return;
+	pg_atomic_fetch_add_u64(&comb_shared->unseated.s.running, 1);
 	comb_unseated = true;
+	for (i = 0; i < COMB_UNSEATED_PIDS && comb_unseated_pid == NULL; i++)
+	{
+		pg_atomic_uint32 *pid = &comb_shared->unseated.s.pids[i];
+		uint32		none = 0;
+
+		if (pg_atomic_compare_exchange_u32(pid, &none, (uint32) MyProcPid))
+			comb_unseated_pid = pid;
+	}
 }
 
 /*
@@ -466,4 +604,5 @@ comb_announce(CombSeries series, uint64 incarnation)
 			pg_atomic_write_u64(&seat->s.first, first);
 	}
 	comb_announced[series] = incarnation;
+	comb_listed = false;
 }

@@ -6,7 +6,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_page.h
+ *	  src/ordered/comb_page.h
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +20,7 @@
 
 #include "comb_shared.h"
 
-/* A sequence's page while it is locked, and what stands on it */
+/* A sequence's page, and what we have read from it */
 typedef struct CombPage
 {
 	Relation	relation;

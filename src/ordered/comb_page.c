@@ -4,26 +4,26 @@
  *	  The sequences of the extension: finding, locking and writing them.
  *
  * A sequence holds a time limit that must survive a crash (comb_lease.c), or
- * the last instance number claimed.  The number reaches crash recovery,
- * standbys, base backups, copies of a database and pg_upgrade.  The number
- * also reaches pg_dump, because the sequences are configuration of the
- * extension.
+ * the last instance number claimed.  Sequences reach standbys, base backups,
+ * copies of a database and pg_upgrade.  pg_dump dumps them too, because the
+ * extension's script declares them as configuration.
  *
- * The module writes the sequence's only page by generic WAL.  Generic WAL
- * needs no transaction id and no preloaded library, not even for recovery,
- * and works in read-only transactions.  setval() needs a transaction id,
- * fails in read-only transactions, and can lose a race.
+ * We write the sequence's only page by generic WAL.  Generic WAL needs no
+ * transaction id and no preloaded library, not even for recovery, and works
+ * in read-only transactions.  setval() needs a transaction id, fails in
+ * read-only transactions, and can lose a race.
  *
- * Two columns are used: last_value has the number, log_cnt the incarnation of
- * shared memory that wrote the number.  Only nextval() uses log_cnt, and
- * nobody calls nextval() here.  Whatever moves last_value without the
- * module's knowledge also changes log_cnt, or comes with another incarnation:
- * setval() by a restore, promotion, a cloned data directory.
+ * Two columns are used: last_value for the number, and log_cnt for the
+ * incarnation of shared memory that wrote it.  Only nextval() uses log_cnt,
+ * and nobody calls nextval() on these sequences.  Whatever moves last_value
+ * behind our back also changes log_cnt, as setval() in a restore does, or
+ * comes with another incarnation, as promotion and a cloned data directory
+ * do.
  *
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_page.c
+ *	  src/ordered/comb_page.c
  *
  *-------------------------------------------------------------------------
  */
@@ -57,12 +57,12 @@ static const char *const comb_sequence_names[COMB_SEQUENCES] = {
 	[COMB_SERIES_CLAIM] = "comb_snowflake_claimed"
 };
 
-/* What this process found; InvalidOid where it has to look again */
+/* The sequences that this process has found, or InvalidOid */
 static Oid	comb_sequence_oids[COMB_SEQUENCES];
 
 uint64		comb_sequence_generation = 0;
 
-/* Invalidation callback: a relation was altered, moved or dropped */
+/* Relcache callback: forget a relation that was altered, moved or dropped */
 static void
 comb_sequence_forget(Datum arg, Oid relid)
 {
@@ -79,7 +79,7 @@ comb_sequence_forget(Datum arg, Oid relid)
 	}
 }
 
-/* Find the relation of a name in an array of relations */
+/* Find the relation of this name in an array of OIDs */
 static Oid
 comb_sequence_named(ArrayType *relations, const char *name)
 {
@@ -102,8 +102,8 @@ comb_sequence_named(ArrayType *relations, const char *name)
 
 /*
  * Look a sequence up among the relations that the extension's script has
- * declared as configuration.  Neither its schema nor its name would do: the
- * extension's owner can make any sequence a member of the extension.
+ * declared as configuration.  Schema and name are not enough, and neither is
+ * membership: the extension's owner can make any sequence a member.
  */
 static Oid
 comb_sequence_find(CombSeries series)
@@ -123,7 +123,7 @@ comb_sequence_find(CombSeries series)
 
 	extensions = table_open(ExtensionRelationId, AccessShareLock);
 	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber,
-				F_NAMEEQ, CStringGetDatum("pg_comb"));
+				F_NAMEEQ, CStringGetDatum("pg_comb_ordered"));
 	scan = systable_beginscan(extensions, ExtensionNameIndexId, true, NULL, 1,
 							  &key);
 	tuple = systable_getnext(scan);
@@ -144,12 +144,12 @@ comb_sequence_find(CombSeries series)
 }
 
 /*
- * Open and lock a sequence; NULL where there is none (any more).
+ * Open and lock a sequence.  Returns NULL if there is none.
  *
- * Any access to a catalog, and locking, can run the callback above.  The OID
- * is therefore remembered after the lock is held: the callback hears of all
- * later changes.  The sequence can be gone by then, and another one can be
- * there since.  In that case the search begins again.
+ * Any access to a catalog can run the callback above, and so can locking.  We
+ * therefore remember the OID only once the lock is held: from then on the
+ * callback hears of every change.  If the sequence was dropped before that,
+ * there may be a new one, so search again.
  */
 static Relation
 comb_sequence_try_open(CombSeries series, LOCKMODE lockmode)
@@ -189,15 +189,15 @@ comb_sequence_open(CombSeries series, LOCKMODE lockmode)
 	if (relation == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("sequence \"%s\" of extension pg_comb does not exist",
+				 errmsg("sequence \"%s\" of extension pg_comb_ordered does not exist",
 						comb_sequence_names[series]),
 				 errhint("Create the extension in this database.")));
 	return relation;
 }
 
 /*
- * Open and lock a sequence that this process knows, without waiting for a
- * lock.  NULL where that is not possible.
+ * Open and lock a sequence that this process has found before, without
+ * waiting for the lock.  Returns NULL if that is not possible.
  */
 static Relation
 comb_sequence_open_nowait(CombSeries series, LOCKMODE lockmode)
@@ -207,7 +207,7 @@ comb_sequence_open_nowait(CombSeries series, LOCKMODE lockmode)
 
 	if (!OidIsValid(oid) || !ConditionalLockRelationOid(oid, lockmode))
 		return NULL;
-	/* the locking can have run the callback */
+	/* locking may have run the callback */
 	if (comb_sequence_oids[series] == oid)
 		relation = try_relation_open(oid, NoLock);
 	if (relation == NULL)
@@ -242,21 +242,20 @@ comb_page_tuple(Page page, Size *length)
 }
 
 /*
- * What stands on the page behind the columns of the sequence's tuple.
+ * A copy of the number behind the tuple's columns.
  *
- * The number stands there a second time.  setval() and ALTER SUBSCRIPTION ...
- * REFRESH SEQUENCES write the columns only, and log the tuple in its whole
- * length.  What was promised therefore stays on the page, and a smaller
- * last_value takes nothing back.  Other places on the page do not survive:
- * recovery builds the page anew from the tuple.
+ * setval() and ALTER SUBSCRIPTION ... REFRESH SEQUENCES overwrite only the
+ * columns, and log the tuple in its whole length, so the copy survives.  A
+ * smaller last_value then takes nothing back.  Nothing outside of the tuple
+ * would survive, because recovery builds the page anew from the tuple.
  *
- * The record of a new number can be in memory only.  A session that reads the
- * page then relies on the number before, which was on disk already.
+ * While the record of a new number is in memory only, sessions that read the
+ * page rely on the number before, which was on disk already.
  */
 typedef struct CombPromise
 {
 	int64		value;
-	int64		flushed;		/* the number before, or 0 if there is none */
+	int64		flushed;		/* the number before, or 0 if unknown */
 } CombPromise;
 
 static inline Size
@@ -268,9 +267,10 @@ comb_page_promise(HeapTupleHeader tuple)
 /*
  * Read a page's number: last_value or, if larger, what was promised.
  *
- * After pg_resetwal, or in files copied from another server, the page's LSN can
- * be beyond the end of the WAL.  Such a page was read from disk, so nothing is
- * to be flushed.  XLogFlush() would fail until the WAL has grown that far.
+ * After pg_resetwal, or in files copied from another server, the page's LSN
+ * can be beyond the end of the WAL.  Such a page was read from disk, so
+ * nothing is to be flushed.  XLogFlush() would fail until the WAL has grown
+ * that far.
  */
 static void
 comb_page_read(Page content, CombPage *page)
@@ -297,8 +297,8 @@ comb_page_read(Page content, CombPage *page)
 
 /*
  * Read a sequence's page without changing it, as a standby may.  False if the
- * sequence does not exist or, without "wait", if somebody has locked it or this
- * process has not opened it before.
+ * sequence does not exist or, without "wait", if somebody has locked it or
+ * this process has not opened it before.
  */
 bool
 comb_page_peek(CombPage *page, CombSeries series, bool wait)
@@ -316,7 +316,7 @@ comb_page_peek(CombPage *page, CombSeries series, bool wait)
 	return true;
 }
 
-/* Load what a locked page has, and find out whether that is on disk */
+/* Read a page that was just locked, and check whether its number is on disk */
 static void
 comb_page_load(CombPage *page)
 {
@@ -326,9 +326,9 @@ comb_page_load(CombPage *page)
 }
 
 /*
- * Lock a sequence and its page for a change, and tell in "page" what stands
- * there.  comb_page_write() may follow, and comb_page_close() must follow.
- * Raises 55000 as comb_sequence_lock() does.
+ * Lock a sequence and its page for writing, and read the page.  The caller
+ * may call comb_page_write(), and must call comb_page_close().  Raises 55000
+ * as comb_sequence_lock() does.
  */
 void
 comb_page_open(CombPage *page, CombSeries series, LOCKMODE lockmode)
@@ -341,8 +341,8 @@ comb_page_open(CombPage *page, CombSeries series, LOCKMODE lockmode)
 }
 
 /*
- * The same without waiting for a lock, and only for a sequence that this
- * process has opened before.  False where the function would have to wait.
+ * The same without waiting for a lock.  False if a lock is taken, or if this
+ * process has not found the sequence before.
  */
 bool
 comb_page_try_open(CombPage *page, CombSeries series, LOCKMODE lockmode)
@@ -362,7 +362,7 @@ comb_page_try_open(CombPage *page, CombSeries series, LOCKMODE lockmode)
 	return true;
 }
 
-/* Make space behind the columns, which a new sequence's tuple lacks */
+/* Lengthen the tuple of a new sequence, so that the copy has space */
 static HeapTupleHeader
 comb_page_lengthen(Page page)
 {
@@ -384,12 +384,12 @@ comb_page_lengthen(Page page)
 }
 
 /*
- * Write a page.  A number of an earlier incarnation is no promise of this
- * one, so the page does not keep such a number as the one before.
+ * Write a page.  The number before is kept only if it is of the same
+ * incarnation, because sessions rely on no other.
  *
  * The WAL record has an image of the page, which is nearly empty: 149 bytes
- * instead of 60.  Recovery then mends a page that the crash tore, also with
- * full_page_writes off, as core's own records of sequences do.
+ * instead of 60.  Recovery therefore repairs a torn page even if
+ * full_page_writes is off, as it does from core's own records of sequences.
  *
  * MarkBufferDirty() comes first because GenericXLogFinish() called it after
  * writing the record before 13.13, 14.10, 15.5 and 16.1.  A checkpoint in
@@ -444,7 +444,7 @@ comb_page_unlock(CombPage *page, bool flush)
 		comb_page_flush(page);
 }
 
-/* Unlock a page as comb_page_unlock() does, if it is locked, and its sequence */
+/* Unlock a page, unless comb_page_unlock() has, and its sequence */
 void
 comb_page_close(CombPage *page, bool flush)
 {

@@ -6,7 +6,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_status.c
+ *	  src/ordered/comb_status.c
  *
  *-------------------------------------------------------------------------
  */
@@ -101,12 +101,12 @@ static void
 comb_status_series(CombStatus *status, CombSeries series)
 {
 	bool		ordered = (series == COMB_SERIES_ORDERED);
-	uint64		count = pg_atomic_read_u64(comb_counter(series,
-														comb_incarnation_current()));
-	TimestampTz last = comb_count_to_us(count) + COMB_UNIX_EPOCH;
+	uint64		incarnation = comb_incarnation_current();
+	CombTime	at = pg_atomic_read_u64(comb_counter(series, incarnation));
+	TimestampTz last = comb_us_from_time(at) + COMB_UNIX_EPOCH;
 	CombPage	page;
 
-	if (count != 0 &&
+	if (at != 0 &&
 		comb_status_set_later(status, ordered ? COMB_ORDERED_LAST :
 							  COMB_SNOWFLAKE_LAST, last))
 		comb_status_set_ahead(status, ordered ? COMB_ORDERED_AHEAD :
@@ -122,9 +122,9 @@ comb_status_series(CombStatus *status, CombSeries series)
  * comb_clock_status() returns record
  *
  * Returns what the clock says, and how far the keys of this process and of
- * the server are ahead of the clock.  The time of a last key and its distance
- * from the clock are NULL before the first key.  A limit is NULL before the
- * first limit.  The function works on a standby, too.
+ * the server are ahead of it.  The time of a last key and its distance from
+ * the clock are NULL before the first key, and a limit is NULL before the
+ * first limit.  Works on a standby, too.
  */
 Datum
 comb_clock_status(PG_FUNCTION_ARGS)
@@ -135,7 +135,7 @@ comb_clock_status(PG_FUNCTION_ARGS)
 
 	memset(&status, 0, sizeof(status));
 	memset(status.nulls, true, sizeof(status.nulls));
-	status.now = comb_time_from_tick(comb_clock_ticks());
+	status.now = comb_instant_from_tick(comb_clock_ticks());
 	comb_status_set(&status, COMB_CLOCK, TimestampTzGetDatum(status.now));
 	comb_status_process(&status);
 	comb_shared_attach();

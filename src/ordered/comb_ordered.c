@@ -16,7 +16,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_ordered.c
+ *	  src/ordered/comb_ordered.c
  *
  *-------------------------------------------------------------------------
  */
@@ -40,13 +40,13 @@ PG_FUNCTION_INFO_V1(comb_ordered_reset);
 #define COMB_KEPT_LEASES	4
 
 /* max(now, last + 1), taken from the counter */
-static inline uint64
+static inline CombTime
 comb_ordered_step(void *arg)
 {
 	pg_atomic_uint64 *counter = comb_leases[COMB_SERIES_ORDERED].counter;
-	uint64		now = comb_clock_counts();
-	uint64		last = pg_atomic_read_u64(counter);
-	uint64		next;
+	CombTime	now = comb_clock_time();
+	CombTime	last = pg_atomic_read_u64(counter);
+	CombTime	next;
 
 	do
 	{
@@ -81,11 +81,11 @@ comb_ordered_step(void *arg)
 Datum
 comb_generate_ordered(PG_FUNCTION_ARGS)
 {
-	uint64		count = comb_lease_take(COMB_SERIES_ORDERED,
-										comb_ordered_step, NULL);
+	CombTime	at = comb_lease_take(COMB_SERIES_ORDERED, comb_ordered_step,
+									 NULL);
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
 
-	comb_ordered_write(id->data, count, comb_random());
+	comb_ordered_write(id->data, at, comb_random());
 	PG_RETURN_UUID_P(id);
 }
 
@@ -93,9 +93,9 @@ comb_generate_ordered(PG_FUNCTION_ARGS)
  * Where a series continues after a reset to "us", in microseconds since 1970.
  * "back" tells whether the series is set back.
  *
- * A series that is ahead by no more than what restarts and resets in other
- * databases leave is not set back.  Nothing would be gained, and Snowflakes
- * made under a clock that was right would repeat.
+ * A series is not set back if restarts, and resets in other databases,
+ * explain how far ahead it is.  Nothing would be gained, and Snowflakes made
+ * under a clock that was right would repeat.
  *
  * A limit of an earlier incarnation counts as well, because no session may
  * have started beyond it yet.  It is ahead of the keys by the lease of its
@@ -105,8 +105,8 @@ comb_generate_ordered(PG_FUNCTION_ARGS)
 static int64
 comb_reset_target(CombSeries series, int64 us, uint64 incarnation, bool *back)
 {
-	uint64		count = pg_atomic_read_u64(comb_counter(series, incarnation));
-	int64		last = comb_count_to_us(count) + 1;
+	CombTime	at = pg_atomic_read_u64(comb_counter(series, incarnation));
+	int64		last = comb_us_from_time(at) + 1;
 	int64		kept = COMB_KEPT_LEASES * comb_lease_ms * COMB_US_PER_MS;
 	CombPage	page;
 
@@ -138,14 +138,14 @@ comb_reset_counters(int64 us)
 {
 	uint64		ended = comb_incarnation_current();
 	uint64		next;
-	uint64		counts[COMB_SERIES];
+	CombTime	target[COMB_SERIES];
 	bool		back[COMB_SERIES];
 	int			series;
 
 	for (series = 0; series < COMB_SERIES; series++)
-		counts[series] = comb_count_from_us(comb_reset_target((CombSeries) series,
-															  us, ended,
-															  &back[series]));
+		target[series] = comb_time_from_us(comb_reset_target((CombSeries) series,
+															 us, ended,
+															 &back[series]));
 	next = comb_incarnation_after(ended, back);
 	COMB_INJECTION_POINT("comb-reset-words");
 	for (series = 0; series < COMB_SERIES; series++)
@@ -153,9 +153,9 @@ comb_reset_counters(int64 us)
 		pg_atomic_uint64 *counter = comb_counter((CombSeries) series, next);
 
 		if (back[series])
-			pg_atomic_write_u64(counter, counts[series]);
+			pg_atomic_write_u64(counter, target[series]);
 		else
-			(void) pg_atomic_monotonic_advance_u64(counter, counts[series]);
+			(void) pg_atomic_monotonic_advance_u64(counter, target[series]);
 	}
 	COMB_INJECTION_POINT("comb-reset-change");
 	comb_incarnation_change(next);
@@ -207,10 +207,10 @@ comb_reset_lock(LOCKTAG *tag)
  * comb_ordered_reset(at timestamptz)
  *
  * Lets the ordered keys and Snowflakes of the server continue after "at", or
- * after the clock if the clock is later, even if larger keys exist.  The
- * function is for the time after a clock that was far ahead.  Raises 22008
- * for a time further ahead of the clock than pg_comb.max_ordered_drift, and
- * 55000 on a standby.
+ * after the clock if the clock is later, even if larger keys exist.  To be
+ * used once a clock that was far ahead has been corrected.  Raises 22008 for
+ * a time further ahead of the clock than pg_comb.max_ordered_drift, and 55000
+ * on a standby.
  *
  * A series that is no more than COMB_KEPT_LEASES ahead stays where it is.
  * This database's limits are set back too.  Another database whose limit is
@@ -219,9 +219,9 @@ comb_reset_lock(LOCKTAG *tag)
  *
  * All limits are locked before the first one changes, because the locking can
  * wait for other sessions, and can be cancelled.  The lock against other
- * resets comes last, and so is held for a moment only.  The limits stay locked
- * until they are written.  Otherwise a session could write, in between, the
- * limit of a key from before.
+ * resets comes last, and so is held for a moment only.  The limits stay
+ * locked until they are written.  Otherwise a session could write, in
+ * between, the limit of a key from before.
  */
 Datum
 comb_ordered_reset(PG_FUNCTION_ARGS)

@@ -11,7 +11,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_shared.c
+ *	  src/ordered/comb_shared.c
  *
  *-------------------------------------------------------------------------
  */
@@ -40,6 +40,7 @@ comb_shared_init(void *segment)
 {
 	CombShared *shared = (CombShared *) segment;
 	int			series;
+	int			i;
 
 	pg_atomic_init_u64(&shared->incarnation.value, COMB_INCARNATION_NONE);
 	for (series = 0; series < COMB_SERIES; series++)
@@ -49,6 +50,8 @@ comb_shared_init(void *segment)
 	}
 	pg_atomic_init_u64(&shared->unseated.s.running, 0);
 	pg_atomic_init_u64(&shared->unseated.s.until, 0);
+	for (i = 0; i < COMB_UNSEATED_PIDS; i++)
+		pg_atomic_init_u32(&shared->unseated.s.pids[i], 0);
 	pg_atomic_init_u32(&shared->seats, 0);
 }
 
@@ -85,9 +88,8 @@ comb_shared_segment(void)
 }
 
 /*
- * Attach this process, and choose an incarnation if there is none.  The
- * choice is not made in comb_shared_init(), which must not fail, as drawing
- * random bytes may.
+ * Attach this process, and choose an incarnation if there is none.  Not in
+ * comb_shared_init(), which must not fail: drawing random bytes may.
  */
 void
 comb_shared_attach(void)
@@ -111,10 +113,10 @@ comb_shared_attach(void)
 #define COMB_COUNTER_BITS	((UINT64CONST(1) << COMB_SERIES) - 1)
 
 /*
- * Return a new random incarnation, with the first counter of each series.  The
- * number is shown as log_cnt, where a negative number would look like damage.
- * One bit is always set, because nothing writes that log_cnt but this module:
- * setval() writes 0, and nextval() at most 32.
+ * Return a new random incarnation, with the first counter of each series.
+ * The number is shown as log_cnt, where a negative number would look like
+ * damage.  One bit is always set, because nothing writes that log_cnt but
+ * this module: setval() writes 0, and nextval() at most 32.
  */
 uint64
 comb_incarnation_new(void)
@@ -138,8 +140,9 @@ comb_incarnation_after(uint64 ended, const bool *back)
 }
 
 /*
- * Begin an incarnation.  An exchange and not a store, because it is a barrier:
- * the counters were set before, and what the caller reads next is later.
+ * Begin an incarnation.  An exchange and not a store, because it is a
+ * barrier: the counters were set before, and what the caller reads next is
+ * later.
  */
 void
 comb_incarnation_change(uint64 next)

@@ -8,12 +8,14 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/comb_announce.h
+ *	  src/ordered/comb_announce.h
  *
  *-------------------------------------------------------------------------
  */
 #ifndef COMB_ANNOUNCE_H
 #define COMB_ANNOUNCE_H
+
+#include "utils/snapshot.h"
 
 #include "comb_shared.h"
 
@@ -54,7 +56,7 @@ typedef union CombSeat
 StaticAssertDecl(sizeof(CombSeat) == PG_CACHE_LINE_SIZE,
 				 "a seat has to fit into a cache line");
 
-/* A prepared transaction, kept until the place is needed for another one */
+/* A prepared transaction in the list, until another one needs the entry */
 typedef struct CombPrepared
 {
 	pg_atomic_uint64 fxid;		/* 0 = never used */
@@ -63,7 +65,7 @@ typedef struct CombPrepared
 	Oid			role;
 } CombPrepared;
 
-/* A full xid that no transaction has: the place is being overwritten */
+/* A full xid that no transaction has: the entry is being overwritten */
 #define COMB_PREPARED_BUSY	1
 
 typedef struct CombSeats
@@ -87,12 +89,26 @@ typedef struct CombSeats
 												 * follow */
 } CombSeats;
 
+/* A snapshot, with its xids completed */
+typedef struct CombView
+{
+	Snapshot	snapshot;
+	uint64		next;			/* full xid that came next, read later */
+	uint64		xmin;
+	uint64		xmax;
+} CombView;
+
 extern CombSeats *comb_seats;
 extern uint64 comb_announced[COMB_SERIES];
 
 extern uint64 comb_full_xid(TransactionId xid, uint64 next);
+extern void comb_view_init(CombView *view, Snapshot snapshot);
+extern bool comb_in_progress(const CombView *view, uint64 fxid);
+extern bool comb_prepared_copy(uint32 number, CombPrepared *copy);
+extern uint64 comb_unlisted_limit(void);
 extern Size comb_seats_size(void);
 extern void comb_seats_attach(void);
+extern bool comb_seats_try(void);
 extern void comb_announce(CombSeries series, uint64 incarnation);
 
 static inline CombSeat *

@@ -1,0 +1,196 @@
+/* sql/pg_comb_ordered--1.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION pg_comb_ordered" to load this file. \quit
+
+--
+-- comb_ordered.c: order across sessions, and its time limits
+--
+
+-- The sequences have a schema of their own.  Migration tools want to drop
+-- sequences that they did not make, and do not look there.  GRANT on all
+-- sequences of a schema does not reach them either.  Users of the functions
+-- need no rights on the schema.
+CREATE SCHEMA comb_internal;
+
+COMMENT ON SCHEMA comb_internal IS
+	'internal objects of pg_comb_ordered; do not change';
+
+-- The module writes these sequences.  pg_dump dumps the sequences, so that a
+-- restored database continues after the keys that it contains.
+CREATE SEQUENCE comb_internal.comb_lease_ordered AS bigint MINVALUE 0 START WITH 0;
+CREATE SEQUENCE comb_internal.comb_lease_snowflake AS bigint MINVALUE 0 START WITH 0;
+CREATE SEQUENCE comb_internal.comb_lease_snowflake_slow AS bigint MINVALUE 0 START WITH 0;
+CREATE SEQUENCE comb_internal.comb_snowflake_claimed AS bigint MINVALUE 0 START WITH 0;
+
+SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_lease_ordered', '');
+SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_lease_snowflake', '');
+SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_lease_snowflake_slow', '');
+SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_snowflake_claimed', '');
+
+COMMENT ON SEQUENCE comb_internal.comb_lease_ordered IS
+	'time limit of ordered keys, in microseconds since 1970; do not change';
+COMMENT ON SEQUENCE comb_internal.comb_lease_snowflake IS
+	'time limit of Snowflakes, in microseconds since 1970; do not change';
+COMMENT ON SEQUENCE comb_internal.comb_lease_snowflake_slow IS
+	'time limit of Snowflakes whose parameters allow fewer than 100000 a second, in microseconds since 1970; do not change';
+COMMENT ON SEQUENCE comb_internal.comb_snowflake_claimed IS
+	'last instance number that comb_snowflake_claim() gave; do not change';
+
+CREATE FUNCTION comb_generate_ordered() RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_generate_ordered'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION comb_generate_ordered() IS
+	'new UUIDv7, larger than all earlier ordered keys of the server, across crash, failover and a clock set back';
+
+CREATE FUNCTION comb_ordered_reset(at timestamptz) RETURNS void
+	AS 'MODULE_PATHNAME', 'comb_ordered_reset'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION comb_ordered_reset(timestamptz) IS
+	'let ordered keys and Snowflakes continue after the given time, even if keys with later times exist';
+
+--
+-- comb_snowflake_generate.c: 64-bit keys of this server
+--
+
+CREATE FUNCTION comb_snowflake(
+	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
+	instance_bits int DEFAULT 10,
+	sequence_bits int DEFAULT 12,
+	tick interval DEFAULT '1 ms')
+	RETURNS bigint
+	AS 'MODULE_PATHNAME', 'comb_snowflake'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION comb_snowflake(
+	timestamptz, int, int, interval) IS
+	'new Snowflake of this server, larger than all earlier Snowflakes with the same parameters, across crash, failover and a clock set back';
+
+CREATE FUNCTION comb_snowflake_claim(instance_bits int DEFAULT 10) RETURNS int
+	AS 'MODULE_PATHNAME', 'comb_snowflake_claim'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION comb_snowflake_claim(int) IS
+	'instance number for a program that makes its own Snowflakes; the session keeps the number until the session ends';
+
+--
+-- comb_settled.c: up to which key a reader has seen everything
+--
+
+CREATE FUNCTION comb_settled() RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_settled'
+	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION comb_settled() IS
+	'bound of ordered keys: all rows with smaller keys are visible, or never will be';
+
+CREATE FUNCTION comb_unsettled(
+	OUT pid int,
+	OUT database name,
+	OUT state text,
+	OUT transaction xid,
+	OUT series text,
+	OUT first_key uuid,
+	OUT since timestamptz,
+	OUT age interval)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'comb_unsettled'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+
+COMMENT ON FUNCTION comb_unsettled() IS
+	'the open transactions that hold comb_settled() and comb_snowflake_settled() back';
+
+CREATE FUNCTION comb_snowflake_settled(
+	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
+	instance_bits int DEFAULT 10,
+	sequence_bits int DEFAULT 12,
+	tick interval DEFAULT '1 ms')
+	RETURNS bigint
+	AS 'MODULE_PATHNAME', 'comb_snowflake_settled'
+	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION comb_snowflake_settled(
+	timestamptz, int, int, interval) IS
+	'bound of Snowflakes: all rows with smaller ids of this server are visible, or never will be';
+
+--
+-- comb_status.c: the clock and the keys
+--
+
+CREATE FUNCTION comb_clock_status(
+	OUT clock timestamptz,
+	OUT process_last timestamptz,
+	OUT process_ahead interval,
+	OUT process_steps_back bigint,
+	OUT process_resets bigint,
+	OUT ordered_last timestamptz,
+	OUT ordered_ahead interval,
+	OUT ordered_lease timestamptz,
+	OUT snowflake_last timestamptz,
+	OUT snowflake_ahead interval,
+	OUT snowflake_lease timestamptz)
+	AS 'MODULE_PATHNAME', 'comb_clock_status'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION comb_clock_status() IS
+	'the clock, and how far the keys of this process and of the server are ahead of it';
+
+--
+-- Privileges
+--
+
+-- Only the owner may move the limits.  Default privileges may have granted
+-- rights to any role, so look all grantees up and revoke their rights.
+DO $$
+DECLARE
+	entry record;
+BEGIN
+	FOR entry IN
+		SELECT pg_catalog.format('%s %s', object.kind, object.name) AS object,
+			CASE WHEN acl.grantee OPERATOR(pg_catalog.=) 0::pg_catalog.oid THEN 'PUBLIC'
+				ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(acl.grantee)) END AS grantee
+		FROM (
+				SELECT 'FUNCTION' AS kind, p.oid::pg_catalog.regprocedure::pg_catalog.text AS name,
+					coalesce(p.proacl, pg_catalog.acldefault('f', p.proowner)) AS acl, p.proowner AS owner
+				FROM pg_catalog.pg_proc AS p
+				WHERE p.oid OPERATOR(pg_catalog.=)
+					'@extschema@.comb_ordered_reset(pg_catalog.timestamptz)'::pg_catalog.regprocedure
+				UNION ALL
+				SELECT 'SCHEMA', 'comb_internal', n.nspacl, n.nspowner
+				FROM pg_catalog.pg_namespace AS n
+				WHERE n.nspname OPERATOR(pg_catalog.=) 'comb_internal'
+				UNION ALL
+				SELECT 'SEQUENCE', c.oid::pg_catalog.regclass::pg_catalog.text, c.relacl, c.relowner
+				FROM pg_catalog.pg_class AS c
+				WHERE c.relnamespace OPERATOR(pg_catalog.=) 'comb_internal'::pg_catalog.regnamespace
+			) AS object, pg_catalog.aclexplode(object.acl) AS acl
+		WHERE acl.grantee OPERATOR(pg_catalog.<>) object.owner
+		GROUP BY 1, 2
+	LOOP
+		EXECUTE pg_catalog.format('REVOKE ALL ON %s FROM %s', entry.object, entry.grantee);
+	END LOOP;
+END
+$$;
+
+-- A database's owner makes and restores dumps, and need not be a superuser.  A
+-- grant to the extension's owner would outlive the role in pg_init_privs, from
+-- which pg_dump learns the extension's own privileges.
+--
+-- PostgreSQL before 14 has no pg_database_owner.  There everyone may read the
+-- sequences, so that every role that could dump the database still can.
+-- Superusers restore the dump.
+DO $$
+BEGIN
+	IF pg_catalog.current_setting('server_version_num')::pg_catalog.int4
+		OPERATOR(pg_catalog.>=) 140000
+	THEN
+		GRANT USAGE ON SCHEMA comb_internal TO pg_database_owner;
+		GRANT SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA comb_internal TO pg_database_owner;
+	ELSE
+		GRANT USAGE ON SCHEMA comb_internal TO PUBLIC;
+		GRANT SELECT ON ALL SEQUENCES IN SCHEMA comb_internal TO PUBLIC;
+	END IF;
+END
+$$;

@@ -1,0 +1,145 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_lease.h
+ *	  Taking a time from a counter, under a limit that survives a crash.
+ *
+ * The rules that hold here are in the banner of comb_lease.c.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/ordered/comb_lease.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMB_LEASE_H
+#define COMB_LEASE_H
+
+#include "comb.h"
+#include "comb_announce.h"
+#include "comb_page.h"
+#include "comb_shared.h"
+
+/*
+ * A clock that is ten years beyond the last key is considered broken.
+ * Counters do not go back, so a single start with such a clock would use up
+ * decades of times.
+ */
+#define COMB_JUMP_S			UINT64CONST(315576000)
+
+/*
+ * What this process knows of a series' lease in its database.  Times below
+ * "limit" may be handed out, as long as the incarnation and the generation of
+ * the sequences are the same.  From "renew" on, which is at most "limit",
+ * comb_lease_extend() has something to do.
+ */
+typedef struct CombLease
+{
+	uint64		incarnation;
+	uint64		generation;
+	pg_atomic_uint64 *counter;	/* of the incarnation */
+	CombTime	renew;
+	CombTime	limit;			/* its record is on disk */
+	CombTime	next;			/* the next limit, or "limit" if unknown */
+	XLogRecPtr	next_lsn;		/* the end of the record of "next" */
+	CombTime	durable;		/* a restart begins at this time or later */
+} CombLease;
+
+extern PGDLLEXPORT CombLease comb_leases[COMB_SERIES];
+
+extern int64 comb_lease_latest_us(int64 now);
+extern void comb_lease_learn(CombSeries series);
+extern void comb_lease_write(CombPage *page, CombTime at, uint64 incarnation);
+extern bool comb_lease_extend(CombSeries series, CombTime at);
+extern CombTime comb_lease_survives(CombSeries series, CombTime at);
+extern void comb_drift_error(CombTime next, CombTime now);
+extern void comb_jump_error(CombTime last, CombTime now);
+
+/* Is what this process knows of the lease still true? */
+static inline bool
+comb_lease_known(CombSeries series)
+{
+	const CombLease *lease = &comb_leases[series];
+
+	return comb_shared != NULL &&
+		lease->generation == comb_sequence_generation &&
+		lease->incarnation == pg_atomic_read_u64(&comb_shared->incarnation.value);
+}
+
+/*
+ * May a key of this time be handed out?  The incarnation is read again after
+ * the counter was moved.  After a reset in between, the time is one of a
+ * counter that is no longer in use.
+ */
+static inline bool
+comb_lease_covers(CombSeries series, CombTime at)
+{
+	return at < comb_leases[series].limit && comb_lease_known(series);
+}
+
+/* The same, for a time that needs no renewal either */
+static inline bool
+comb_lease_fresh(CombSeries series, CombTime at)
+{
+	return at < comb_leases[series].renew && comb_lease_known(series);
+}
+
+/*
+ * Check a new time against the clock.  Both checks come before the time is
+ * taken, so a call that fails has not moved the counter.
+ */
+static inline void
+comb_check_drift(CombTime next, CombTime now)
+{
+	if (unlikely(next > now && next - now >
+				 (uint64) comb_max_ordered_drift * COMB_TIME_PER_S))
+		comb_drift_error(next, now);
+}
+
+static inline void
+comb_check_jump(CombTime last, CombTime now)
+{
+	/* nothing is known before the first key of a new database */
+	if (unlikely(now - last > COMB_JUMP_S * COMB_TIME_PER_S && last != 0))
+		comb_jump_error(last, now);
+}
+
+/*
+ * Take a time from a series' counter, and return it once the lease covers it.
+ * "step" moves the counter and returns the new time.  If a time must be given
+ * up, take another one.
+ */
+static pg_always_inline CombTime
+comb_lease_take(CombSeries series, CombTime (*step) (void *), void *arg)
+{
+	for (;;)
+	{
+		CombTime	at;
+
+		if (unlikely(!comb_lease_known(series)))
+			comb_lease_learn(series);
+		comb_announce_once(series, comb_leases[series].incarnation);
+		at = step(arg);
+		COMB_INJECTION_POINT("comb-lease-taken");
+		if (likely(comb_lease_fresh(series, at)) ||
+			(comb_lease_extend(series, at) &&
+			 comb_lease_covers(series, at)))
+			return at;
+	}
+}
+
+/*
+ * Write the ordered key of a time.  A millisecond has fewer units of CombTime
+ * than the 18 bits have values, so two times never become one key.  The bound
+ * of comb_settled() has to come from the same arithmetic as the keys.
+ */
+static inline void
+comb_ordered_write(unsigned char *id, CombTime at, uint64 random)
+{
+	uint64		below_ms = at % COMB_TIME_PER_MS;
+
+	comb_v7_write(id, at / COMB_TIME_PER_MS,
+				  (below_ms << COMB_TICK_BITS) / COMB_TIME_PER_MS, random);
+}
+
+#endif							/* COMB_LEASE_H */

@@ -1,0 +1,401 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_unsettled.c
+ *	  comb_unsettled(): the transactions that hold feeds back.
+ *
+ * The rows say what holds feeds back now, whatever the calling statement's
+ * snapshot sees.  The leader of a parallel query can take no newer snapshot,
+ * and may show a prepared transaction that has ended.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/ordered/comb_unsettled.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/twophase.h"
+#include "access/xact.h"
+#include "catalog/pg_authid.h"
+#include "commands/dbcommands.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+
+#include "comb_lease.h"
+#include "comb_settled.h"
+
+PG_FUNCTION_INFO_V1(comb_unsettled);
+
+/* The columns, in the order of the SQL function */
+enum
+{
+	COMB_UNSETTLED_PID,
+	COMB_UNSETTLED_DATABASE,
+	COMB_UNSETTLED_STATE,
+	COMB_UNSETTLED_TRANSACTION,
+	COMB_UNSETTLED_SERIES,
+	COMB_UNSETTLED_FIRST,
+	COMB_UNSETTLED_SINCE,
+	COMB_UNSETTLED_AGE,
+	COMB_UNSETTLED_COLUMNS
+};
+
+static const char *const comb_series_text[] = {
+	[COMB_SERIES_ORDERED] = "ordered",
+	[COMB_SERIES_SNOWFLAKE] = "snowflake",
+	[COMB_SERIES_SLOW] = "slow snowflake"
+};
+
+/* A row.  Zeros stand for what is not known */
+typedef struct CombUnsettled
+{
+	int32		pid;
+	Oid			database;
+	Oid			role;
+	const char *state;
+	TransactionId xid;
+	CombSeries	series;
+	uint64		first;
+} CombUnsettled;
+
+/* A transaction that is prepared now */
+typedef struct CombPreparedNow
+{
+	TransactionId xid;
+	Oid			database;
+	Oid			role;
+	bool		open;
+	bool		listed;			/* its rows have been written */
+} CombPreparedNow;
+
+typedef struct CombPreparedNows
+{
+	int			n;
+	CombPreparedNow at[FLEXIBLE_ARRAY_MEMBER];
+} CombPreparedNows;
+
+/* Set the columns that only the transaction's role may see */
+static void
+comb_unsettled_details(const CombUnsettled *row, Datum *values, bool *nulls)
+{
+	int64		us = comb_us_from_time(row->first);
+	Interval   *age;
+
+	values[COMB_UNSETTLED_STATE] = CStringGetTextDatum(row->state);
+	nulls[COMB_UNSETTLED_STATE] = false;
+	values[COMB_UNSETTLED_TRANSACTION] = TransactionIdGetDatum(row->xid);
+	nulls[COMB_UNSETTLED_TRANSACTION] = (row->xid == InvalidTransactionId);
+	if (row->first == 0)
+		return;
+	age = (Interval *) palloc0(sizeof(Interval));
+	age->time = GetCurrentTimestamp() - (us + COMB_UNIX_EPOCH);
+	values[COMB_UNSETTLED_SERIES] =
+		CStringGetTextDatum(comb_series_text[row->series]);
+	values[COMB_UNSETTLED_SINCE] = TimestampTzGetDatum(us + COMB_UNIX_EPOCH);
+	values[COMB_UNSETTLED_AGE] = IntervalPGetDatum(age);
+	nulls[COMB_UNSETTLED_SERIES] = false;
+	nulls[COMB_UNSETTLED_SINCE] = false;
+	nulls[COMB_UNSETTLED_AGE] = false;
+	values[COMB_UNSETTLED_FIRST] = UUIDPGetDatum(comb_settled_key(row->first));
+	nulls[COMB_UNSETTLED_FIRST] = (row->series != COMB_SERIES_ORDERED);
+}
+
+/* Write a row, without the details of other roles' transactions */
+static void
+comb_unsettled_put(ReturnSetInfo *result, const CombUnsettled *row)
+{
+	Datum		values[COMB_UNSETTLED_COLUMNS];
+	bool		nulls[COMB_UNSETTLED_COLUMNS];
+	char	   *database = get_database_name(row->database);
+
+	memset(nulls, true, sizeof(nulls));
+	values[COMB_UNSETTLED_PID] = Int32GetDatum(row->pid);
+	nulls[COMB_UNSETTLED_PID] = (row->pid == 0);
+	if (database != NULL)
+	{
+		values[COMB_UNSETTLED_DATABASE] =
+			DirectFunctionCall1(namein, CStringGetDatum(database));
+		nulls[COMB_UNSETTLED_DATABASE] = false;
+	}
+	if (has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
+		(OidIsValid(row->role) && has_privs_of_role(GetUserId(), row->role)))
+		comb_unsettled_details(row, values, nulls);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* Set the process of a row.  It may have ended meanwhile */
+static void
+comb_unsettled_backend(CombUnsettled *row, int pid)
+{
+	PGPROC	   *proc = BackendPidGetProc(pid);
+
+	row->pid = pid;
+	if (proc != NULL)
+	{
+		row->database = proc->databaseId;
+		row->role = proc->roleId;
+	}
+}
+
+/* Write the running transactions of a series */
+static void
+comb_unsettled_seats(ReturnSetInfo *result, CombSeries series)
+{
+	uint32		used = (uint32) pg_atomic_read_u64(&comb_seats->head.h.used);
+	uint32		i;
+
+	for (i = 0; i < used; i++)
+	{
+		CombSeat   *seat = comb_seat(series, i);
+		CombUnsettled row = {.state = "running",.series = series};
+
+		row.first = pg_atomic_read_u64(&seat->s.first);
+		if (row.first == 0)
+			continue;
+		pg_read_barrier();
+		comb_unsettled_backend(&row, seat->s.pid);
+		row.database = pg_atomic_read_u32(&seat->s.database);
+		comb_unsettled_put(result, &row);
+	}
+}
+
+static int
+comb_prepared_cmp(const void *a, const void *b)
+{
+	TransactionId left = ((const CombPreparedNow *) a)->xid;
+	TransactionId right = ((const CombPreparedNow *) b)->xid;
+
+	return (left > right) - (left < right);
+}
+
+static CombPreparedNow *
+comb_prepared_find(CombPreparedNows *nows, TransactionId xid)
+{
+	CombPreparedNow key;
+
+	key.xid = xid;
+	return (CombPreparedNow *) bsearch(&key, nows->at, nows->n, sizeof(key),
+									   comb_prepared_cmp);
+}
+
+/* Copy what PostgreSQL knows of prepared transactions, sorted by xid */
+static CombPreparedNows *
+comb_prepared_procs(void)
+{
+	CombPreparedNows *nows = (CombPreparedNows *)
+		palloc0(offsetof(CombPreparedNows, at) +
+				sizeof(CombPreparedNow) * max_prepared_xacts);
+	int			i;
+
+	LWLockAcquire(ProcArrayLock, LW_SHARED);
+	for (i = 0; i < max_prepared_xacts; i++)
+	{
+		PGPROC	   *proc = &PreparedXactProcs[i];
+
+		nows->at[i].xid = COMB_PROC_XID(proc);
+		nows->at[i].database = proc->databaseId;
+		nows->at[i].role = proc->roleId;
+	}
+	LWLockRelease(ProcArrayLock);
+	nows->n = max_prepared_xacts;
+	qsort(nows->at, nows->n, sizeof(CombPreparedNow), comb_prepared_cmp);
+	return nows;
+}
+
+/*
+ * Return the transactions that are prepared now.  PostgreSQL leaves the xid of
+ * one that has ended where it was, so the snapshot must have it in progress.
+ */
+static CombPreparedNows *
+comb_prepared_nows(const CombView *view)
+{
+	CombPreparedNows *nows = comb_prepared_procs();
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < (int) view->snapshot->xcnt; i++)
+	{
+		CombPreparedNow *now = comb_prepared_find(nows, view->snapshot->xip[i]);
+
+		if (now != NULL)
+			now->open = true;
+	}
+	for (i = 0; i < nows->n; i++)
+	{
+		TransactionId xid = nows->at[i].xid;
+
+		if (nows->at[i].open ||
+			(xid != InvalidTransactionId &&
+			 comb_full_xid(xid, view->next) >= view->xmax))
+			nows->at[n++] = nows->at[i];
+	}
+	nows->n = n;
+	return nows;
+}
+
+/* Write the prepared transactions of the list, and mark them */
+static void
+comb_unsettled_listed(ReturnSetInfo *result, CombPreparedNows *nows)
+{
+	uint32		i;
+
+	for (i = 0; i < comb_seats->head.h.nprepared; i++)
+	{
+		CombPrepared prepared;
+		CombPreparedNow *now;
+		CombUnsettled row = {.state = "prepared"};
+
+		if (!comb_prepared_copy(i, &prepared))
+			continue;
+		now = comb_prepared_find(nows, (TransactionId)
+								 pg_atomic_read_u64(&prepared.fxid));
+		if (now == NULL)
+			continue;
+		now->listed = true;
+		row.xid = now->xid;
+		row.database = prepared.database;
+		row.role = prepared.role;
+		for (row.series = 0; row.series < COMB_SERIES; row.series++)
+		{
+			row.first = prepared.first[row.series];
+			if (row.first != 0)
+				comb_unsettled_put(result, &row);
+		}
+	}
+}
+
+/* Write the prepared transactions that may have keys and are not in the list */
+static void
+comb_unsettled_unlisted(ReturnSetInfo *result, const CombView *view,
+						const CombPreparedNows *nows)
+{
+	int			i;
+
+	for (i = 0; i < nows->n; i++)
+	{
+		const CombPreparedNow *now = &nows->at[i];
+		CombUnsettled row = {.state = "prepared"};
+
+		if (now->listed ||
+			comb_full_xid(now->xid, view->next) >= comb_unlisted_limit())
+			continue;
+		row.xid = now->xid;
+		row.database = now->database;
+		row.role = now->role;
+		comb_unsettled_put(result, &row);
+	}
+}
+
+/* Write the transactions that could announce nothing */
+static void
+comb_unsettled_unannounced(ReturnSetInfo *result)
+{
+	CombUnseated *unseated = &comb_shared->unseated;
+	uint64		running = pg_atomic_read_u64(&unseated->s.running);
+	int			i;
+
+	for (i = 0; i < COMB_UNSEATED_PIDS; i++)
+	{
+		uint32		pid = pg_atomic_read_u32(&unseated->s.pids[i]);
+		CombUnsettled row = {.state = "unannounced"};
+
+		if (pid == 0)
+			continue;
+		comb_unsettled_backend(&row, (int) pid);
+		comb_unsettled_put(result, &row);
+		running -= (running > 0);
+	}
+	for (; running > 0; running--)
+	{
+		CombUnsettled row = {.state = "unannounced"};
+
+		comb_unsettled_put(result, &row);
+	}
+}
+
+/* Write the transactions that were open when such a transaction ended */
+static void
+comb_unsettled_concurrent(ReturnSetInfo *result, const CombView *view,
+						  CombPreparedNows *nows)
+{
+	uint64		until = pg_atomic_read_u64(&comb_shared->unseated.s.until);
+	uint32		i;
+
+	if (view->xmin >= until)
+		return;
+	for (i = 0; i < view->snapshot->xcnt; i++)
+	{
+		const CombPreparedNow *now;
+		CombUnsettled row = {.state = "concurrent"};
+
+		row.xid = view->snapshot->xip[i];
+		if (comb_full_xid(row.xid, view->next) >= until)
+			continue;
+		now = comb_prepared_find(nows, row.xid);
+		if (now != NULL)
+		{
+			row.database = now->database;
+			row.role = now->role;
+		}
+		else
+			comb_unsettled_backend(&row, BackendXidGetPid(row.xid));
+		if (now != NULL || row.pid != 0)
+			comb_unsettled_put(result, &row);
+	}
+}
+
+/*
+ * comb_unsettled() returns setof (pid int, database name, state text,
+ *		transaction xid, series text, first_key uuid, since timestamptz,
+ *		age interval)
+ *
+ * The transactions of all databases that have made ordered keys or
+ * Snowflakes, or may have, and have not ended.  Each holds comb_settled() or
+ * comb_snowflake_settled() of its database back.  "state" is
+ * - running or prepared,
+ * - unannounced: no shared memory could be had for its announcement, so it
+ *	 holds all databases back, or
+ * - concurrent: was open when such a transaction ended.
+ *
+ * pid is NULL for a prepared transaction.  transaction is NULL for a running
+ * or unannounced one.  series, first_key, since and age are NULL where the
+ * keys are not known.  first_key is a lower bound of the transaction's keys,
+ * and NULL for Snowflakes.  Of other roles' transactions only pid and database
+ * are shown, as in pg_stat_activity.  Raises 55000 on a standby.  Without
+ * shared memory for announcements it warns, and shows the last two kinds only.
+ */
+Datum
+comb_unsettled(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	CombPreparedNows *nows;
+	Snapshot	snapshot;
+	CombView	view;
+	int			series;
+
+	InitMaterializedSRF(fcinfo, 0);
+	snapshot = comb_settled_snapshot();
+	comb_view_init(&view, IsInParallelMode() ? snapshot : GetLatestSnapshot());
+	comb_shared_attach();
+	nows = comb_prepared_nows(&view);
+	comb_unsettled_unannounced(result);
+	comb_unsettled_concurrent(result, &view, nows);
+	if (!comb_seats_try())
+		return (Datum) 0;
+	for (series = 0; series < COMB_SERIES; series++)
+		comb_unsettled_seats(result, (CombSeries) series);
+	comb_unsettled_listed(result, nows);
+	comb_unsettled_unlisted(result, &view, nows);
+	return (Datum) 0;
+}
