@@ -1,5 +1,5 @@
 /*
- * settled.pml - which keys are settled: src/comb_announce.c against src/comb_settled.c
+ * settled.pml - which keys are settled: src/ordered/comb_announce.c against comb_settled.c
  *
  * Backends make transactions that take a key, and then commit, abort or are prepared.  A process
  * ends prepared transactions.  A reader takes a snapshot at any time, and computes the bound at any
@@ -12,6 +12,7 @@
  *   NOPREPARE  no transaction is prepared
  *   DATABASES  backends are in the reader's database or in another one
  *   UNSEATED   a transaction may find no memory for seats
+ *   LATE       another module's XACT_EVENT_PRE_PREPARE may take the first key, after ours
  *   LIVE       the reader begins when all transactions have ended
  *
  * What must hold:
@@ -21,10 +22,11 @@
  * LIVE       The bound is then the counter + 1.  Nobody hangs: no invalid end state.
  *
  * What is left out, and why that is sound:
- * - Memory is sequentially consistent.  A list of twins swaps the accesses that a barrier keeps apart.
+ * - Memory is sequentially consistent.  Twins swap the accesses that a barrier keeps apart.
  * - A transaction takes one key.  Its later keys are larger, and the same announcement covers them.
  * - One series stands for three: a seat each, and a number each in a place of the list.
  * - Leases and incarnations are in lease.pml.  If the incarnation changes, the reader begins anew.
+ * - Subtransactions: keys are announced for the top-level transaction.
  * - comb_seats_use(): the number of seats used grows before the announcement is written, and the
  *   reader reads it before the seats.  A seat that the reader leaves out has announced nothing yet.
  * - Answers kept for later snapshots (CombAnswer).  What a snapshot that sees as much does not see,
@@ -95,8 +97,8 @@ bit  sxip[XMAX];
 #define ABORT(x) END(x); key[x] = 0
 
 /*
- * comb_prepared_choose().  One step: an older horizon, or an older answer about a transaction, could
- * only raise "dropped" more often.
+ * comb_prepared_choose().  One step: with an older horizon or snapshot, more transactions would count
+ * as open, and "dropped" would rise more often.
  */
 inline choose_place() {
 	d_step {
@@ -117,7 +119,7 @@ inline choose_place() {
 
 proctype writer(byte w) provided (!stop) {
 	byte me, f, at, h, i, place;
-	bit db, seated;
+	bit db, seated, listed;
 
 	do
 	:: atomic { begun < NX -> begun++; seated = 1;
@@ -171,10 +173,20 @@ choose:				choose_place();
 						atomic { pfxid[place] = me; place = 0 }
 					:: atomic { pfxid[place] != at -> goto choose }
 					fi
-				fi
+				fi;
+#ifdef LATE
+				listed = 1
+			:: seated
+#endif
 			:: !seated
 			fi;
-			st[me] = PREP		/* EndPrepare(), then XACT_EVENT_PREPARE */
+			st[me] = PREP;		/* EndPrepare(), then XACT_EVENT_PREPARE */
+#ifdef LATE
+			if			/* comb_prepared_check() */
+			:: seated && !listed -> atomic { dropped = MAX(dropped, me + 1) }
+			:: else
+			fi
+#endif
 #endif
 		fi;
 		if				/* comb_take_back() */
@@ -182,7 +194,7 @@ choose:				choose_place();
 		:: else -> atomic { until = MAX(until, nextxid) };
 			atomic { running--; goto over }
 		fi;
-over:		atomic { me = 0; f = 0; at = 0; h = 0; place = 0; db = 0; seated = 0 }
+over:		atomic { me = 0; f = 0; at = 0; h = 0; place = 0; db = 0; seated = 0; listed = 0 }
 	:: atomic { begun == NX -> LEAVE; break }
 	od
 }
