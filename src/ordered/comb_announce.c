@@ -598,7 +598,11 @@ comb_announce(CombSeries series, uint64 incarnation)
 		if (pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
 			comb_seat_move(seat);
 		seat->s.pid = MyProcPid;
-		/* for comb_unsettled(): the bound needs the seat only after the counter */
+		/*
+		 * For comb_unsettled(), which must not show another backend's pid.
+		 * comb_settled() asks for keys up to the counter that it has read,
+		 * and the compare-and-swap comes after all stores of this function.
+		 */
 		pg_write_barrier();
 		first = pg_atomic_read_u64(comb_counter(series, incarnation)) + 1;
 		COMB_INJECTION_POINT("comb-announce");
