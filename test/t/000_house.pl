@@ -117,6 +117,16 @@ SKIP:
 	is(`shellcheck -x -e SC2015,SC2031 @scripts 2>&1`, '', 'shellcheck has nothing to say');
 }
 
+# A model names the functions that its steps stand for
+my %defined = map { $_ => 1 } map { slurp($_) =~ /^(?:static inline \w+ )?(comb_\w+)\(/mg }
+  glob('src/*.[ch] src/*/*.[ch]');
+for my $model (sort glob('test/models/*.pml'))
+{
+	my %named = map { $_ => 1 } slurp($model) =~ /\b(comb_\w+)\(\)/g;
+	cmp_ok(scalar keys %named, '>', 10, "$model names functions");
+	none("functions named in $model exist", grep { !$defined{$_} } sort keys %named);
+}
+
 # Only comb_compat.h looks at the server's version
 none('PG_VERSION_NUM only in comb_compat.h',
 	grep { !m{/comb_compat\.h$} && slurp($_) =~ /PG_VERSION_NUM/ } glob('src/*.[ch] src/ordered/*.[ch]'));
