@@ -101,8 +101,8 @@ static void
 comb_status_series(CombStatus *status, CombSeries series)
 {
 	bool		ordered = (series == COMB_SERIES_ORDERED);
-	CombTime	at = pg_atomic_read_u64(comb_counter(series,
-														comb_incarnation_current()));
+	uint64		incarnation = comb_incarnation_current();
+	CombTime	at = pg_atomic_read_u64(comb_counter(series, incarnation));
 	TimestampTz last = comb_us_from_time(at) + COMB_UNIX_EPOCH;
 	CombPage	page;
 

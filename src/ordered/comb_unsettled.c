@@ -75,6 +75,7 @@ typedef struct CombPreparedNow
 	TransactionId xid;
 	Oid			database;
 	Oid			role;
+	bool		open;
 	bool		listed;			/* its rows have been written */
 } CombPreparedNow;
 
@@ -178,17 +179,23 @@ comb_prepared_cmp(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/*
- * Return the transactions that are prepared now, sorted by xid.  PostgreSQL
- * leaves the xid of one that has ended where it was.
- */
+static CombPreparedNow *
+comb_prepared_find(CombPreparedNows *nows, TransactionId xid)
+{
+	CombPreparedNow key;
+
+	key.xid = xid;
+	return (CombPreparedNow *) bsearch(&key, nows->at, nows->n, sizeof(key),
+									   comb_prepared_cmp);
+}
+
+/* Copy what PostgreSQL knows of prepared transactions, sorted by xid */
 static CombPreparedNows *
-comb_prepared_nows(const CombView *view)
+comb_prepared_procs(void)
 {
 	CombPreparedNows *nows = (CombPreparedNows *)
 		palloc0(offsetof(CombPreparedNows, at) +
 				sizeof(CombPreparedNow) * max_prepared_xacts);
-	int			n = 0;
 	int			i;
 
 	LWLockAcquire(ProcArrayLock, LW_SHARED);
@@ -201,16 +208,39 @@ comb_prepared_nows(const CombView *view)
 		nows->at[i].role = proc->roleId;
 	}
 	LWLockRelease(ProcArrayLock);
-	for (i = 0; i < max_prepared_xacts; i++)
+	nows->n = max_prepared_xacts;
+	qsort(nows->at, nows->n, sizeof(CombPreparedNow), comb_prepared_cmp);
+	return nows;
+}
+
+/*
+ * Return the transactions that are prepared now.  PostgreSQL leaves the xid of
+ * one that has ended where it was, so the snapshot must have it in progress.
+ */
+static CombPreparedNows *
+comb_prepared_nows(const CombView *view)
+{
+	CombPreparedNows *nows = comb_prepared_procs();
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < (int) view->snapshot->xcnt; i++)
+	{
+		CombPreparedNow *now = comb_prepared_find(nows, view->snapshot->xip[i]);
+
+		if (now != NULL)
+			now->open = true;
+	}
+	for (i = 0; i < nows->n; i++)
 	{
 		TransactionId xid = nows->at[i].xid;
 
-		if (xid != InvalidTransactionId &&
-			comb_in_progress(view, comb_full_xid(xid, view->next)))
+		if (nows->at[i].open ||
+			(xid != InvalidTransactionId &&
+			 comb_full_xid(xid, view->next) >= view->xmax))
 			nows->at[n++] = nows->at[i];
 	}
 	nows->n = n;
-	qsort(nows->at, n, sizeof(CombPreparedNow), comb_prepared_cmp);
 	return nows;
 }
 
@@ -223,15 +253,13 @@ comb_unsettled_listed(ReturnSetInfo *result, CombPreparedNows *nows)
 	for (i = 0; i < comb_seats->head.h.nprepared; i++)
 	{
 		CombPrepared prepared;
-		CombPreparedNow key;
 		CombPreparedNow *now;
 		CombUnsettled row = {.state = "prepared"};
 
 		if (!comb_prepared_copy(i, &prepared))
 			continue;
-		key.xid = (TransactionId) pg_atomic_read_u64(&prepared.fxid);
-		now = (CombPreparedNow *) bsearch(&key, nows->at, nows->n, sizeof(key),
-										  comb_prepared_cmp);
+		now = comb_prepared_find(nows, (TransactionId)
+								 pg_atomic_read_u64(&prepared.fxid));
 		if (now == NULL)
 			continue;
 		now->listed = true;
@@ -299,7 +327,7 @@ comb_unsettled_unannounced(ReturnSetInfo *result)
 /* Write the transactions that were open when such a transaction ended */
 static void
 comb_unsettled_concurrent(ReturnSetInfo *result, const CombView *view,
-						  const CombPreparedNows *nows)
+						  CombPreparedNows *nows)
 {
 	uint64		until = pg_atomic_read_u64(&comb_shared->unseated.s.until);
 	uint32		i;
@@ -308,23 +336,20 @@ comb_unsettled_concurrent(ReturnSetInfo *result, const CombView *view,
 		return;
 	for (i = 0; i < view->snapshot->xcnt; i++)
 	{
-		CombPreparedNow key;
 		const CombPreparedNow *now;
 		CombUnsettled row = {.state = "concurrent"};
 
-		key.xid = view->snapshot->xip[i];
-		if (comb_full_xid(key.xid, view->next) >= until)
+		row.xid = view->snapshot->xip[i];
+		if (comb_full_xid(row.xid, view->next) >= until)
 			continue;
-		now = (const CombPreparedNow *) bsearch(&key, nows->at, nows->n,
-												sizeof(key), comb_prepared_cmp);
-		row.xid = key.xid;
+		now = comb_prepared_find(nows, row.xid);
 		if (now != NULL)
 		{
 			row.database = now->database;
 			row.role = now->role;
 		}
 		else
-			comb_unsettled_backend(&row, BackendXidGetPid(key.xid));
+			comb_unsettled_backend(&row, BackendXidGetPid(row.xid));
 		if (now != NULL || row.pid != 0)
 			comb_unsettled_put(result, &row);
 	}
