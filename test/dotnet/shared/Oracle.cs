@@ -23,7 +23,7 @@ sealed class Oracle : IDisposable
 
 	public Oracle()
 	{
-		db = new NpgsqlConnection(Tap.Server + ";Command Timeout=600");
+		db = new NpgsqlConnection(Tap.Server);
 		db.Open();
 		Run("CREATE EXTENSION pg_comb");
 		Run("CREATE TEMP TABLE sample (n int, base uuid, at timestamptz, id uuid, read timestamptz)");

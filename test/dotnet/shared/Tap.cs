@@ -48,8 +48,8 @@ static class Tap
 		assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()?.InformationalVersion.Split('+')[0]
 		?? assembly.GetName().Version!.ToString();
 
-	// Npgsql knows libpq's variables for the password only.
-	public static string Server =>
+	// Npgsql knows libpq's variables for the password only.  A loaded machine may be slow.
+	public static string Server => "Timeout=120;Command Timeout=600;" +
 		string.Join(";", new[] { ("Host", "PGHOST"), ("Port", "PGPORT"), ("Username", "PGUSER"), ("Database", "PGDATABASE") }
 			.Select(pair => $"{pair.Item1}={Environment.GetEnvironmentVariable(pair.Item2)}"));
 }
