@@ -175,6 +175,7 @@ lacking() {
 		contrib    $share/pgstattuple.control  $server-$major
 		versions   prove  perl
 		versions   mmdebstrap  mmdebstrap
+		models     spin  spin
 		emulation  /usr/lib/binfmt.d/qemu-s390x.conf  qemu-user-static
 	END
 }

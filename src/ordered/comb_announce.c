@@ -419,6 +419,7 @@ comb_prepared_enter(void)
 	for (series = 0; series < COMB_SERIES; series++)
 		entry->first[series] = !comb_seated[series] ? 0 :
 			pg_atomic_read_u64(&comb_seat(series, MyProcNumber)->s.first);
+	/* no half entry for comb_unsettled(); readers of the bound see the seat */
 	pg_write_barrier();
 	pg_atomic_write_u64(&entry->fxid, fxid);
 }
@@ -447,9 +448,11 @@ comb_ring_put(CombSeat *seat, uint64 fxid)
 
 	entry->fxid = fxid;
 	entry->first = pg_atomic_read_u64(&seat->s.first);
+	/* a reader that sees "ended" must see the entry */
 	pg_write_barrier();
 	COMB_INJECTION_POINT("comb-ring-entry");
 	pg_atomic_write_u64(&seat->s.ended, ended + 1);
+	/* who sees "first" gone, or the next entry begun, must see "ended" */
 	pg_write_barrier();
 }
 
@@ -595,6 +598,11 @@ comb_announce(CombSeries series, uint64 incarnation)
 		if (pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
 			comb_seat_move(seat);
 		seat->s.pid = MyProcPid;
+		/*
+		 * For comb_unsettled(), which must not show another backend's pid.
+		 * comb_settled() asks for keys up to the counter that it has read,
+		 * and the compare-and-swap comes after all stores of this function.
+		 */
 		pg_write_barrier();
 		first = pg_atomic_read_u64(comb_counter(series, incarnation)) + 1;
 		COMB_INJECTION_POINT("comb-announce");

@@ -92,6 +92,7 @@ comb_ring_bound(CombSeat *seat, const CombView *view)
 		bound = COMB_NO_BOUND;
 		ended = pg_atomic_read_u64(&seat->s.ended);
 		oldest = ended > COMB_RING - 1 ? ended - (COMB_RING - 1) : 0;
+		/* the entries must be those that "ended" counts, or later ones */
 		pg_read_barrier();
 		for (i = ended; i > oldest; i--)
 		{
@@ -103,6 +104,7 @@ comb_ring_bound(CombSeat *seat, const CombView *view)
 		}
 		if (i == oldest && oldest > 0)
 			bound = COMB_UNKNOWN;
+		/* if an entry was a later one, "ended" must show it now */
 		pg_read_barrier();
 	} while (pg_atomic_read_u64(&seat->s.ended) != ended);
 	return bound;
@@ -123,6 +125,7 @@ comb_seat_bound(CombSeat *seat, const CombView *view)
 	else
 		COMB_INJECTION_POINT("comb-seat-running");
 	COMB_INJECTION_POINT("comb-seat-first");
+	/* "first" may be gone: its entry must then be on the ring */
 	pg_read_barrier();
 	if (!mine && !comb_in_progress(view, pg_atomic_read_u64(&seat->s.before)))
 		return COMB_NO_BOUND;
@@ -240,6 +243,7 @@ comb_sees_unseated(const CombView *view)
 {
 	if (pg_atomic_read_u64(&comb_shared->unseated.s.running) != 0)
 		return false;
+	/* what no longer runs must count in "until" */
 	pg_read_barrier();
 	return view->xmin >= pg_atomic_read_u64(&comb_shared->unseated.s.until);
 }
@@ -260,6 +264,7 @@ comb_settled_scan(CombSeries series, const CombView *view)
 	uint32		used;
 	uint32		i;
 
+	/* who took a time up to the counter's must be seen to have announced it */
 	pg_read_barrier();
 	COMB_INJECTION_POINT("comb-counter-read");
 	used = (uint32) pg_atomic_read_u64(&comb_seats->head.h.used);
@@ -270,6 +275,7 @@ comb_settled_scan(CombSeries series, const CombView *view)
 
 		bound = Min(bound, seat);
 	}
+	/* a seat may have been left for the list: the list must then have it */
 	pg_read_barrier();
 	COMB_INJECTION_POINT("comb-seats-read");
 	prepared = comb_prepared_bound(series, view);

@@ -1,5 +1,6 @@
 /*
- * lease.pml - order that survives: src/comb_lease.c, comb_page.c, comb_shared.c, comb_ordered.c
+ * lease.pml - order that survives: comb_lease.c, comb_page.c, comb_shared.c and comb_ordered.c of
+ * src/ordered
  *
  * Sessions take keys from a counter in shared memory, under a limit in the WAL.  A record is first
  * written and later flushed.  The WAL writer may flush at any time.  The server may crash at any
@@ -47,7 +48,9 @@
 #ifndef NRESET
 #define NRESET 0
 #endif
+#ifndef JUMP
 #define JUMP 2
+#endif
 #define LEASE 2			/* pg_comb.lease */
 #define HALF 1			/* comb_lease_half() */
 #define W 10			/* records that fit into the WAL; page_write() checks it */
@@ -119,7 +122,7 @@ inline shorten() {
 }
 #endif
 
-/* comb_page_read(), comb_page_tell(): the page cannot change while the buffer is locked */
+/* comb_page_read(), comb_page_load(): the page cannot change while the buffer is locked */
 inline page_read() {
 	pval = wal[page[d]].value; pinc = wal[page[d]].inc; lsn[s] = page[d];
 	pfl = (lsn[s] < disk -> pval : wal[page[d]].flushed)

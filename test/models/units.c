@@ -1,0 +1,155 @@
+/*
+ * units.c - each unit of time of the layouts that divide, by trying all
+ *
+ * usage: units [all]
+ *
+ * Divisions of 64 bits are too hard for CBMC.  This program therefore tries all
+ * units of a day, and the first and last unit of each day, in each codec whose
+ * unit is longer than a microsecond.  It checks what layouts.c assumes of a codec:
+ *
+ * - a unit is read as its first instant, and written from each instant that it
+ *	 lasts.  Its first two instants, the one in the middle and the last one are
+ *	 tried, and with "all" each microsecond of a day;
+ * - units follow each other without gaps or overlaps, and a unit lasts unit_us or
+ *	 one more, or less at the end of a day;
+ * - the instant where comb_lower_bound() lets the following unit begin is in that
+ *	 unit.
+ *
+ * A codec uses nothing but the day of an instant and the time since midnight, or
+ * the number of milliseconds, so a unit of one day is like that of any other.
+ *
+ * Prints TAP.
+ */
+#include <stdio.h>
+
+#include "comb_codec.c"
+
+CombPool	comb_pool;
+int			MyProcPid;
+void		comb_pool_fill(void) {}
+void		comb_clock_error(void) {}
+
+static const struct
+{
+	const char *name;
+	const CombCodec *codec;
+	int64		per_day;		/* units */
+	int			shift;			/* bits for a unit's number below the day's; 0 = none */
+}			codecs[] = {
+	{"Unix milliseconds", &comb_unix_ms, 86400000, 0},
+	{"milliseconds since the year 1", &comb_ms0001, 86400000, 0},
+	{"datetime", &comb_datetime, 25920000, 32},
+	{"NHibernate's datetime", &comb_nhibernate, 25920003, 32}
+};
+
+static int	test = 0;
+static int	failures = 0;
+
+/* The field of a unit, counted over all days */
+static uint64
+field_of(int i, int64 day, int64 unit)
+{
+	return codecs[i].shift > 0 ? ((uint64) day << codecs[i].shift) + unit :
+		(uint64) (day * codecs[i].per_day + unit);
+}
+
+/*
+ * Check one unit.  "last_unit" is whether a following one does not exist, or is
+ * the next day's first.
+ */
+static bool
+unit_holds(int i, int64 day, int64 unit, int64 days)
+{
+	const CombCodec *codec = codecs[i].codec;
+	bool		last = (unit == codecs[i].per_day - 1);
+	uint64		field = field_of(i, day, unit);
+	uint64		next = last ? field_of(i, day + 1, 0) : field + 1;
+	int64		start;
+	int64		end = codec->latest + 1;
+	int64		length;
+
+	if (!codec->decode(field, &start) || start < codec->earliest || start > codec->latest)
+		return false;
+	if (day + 1 < days || !last)
+	{
+		if (!codec->decode(next, &end) || end > codec->latest)
+			return false;
+		if (start + codec->unit->unit_us + 1 <= codec->latest &&
+			codec->encode(start + codec->unit->unit_us + 1) != next)
+			return false;
+	}
+	else if (start + codec->unit->unit_us + 1 <= codec->latest)
+		return false;
+	length = end - start;
+	if (length <= 0 || length > codec->unit->unit_us + 1 ||
+		(length < codec->unit->unit_us && !last))
+		return false;
+	return codec->encode(start) == field && codec->encode(end - 1) == field &&
+		codec->encode(start + length / 2) == field &&
+		codec->encode(Min(start + 1, end - 1)) == field;
+}
+
+static void
+result(bool ok, const char *name, const char *what, int64 tried)
+{
+	failures += !ok;
+	printf("%sok %d - %s: %s (%lld)\n", ok ? "" : "not ", ++test, name, what,
+		   (long long) tried);
+}
+
+/* Each microsecond of a day: the field grows by no more than one */
+static bool
+every_microsecond(const CombCodec *codec, int64 midnight)
+{
+	uint64		field = codec->encode(midnight);
+	int64		start = midnight;
+	int64		at;
+
+	for (at = midnight; at < midnight + COMB_US_PER_DAY; at++)
+	{
+		uint64		now = codec->encode(at);
+
+		if (now != field)
+		{
+			if (now != field + 1 || !codec->decode(now, &start) || start != at)
+				return false;
+			field = now;
+		}
+	}
+	return true;
+}
+
+int
+main(int argc, char **argv)
+{
+	bool		all = (argc == 2 && strcmp(argv[1], "all") == 0);
+	int			i;
+
+	printf("1..%d\n", (all ? 3 : 2) * (int) lengthof(codecs));
+	for (i = 0; i < (int) lengthof(codecs); i++)
+	{
+		const CombCodec *codec = codecs[i].codec;
+		int64		days = (codec->latest - codec->earliest) / COMB_US_PER_DAY + 1;
+		int64		some = days / 2;
+		int64		day;
+		int64		unit;
+		bool		ok = true;
+
+		for (unit = 0; ok && unit < codecs[i].per_day; unit++)
+			ok = unit_holds(i, some, unit, days);
+		result(ok, codecs[i].name, "all units of a day", unit);
+		ok = true;
+		/* the last day of 48 bits of milliseconds is not whole */
+		for (day = 0; ok && day < (codecs[i].shift > 0 ? days : days - 1); day++)
+			ok = unit_holds(i, day, 0, days) &&
+				unit_holds(i, day, codecs[i].per_day - 1, days);
+		result(ok && codec->encode(codec->latest) == field_of(i, days - 1, 0) +
+			   (codec->latest - codec->earliest) % COMB_US_PER_DAY / 1000 * (codecs[i].shift == 0) +
+			   (codecs[i].shift > 0 ? codecs[i].per_day - 1 : 0),
+			   codecs[i].name, "the first and last unit of each day", day);
+		if (all)
+			result(every_microsecond(codec, codec->earliest + some * COMB_US_PER_DAY),
+				   codecs[i].name, "each microsecond of a day", COMB_US_PER_DAY);
+	}
+	return failures > 0;
+}
