@@ -669,7 +669,7 @@ DROP ACCESS METHOD comb_heap;
 -- functions
 CREATE FUNCTION lim() RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE NOTICE ''called as %'', current_user; RETURN 0; END';
 REVOKE EXECUTE ON FUNCTION lim FROM PUBLIC;
-CREATE TABLE limited (id uuid, n int, CHECK (n > lim()), CHECK (comb_timestamp(id, 'uuidv7') IS NOT NULL));
+CREATE TABLE limited (id uuid, n int, CONSTRAINT above CHECK (n > lim()), CONSTRAINT timed CHECK (comb_timestamp(id, 'uuidv7') IS NOT NULL));
 CREATE INDEX ON limited (id);
 CREATE ROLE regress_comb_reader;
 GRANT SELECT ON limited TO regress_comb_reader;

@@ -89,6 +89,16 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 #endif
 
 /*
+ * Before 16 the functions that walk through expressions take a function
+ * without a prototype, which C23 takes for a function without arguments.
+ */
+#if PG_VERSION_NUM < 160000
+#define comb_walker(function)	((bool (*) ()) (function))
+#else
+#define comb_walker(function)	(function)
+#endif
+
+/*
  * PostgreSQL 16 moved the macros for text and other varlena types out of
  * postgres.h, into a header of their own.
  */

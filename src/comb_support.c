@@ -151,9 +151,10 @@ comb_exists_walker(Node *node, void *context)
 		((SubLink *) node)->subLinkType == EXISTS_SUBLINK)
 		return true;
 	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, comb_exists_walker, context,
-								 0);
-	return expression_tree_walker(node, comb_exists_walker, context);
+		return query_tree_walker((Query *) node,
+								 comb_walker(comb_exists_walker), context, 0);
+	return expression_tree_walker(node, comb_walker(comb_exists_walker),
+								  context);
 }
 
 /*
@@ -214,7 +215,8 @@ comb_clause_walker(Node *node, void *context)
 		return false;
 	if (check_functions_in_node(node, comb_may_be_clause, context))
 		return true;
-	return expression_tree_walker(node, comb_clause_walker, context);
+	return expression_tree_walker(node, comb_walker(comb_clause_walker),
+								  context);
 }
 
 /*

@@ -598,6 +598,7 @@ comb_announce(CombSeries series, uint64 incarnation)
 		if (pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
 			comb_seat_move(seat);
 		seat->s.pid = MyProcPid;
+
 		/*
 		 * For comb_unsettled(), which must not show another backend's pid.
 		 * comb_settled() asks for keys up to the counter that it has read,

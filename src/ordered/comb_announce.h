@@ -44,8 +44,8 @@ typedef union CombSeat
 	{
 		pg_atomic_uint64 first; /* of the running transaction; 0 = none */
 		pg_atomic_uint64 ended; /* how many were ever put on the ring */
-		pg_atomic_uint64 before;	/* full xid of the last one that was on the
-									 * ring when "database" changed */
+		pg_atomic_uint64 before;	/* full xid of the last one that was on
+									 * the ring when "database" changed */
 		pg_atomic_uint32 database;
 		int32		pid;
 		CombEnded	ring[COMB_RING];

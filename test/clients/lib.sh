@@ -9,7 +9,7 @@
 # check that no object of the extension is missing, and that each query for a period
 # used the primary key's index.
 #
-# What the clients need comes from Debian's packages and from npm.  npm installs into
+# What the clients need comes from Debian's packages, from NuGet and from npm.  npm installs into
 # the run's own directory, in the versions of package-lock.json.  To update them,
 # change package.json and run "npm install --package-lock-only" in its directory.
 
@@ -18,10 +18,11 @@
 
 # The names are also groups of lacking().
 all_clients=(pg postgresjs knex kysely sequelize drizzle typeorm mikro-orm prisma
-	psycopg2 psycopg3 asyncpg sqlalchemy django jdbc activerecord pgx pdo dbd-pg feed)
+	psycopg2 psycopg3 asyncpg sqlalchemy django jdbc activerecord pgx pdo dbd-pg feed
+	npgsql dapper efcore nhibernate linq2db marten npgsql-feed)
 
 client_limit=300             # seconds, for one client
-install_limit=600            # and for npm
+install_limit=600            # and for npm, or a build
 node_wanted=20.19            # what the packages need
 
 # The program of a client
@@ -80,6 +81,7 @@ client_command() {
 		*.rb) command=(ruby "$1") ;;
 		*.php) command=(php "$1") ;;
 		*.pl) command=(perl "$1") ;;
+		*.cs) dotnet_command "clients/${1%.cs}" ;;
 		*.java) command=(sh -c 'javac -d "$TMPDIR/java" -cp "$2" "$1" && exec java -cp "$2:$TMPDIR/java" Orders'
 			sh "$1" "$jdbc_driver") ;;
 		*.go) command=(env GO111MODULE=off GOPATH=/usr/share/gocode "GOCACHE=$work/tmp/go"
@@ -110,7 +112,7 @@ start_clients_server() {
 # at least eight, each has both bounds in an index condition.
 periods_by_index() {
 	local least=8
-	[ "$1" != feed ] || least=0
+	[[ $1 != *feed ]] || least=0
 	awk -v start="$1 LOG:  duration: " -v least="$least" '
 		function judge() {
 			if (period) { plans++; if (!bounds) { scans++; print plan } }
@@ -136,6 +138,7 @@ run_client() {
 		*.mjs)
 			missing=$(lacks_node)
 			[ ! -f "$work/no-npm" ] || missing="npm cannot reach its registry" ;;
+		*.cs) missing=$(lacks_program "clients/$client") ;;
 	esac
 	if [ -n "$missing" ]; then
 		result "$client" "" "skipped: $missing"

@@ -846,6 +846,10 @@ my %queries = (
 		# Rows within the predicate are there already.
 		my ($do, $also) = @{ pick([ 'NOTHING', " AND ($arbiter->{brute}) IS NOT TRUE" ], [ 'UPDATE SET k = excluded.k', '' ]) };
 
+		# PostgreSQL refuses a new row that the policies for SELECT hide.
+		my $visible = $self->{shapes}{$t} && $self->{shapes}{$t}{where};
+		$c .= " AND x.n IN (SELECT n FROM base WHERE $visible)" if $visible;
+
 		$q->{change} = 1;
 		$q->{shapes}{$t} = 1 if $self->{shapes}{$t};
 		return both("INSERT INTO $t (n, id, d, k, o, p)", '') . ' SELECT x.n' . both(', x.id, x.d, x.k, x.o, x.p', '')

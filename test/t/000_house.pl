@@ -230,8 +230,8 @@ my ($consumer) = slurp('doc/feed.md') =~ /^```js\n(.*?)^```/ms;
 isnt(index(slurp('test/clients/feed.mjs'), $consumer), -1, 'doc/feed.md shows the consumer of test/clients/feed.mjs');
 
 # Snippets of clients: the lines of each stand in its program, and every program has a
-# snippet.  The versions are those that npm installs.
-my $clients = slurp('doc/clients.md');
+# snippet.  The versions are those that npm and NuGet install.
+my $clients = slurp('doc/clients.md') . slurp('doc/dotnet.md');
 my %shown;
 
 while ($clients =~ m{^\[[^\]]+\]\(\.\./(test/clients/[^)]+)\)\n\n```\w+\n(.*?)^```$}msg)
@@ -243,12 +243,22 @@ while ($clients =~ m{^\[[^\]]+\]\(\.\./(test/clients/[^)]+)\)\n\n```\w+\n(.*?)^`
 		grep { index($program, $_) < 0 } map { s/^\s+|\s+$//gr } split /\n/, $snippet);
 }
 none('doc/clients.md shows every client',
-	grep { !m{/(?:common|feed)\.} && !$shown{$_} } glob('test/clients/*.{mjs,py,java,rb,go,php,pl}'));
+	grep { !m{/(?:common|feed)\.} && !$shown{$_} } glob('test/clients/*.{mjs,py,java,rb,go,php,pl,cs}'));
 for my $file ('test/clients/package.json', 'test/clients/prisma/package.json')
 {
 	my $packages = JSON::PP->new->decode(slurp($file))->{dependencies};
 	none("doc/clients.md has the versions of $file",
 		grep { !m{/core$|^reflect-} && $clients !~ /`\Q$_\E` \Q$packages->{$_}\E\b/ } sort keys %$packages);
+}
+none('doc/dotnet.md has the versions of the programs for .NET', grep { !/^(?:Humanizer|Microsoft\.CodeAnalysis)/ && !dotnet_version($_) }
+	map { slurp($_) =~ /^#:package (\S+)/mg } glob('test/clients/*.cs test/dotnet/*.cs'));
+
+# Is the version of a package in the list of packages or in the table of originals?
+sub dotnet_version
+{
+	my ($name, $version) = split /@/, $_[0];
+	return $clients =~ /`\Q$name\E` \Q$version\E/ || $clients =~ /\b\Q$name\E \Q$version\E\b/
+	  || ($name =~ /^(\w+)\./ && $clients =~ /\b$1 \Q$version\E\b/);
 }
 
 # Links lead somewhere

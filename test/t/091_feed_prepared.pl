@@ -148,6 +148,18 @@ $unrelated->ask('COMMIT');
 
 $reader->reads_all('and the other rows then');
 
+# The oldest entry of the list is needed.
+$second->event;
+prepare($first, 'p');
+foreach (1 .. 12)
+{
+	prepare($first, 'b');
+	$second->ask("COMMIT PREPARED 'b'");
+}
+is($reader->poll, 1, 'twelve more end after one that has not: the rows before that one are read');
+$second->ask("COMMIT PREPARED 'p'");
+$reader->reads_all('and then all');
+
 prepare($first, "p$_") for 1 .. 4;
 $second->event;
 is($reader->poll, 0, 'as many as can be prepared hold the reader back');

@@ -134,6 +134,7 @@ $reader->reads_all('nothing is lost');
 
 # Transactions that are open when such a transaction ends
 $first->again;
+$first->ask('SELECT comb_clock_status() IS NULL');
 my $unrelated = CombSession->new($node);
 $unrelated->ask('BEGIN; SELECT txid_current()');
 $second->ask("BEGIN; SELECT txid_current(); PREPARE TRANSACTION 'b'");

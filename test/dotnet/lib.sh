@@ -1,0 +1,89 @@
+# shellcheck shell=bash
+#
+# test/dotnet/lib.sh - programs for .NET: clients, and the originals of layouts
+#
+# A program is one file.  "dotnet build FILE" makes it, with the packages from NuGet that its
+# first lines name.  No lock file is needed: NuGet takes the lowest version that a package
+# asks for.  A program whose packages NuGet does not have is skipped.
+#
+# The originals in this directory are programs that make keys with the library that a layout
+# comes from, and compare them with the server's functions.  cost.cs measures the table of
+# doc/dotnet.md: "ROUNDS=30 test/run originals/cost".
+
+# test/run has read test/lib.sh before:
+# shellcheck disable=SC2034,SC2154
+
+dotnet_wanted=10
+dotnet_environment=(DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DOTNET_CLI_USE_MSBUILD_SERVER=0
+	DOTNET_CLI_WORKLOAD_UPDATE_NOTIFY_DISABLE=1 DOTNET_GENERATE_ASPNET_CERTIFICATE=0)
+
+mapfile -t all_originals < <(cd "$tree/test/dotnet" && for file in *.cs; do say "${file%.cs}"; done)
+
+# The program of a source of test/run, if it is one for .NET
+dotnet_program() {
+	local file=test/$1.cs
+	[[ $1 != originals/* ]] || file=test/dotnet/${1#*/}.cs
+	[ ! -f "$tree/$file" ] || say "$file"
+}
+
+lacks_dotnet() {
+	local version
+	have dotnet || { say "needs dotnet"; return; }
+	version=$(env "${dotnet_environment[@]}" dotnet --version 2>/dev/null)
+	[ "${version%%.*}" -ge "$dotnet_wanted" ] 2>/dev/null ||
+		say "needs the SDK of .NET $dotnet_wanted, and ${version:-none} is installed"
+}
+
+# build_dotnet SOURCE...: the programs for .NET among the sources, into $work/dotnet/SOURCE.
+# It runs as the caller, so that NuGet finds the caller's cache and settings.
+build_dotnet() {
+	local source file
+	for source in "$@"; do
+		file=$(dotnet_program "$source")
+		[ -n "$file" ] || continue
+		[ -z "$(lacks_dotnet)" ] || return 0
+		say "Building $file ..."
+		mkdir -p "$work/dotnet/$source" "$work/tmp/dotnet"
+		(cd "$work/src/${file%/*}" && timeout --kill-after=10 "$install_limit" \
+			env "${dotnet_environment[@]}" "XDG_DATA_HOME=$work/tmp/dotnet" MSBUILDDISABLENODEREUSE=1 \
+			dotnet build "${file##*/}" -o "$work/dotnet/$source" -v q --disable-build-servers) >"$work/dotnet/$source/build.log" 2>&1
+	done
+	! is_root || [ ! -d "$work/dotnet" ] || chown -R postgres "$work/dotnet" "$work/tmp"
+}
+
+# Why a program cannot be run, if so.  What else goes wrong in the build shows when the program
+# is run: it is not there.
+lacks_program() {
+	local lacking log=$work/dotnet/$1/build.log
+	lacking=$(lacks_dotnet)
+	[ -z "$lacking" ] || { say "$lacking"; return; }
+	lacking=$(sed -n 's/.*error NU110[1-3]: Unable to find package \([^ ]*[^ .]\).*/\1/p' "$log" | sort -u | paste -s -d , - | sed 's/,/, /g')
+	[ -z "$lacking" ] || say "NuGet has no $lacking"
+	! grep -q 'error NU1301' "$log" || say "NuGet cannot be reached"
+}
+
+# Sets "command" for a source.
+dotnet_command() {
+	command=(env "${dotnet_environment[@]}" dotnet "$work/dotnet/$1/$(basename "$(dotnet_program "$1")").dll")
+	[ -f "${command[-1]}" ] || show_tail "$work/dotnet/$1/build.log"
+}
+
+# run_original NAME: with a database of its own.  Lines of tables are shown.
+run_original() {
+	local name=$1 log=$work/log/original-$1.log missing status command=() sockets=$work/s/originals
+	missing=$(lacks_program "originals/$name")
+	if [ -n "$missing" ]; then
+		result "$name" "" "skipped: $missing"
+		skip_all "$missing"
+	fi
+	temp_config=$work/stage.conf
+	[ -d "$work/originals" ] || start_server originals || return
+	sql -d postgres -c "CREATE DATABASE \"$name\"" || return
+	dotnet_command "originals/$name"
+	bounded env "PGHOST=$sockets" PGPORT=5432 PGUSER=postgres "PGDATABASE=$name" "ROUNDS=${ROUNDS:-5}" "${command[@]}" >"$log" 2>&1
+	status=$?
+	sed -E '/^(not )?ok |^1\.\.|^\|/b; s/^(# )?/# /' "$log"
+	result "$name" "$(sed -n 's/^# versions: //p' "$log")" \
+		"$(if [ "$status" -eq 0 ]; then say passed; else say FAILED; fi)"
+	return "$status"
+}

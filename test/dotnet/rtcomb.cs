@@ -1,0 +1,132 @@
+// RT.Comb: each provider with each way to write the time
+
+#:package RT.Comb@4.0.3
+
+using RT.Comb;
+
+Tap.Versions(typeof(Provider));
+using var oracle = new Oracle();
+
+var unix = new UnixDateTimeStrategy();
+var datetime = new SqlDateTimeStrategy();
+var unixEnd = new DateTime(2426, 1, 1);     // see the last test
+var datetimeEnd = new DateTime(2079, 6, 6, 23, 59, 59).AddMicroseconds(999_999);
+(string Layout, string Name, ICombProvider Provider, DateTime Since, DateTime Until)[] providers =
+[
+	("rtcomb_postgresql", "PostgreSql", Provider.PostgreSql, unix.MinDateTimeValue, unixEnd),
+	("rtcomb_postgresql_datetime", "PostgreSql with SqlDateTimeStrategy", new PostgreSqlCombProvider(datetime),
+		datetime.MinDateTimeValue, datetimeEnd),
+	("rtcomb_sql", "Sql", Provider.Sql, unix.MinDateTimeValue, unixEnd),
+	("rtcomb_legacy", "Legacy", Provider.Legacy, datetime.MinDateTimeValue, datetimeEnd),
+	("rtcomb_binary", "Oracle", Provider.Oracle, unix.MinDateTimeValue, unixEnd),
+	("rtcomb_binary", "SqliteBinary", Provider.SqliteBinary, unix.MinDateTimeValue, unixEnd),
+	("rtcomb_binary_datetime", "Oracle with SqlDateTimeStrategy", new BinaryCombProvider(datetime),
+		datetime.MinDateTimeValue, datetimeEnd),
+];
+
+// RT.Comb's time of 1/300 s is cut to 100 ns, Npgsql cuts it to microseconds, and
+// comb_timestamp() rounds it up to a microsecond.
+static string SameTime(string layout) => layout.EndsWith("datetime") || layout == "rtcomb_legacy"
+	? $"comb_timestamp(id, '{layout}') - read IN (interval '0', interval '1 us')"
+	: $"comb_timestamp(id, '{layout}') = read";
+
+foreach (var (layout, name, provider, since, until) in providers)
+{
+	var made = new List<Sample>();
+	var start = DateTime.UtcNow.AddMilliseconds(-4);
+	for (var i = 0; i < Oracle.Keys; i++)
+	{
+		var key = provider.Create();
+		made.Add(new(key, start, key, provider.GetTimestamp(key)));
+	}
+	oracle.Load(made);
+	oracle.All($"{name}: comb_timestamp() is GetTimestamp()", SameTime(layout));
+	oracle.All($"{name}: the time is between start and end",
+		$"comb_timestamp(id, '{layout}') BETWEEN at AND timestamptz '{DateTime.UtcNow:O}'");
+	oracle.All($"{name}: comb_inspect() names {layout}",
+		$"EXISTS (SELECT FROM comb_inspect(id) i WHERE i.layout = '{layout}')");
+
+	var times = oracle.Times(since, until);
+	oracle.Load([.. times.Select(time =>
+	{
+		var id = oracle.Random.Next(2) == 0 ? Guid.NewGuid() : Any();
+		var key = provider.Create(id, time);
+		return new Sample(id, time, key, provider.GetTimestamp(key));
+	})]);
+	oracle.All($"{name}: comb_stamp() is Create(base, time)", $"comb_stamp(base, at, '{layout}') = id");
+	oracle.All($"{name}: comb_timestamp() reads any time", SameTime(layout));
+	oracle.Twin(name, layout, SameTime(layout).Contains("us") ? "3334 us" : "1 ms", until);
+	var at = oracle.Ids($"comb_at(at, '{layout}')");
+	Tap.Ok(at.Length == times.Count && at.Zip(times).All(pair =>
+			provider.GetTimestamp(pair.First) == provider.GetTimestamp(provider.Create(Guid.Empty, pair.Second))),
+		$"{name}: GetTimestamp() reads comb_at() ({at.Length:N0})");
+}
+
+// Converted keys, read by the provider of the other database
+foreach (var (source, target, from, to) in new[]
+{
+	("rtcomb_sql", "rtcomb_postgresql", Provider.Sql, Provider.PostgreSql),
+	("rtcomb_legacy", "rtcomb_postgresql_datetime", Provider.Legacy, new PostgreSqlCombProvider(datetime)),
+	("rtcomb_binary", "rtcomb_postgresql", Provider.Oracle, Provider.PostgreSql),
+	("rtcomb_binary", "rtcomb_sql", Provider.Oracle, Provider.Sql),
+})
+{
+	var until = source == "rtcomb_legacy" ? datetimeEnd : unixEnd;
+	var since = source == "rtcomb_legacy" ? datetime.MinDateTimeValue : unix.MinDateTimeValue;
+	var keys = oracle.Times(since, until).Select(time => from.Create(time)).ToList();
+	oracle.Load([.. keys.Select(key => new Sample(key, DateTime.UnixEpoch, key))]);
+	var converted = oracle.Ids($"comb_convert(id, '{source}', '{target}')");
+	Tap.Ok(keys.Zip(converted).All(pair => from.GetTimestamp(pair.First) == to.GetTimestamp(pair.Second)),
+		$"{source} to {target}: the other provider reads the same time ({keys.Count:N0})");
+	oracle.All($"{source} to {target} and back",
+		$"comb_convert(comb_convert(id, '{source}', '{target}'), '{target}', '{source}') = id");
+}
+
+// What the original gets wrong, and pg_comb does not
+var early = Provider.PostgreSql.Create(Guid.Empty, new DateTime(1969, 12, 31, 0, 0, 0, DateTimeKind.Utc));
+Tap.Ok(oracle.Value<bool>($"SELECT date_part('year', comb_timestamp('{early}', 'rtcomb_postgresql')) = 10889") &&
+	oracle.Error($"SELECT comb_stamp('{Guid.Empty}', '1969-12-31', 'rtcomb_postgresql')") == "22008",
+	"a time before 1970 wraps around in RT.Comb, and is an error here");
+Tap.Ok(Provider.Legacy.GetTimestamp(Provider.Legacy.Create(Guid.Empty, new DateTime(2079, 6, 7))) == new DateTime(1900, 1, 1) &&
+	oracle.Error($"SELECT comb_stamp('{Guid.Empty}', '2079-06-07', 'rtcomb_legacy')") == "22008",
+	"a day after 2079-06-06 wraps around in RT.Comb, and is an error here");
+Tap.Ok((unix.MaxDateTimeValue - unix.MinDateTimeValue).TotalMilliseconds == 50, "MaxDateTimeValue is 50 ms after 1970");
+
+var midnight = new DateTime(2026, 11, 20);
+oracle.Load([.. Enumerable.Range(0, 86_400 * 3).Select(i =>
+{
+	var key = Provider.Legacy.Create(Guid.Empty, midnight.AddTicks((i * 1_000_000L + 29) / 30 * 10));
+	return new Sample(key, midnight, Provider.Legacy.Create(key, Provider.Legacy.GetTimestamp(key)));
+})]);
+var lost = oracle.Count("id <> base");
+Tap.Ok(lost > Oracle.Keys / 2, "read and written again, a third of RT.Comb's times of 1/300 s lose a unit",
+	$"{lost} of {86_400 * 3}");
+oracle.All("and none does here", "comb_stamp(base, comb_timestamp(base, 'rtcomb_legacy'), 'rtcomb_legacy') = base");
+
+var ahead = new UtcNoRepeatTimestampProvider();
+var norepeat = new SqlCombProvider(datetime, ahead.GetTimestamp);
+var begin = DateTime.UtcNow;
+var last = Enumerable.Range(0, 10_000).Select(_ => norepeat.Create()).ToList()[^1];
+Tap.Ok(norepeat.GetTimestamp(last) - begin > TimeSpan.FromSeconds(39),
+	"to keep the order, RT.Comb lets the time of 10,000 keys run ahead by 40 s");
+
+// TimeSpan.TotalMilliseconds is a double.  After 2^57 ticks, in September 2426, it counts in
+// 32 ticks, and the last microsecond of every other millisecond is rounded up to the next one.
+oracle.Load([.. Enumerable.Range(0, Oracle.Keys).Select(i =>
+{
+	var time = new DateTime(2500, 1, 1, 0, 0, 0, DateTimeKind.Utc).AddMilliseconds(i).AddMicroseconds(999);
+	return new Sample(Guid.Empty, time, Provider.PostgreSql.Create(Guid.Empty, time));
+})]);
+Tap.Ok(oracle.Count("comb_timestamp(id, 'rtcomb_postgresql') > at") == Oracle.Keys / 2,
+	"from 2426 on RT.Comb rounds every other millisecond up");
+oracle.All("and pg_comb cuts the microseconds off",
+	"comb_timestamp(comb_stamp(base, at, 'rtcomb_postgresql'), 'rtcomb_postgresql') = date_trunc('milliseconds', at)");
+
+return Tap.Done();
+
+Guid Any()
+{
+	var bytes = new byte[16];
+	oracle.Random.NextBytes(bytes);
+	return new Guid(bytes);
+}

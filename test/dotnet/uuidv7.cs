@@ -1,0 +1,36 @@
+// .NET's own Guid.CreateVersion7()
+
+Tap.Versions(typeof(Npgsql.NpgsqlConnection));
+using var oracle = new Oracle();
+
+var until = new DateTime(9999, 12, 31, 23, 59, 59, DateTimeKind.Utc).AddMicroseconds(999_999);
+oracle.Load([.. oracle.Times(DateTime.UnixEpoch, until).Select(time =>
+{
+	var key = Guid.CreateVersion7(time);
+	return new Sample(Guid.NewGuid(), time, key);
+})]);
+oracle.All("comb_timestamp() is the time given", "comb_timestamp(id) = date_trunc('milliseconds', at)");
+oracle.All("the key is between comb_min() and comb_max() of its millisecond",
+	"id BETWEEN comb_min(date_trunc('milliseconds', at)) AND comb_max(date_trunc('milliseconds', at))");
+oracle.All("and above comb_max() of the millisecond before",
+	"at < timestamptz '1970-01-02+00' OR id > comb_max(date_trunc('milliseconds', at) - interval '1 ms')");
+oracle.All("comb_stamp() on the key itself changes nothing", "comb_stamp(id, at) = id");
+oracle.Twin("CreateVersion7", "uuidv7", "1 ms", until);
+oracle.All("comb_inspect() names uuidv7",
+	"EXISTS (SELECT FROM comb_inspect(id, '1970-01-01', '10000-01-01') i WHERE i.layout = 'uuidv7')");
+var stamped = oracle.Ids("comb_stamp(base, at)");
+Tap.Ok(stamped.All(id => id is { Version: 7, Variant: >= 8 and <= 11 }), ".NET takes stamped keys for version 7");
+
+// The keys of a process, made one after the other
+var start = DateTime.UtcNow;
+oracle.Load([.. Enumerable.Range(0, Oracle.Keys).Select(_ => new Sample(Guid.Empty, DateTime.UtcNow, Guid.CreateVersion7()))]);
+oracle.All("comb_timestamp() is the clock's", $"comb_timestamp(id) BETWEEN date_trunc('milliseconds', {Oracle.Literal(start)}) " +
+	$"AND {Oracle.Literal(DateTime.UtcNow)}");
+oracle.Run("CREATE TEMP TABLE ordered AS SELECT id < lag(id) OVER (ORDER BY n) AS down FROM sample");
+var down = oracle.Value<long>("SELECT count(*) FROM ordered WHERE down");
+Tap.Ok(down > Oracle.Keys / 4, "in a millisecond .NET's keys are in no order", $"{down} of {Oracle.Keys} keys are below the one before");
+oracle.Run(@"CREATE TEMP TABLE ours AS SELECT id < lag(id) OVER (ORDER BY n) AS down
+	FROM (SELECT n, comb_generate() AS id FROM generate_series(1, 100000) n OFFSET 0) made");
+Tap.Ok(oracle.Value<long>("SELECT count(*) FROM ours WHERE down") == 0, "those of comb_generate() are");
+
+return Tap.Done();
