@@ -11,7 +11,7 @@
 
 #define FIELD	1
 #define BOUNDS	2
-#define CODEC	3
+#define TENTHS	3
 #define UUIDV7	4
 #define L		(&comb_layout_table[LAYOUT])
 
@@ -112,23 +112,26 @@ law_field(void)
 #define FOLLOWS(f, g, next)		(((g) > (f)) == ((g) >= (next)))
 #define NO_MORE(f, g)			((g) <= (f))
 
-/* The codec of the layout keeps these laws.  Only for units of 100 ns */
+/*
+ * Units of 100 ns: a field is ten times the microseconds since the first
+ * instant, and no multiplication wraps.  Reading divides by ten.  It follows
+ * that an instant divides the fields, because g / 10 <= d if g < 10 d + 10.
+ */
 static void
-law_codec(void)
+law_tenths(void)
 {
 	const CombCodec *codec = L->codec;
-	int64		at = nondet_i64(), start, start_g;
+	int64		at = nondet_i64(), start;
 	uint64		g = nondet_u64(), f;
+	bool		valid;
 
 	assume(at >= codec->earliest && at <= codec->latest && fits(g));
 	f = codec->encode(at);
-	law(fits(f) && codec->decode(f, &start), "an instant has a field");
-	law(start == at, "an instant is the first one of its field");
-	if (codec->decode(g, &start_g))
-	{
-		law(DIVIDES(at, f, g, start_g), "an instant divides the fields");
-		law(codec->encode(start_g) <= g, "a field is not before its instant's first");
-	}
+	law((unsigned __int128) (uint64) (at - codec->earliest) * 10 == f, "ten times");
+	law(fits(f) && f + 9 > f && fits(f + 9), "a microsecond has ten fields");
+	valid = codec->decode(g, &start);
+	law(start == codec->earliest + (int64) (g / 10), "a tenth");
+	law(valid == (start >= codec->earliest && start <= codec->latest), "the valid fields");
 }
 
 /*
@@ -228,8 +231,8 @@ main(void)
 	law_field();
 #elif LAW == BOUNDS
 	law_bounds();
-#elif LAW == CODEC
-	law_codec();
+#elif LAW == TENTHS
+	law_tenths();
 #else
 	law_uuidv7();
 #endif
