@@ -386,19 +386,27 @@ CREATE FUNCTION stranger.is(uuid, uuid) RETURNS boolean IMMUTABLE LANGUAGE plpgs
 $$ BEGIN RETURN stranger.trap('an operator'); END $$;
 CREATE OPERATOR stranger.#>=# (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = stranger.is);
 CREATE OPERATOR stranger.#<=# (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = stranger.is);
+CREATE DOMAIN stranger.comb_period AS tstzrange CHECK (stranger.trap('a domain' || repeat('!', isempty(VALUE)::int)));
+CREATE FUNCTION stranger.is(uuid, stranger.comb_period) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
+$$ BEGIN RETURN stranger.trap('an operator on periods'); END $$;
+CREATE OPERATOR stranger.<@ (LEFTARG = uuid, RIGHTARG = stranger.comb_period, FUNCTION = stranger.is);
 RESET ROLE;
 -- functions with another meaning, with our code, and with our code and a wrong type
 CREATE FUNCTION stranger.outside(uuid, tstzrange) RETURNS boolean IMMUTABLE LANGUAGE plpgsql
 SUPPORT comb_period_support AS 'BEGIN RETURN NOT $1 <@ $2; END';
+CREATE FUNCTION stranger.outside(uuid, timestamptz, timestamptz) RETURNS boolean IMMUTABLE LANGUAGE plpgsql
+SUPPORT comb_between_support AS 'BEGIN RETURN NOT comb_between($1, $2, $3); END';
 DO $$
 DECLARE
-  form text := format('CREATE FUNCTION stranger.%%s RETURNS boolean IMMUTABLE STRICT LANGUAGE C
-    SUPPORT comb_period_support AS %L, %%L',
+  form text := format('CREATE FUNCTION stranger.%%s RETURNS boolean IMMUTABLE LANGUAGE C
+    SUPPORT %%s AS %L, %%L',
     (SELECT probin FROM pg_proc WHERE oid = 'comb_contained(uuid, comb_period)'::regprocedure));
 BEGIN
-  EXECUTE format(form, 'created(uuid, tstzrange)', 'comb_contained');
-  EXECUTE format(form, 'created(uuid, tstzrange, comb_layout)', 'comb_created_layout');
-  EXECUTE format(form, 'wrong(uuid, bigint)', 'comb_contained');
+  EXECUTE format(form, 'created(uuid, tstzrange)', 'comb_period_support STRICT', 'comb_contained');
+  EXECUTE format(form, 'created(uuid, tstzrange, comb_layout)', 'comb_period_support STRICT', 'comb_created_layout');
+  EXECUTE format(form, 'wrong(uuid, bigint)', 'comb_period_support STRICT', 'comb_contained');
+  EXECUTE format(form, 'contained(uuid, stranger.comb_period)', 'comb_period_support STRICT', 'comb_contained');
+  EXECUTE format(form, 'between(uuid, timestamptz, timestamptz)', 'comb_between_support', 'comb_between');
 END $$;
 SET plan_cache_mode = force_generic_plan;
 SELECT count(*) AS "976" FROM victim WHERE stranger.outside(id, '[2026-01-02,2026-01-03)');
@@ -413,6 +421,20 @@ EXECUTE created_mssql('[2026-01-02,2026-01-03)');
 SELECT count(*) AS "0" FROM victim WHERE stranger.created(id, '[2026-01-02,2026-01-03)', 'efcore');
 DEALLOCATE ALL;
 RESET plan_cache_mode;
+-- neither the function, nor the operator, nor the domain is taken for one of ours by its name
+CREATE FUNCTION asked_between() RETURNS TABLE ("976" bigint, "24" bigint) LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT count(*) INTO "976" FROM victim WHERE stranger.outside(id, '2026-01-02', '2026-01-03');
+  SELECT count(*) INTO "24" FROM victim WHERE stranger.between(id, '2026-01-02', '2026-01-03');
+  RETURN NEXT;
+END $$;
+SELECT * FROM asked_between();
+SET ROLE regress_comb_stranger;
+DROP OPERATOR stranger.<@ (uuid, stranger.comb_period);
+CREATE OPERATOR stranger.<@ (LEFTARG = uuid, RIGHTARG = stranger.comb_period, FUNCTION = stranger.contained);
+RESET ROLE;
+SELECT * FROM asked_between();
+DROP FUNCTION asked_between;
 EXPLAIN (COSTS OFF) SELECT FROM victim_1 WHERE stranger.wrong(id, 81985529216486895);
 -- a constraint by a stranger's comb_timestamp() says nothing of times
 CREATE TABLE stranger.claims (id uuid CHECK (stranger.comb_timestamp(id) IS NOT NULL));

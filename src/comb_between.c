@@ -76,7 +76,10 @@ comb_between(PG_FUNCTION_ARGS)
 				   comb_in_period(&period, at));
 }
 
-/* Is the call one of comb_between(uuid, timestamptz, timestamptz)? */
+/*
+ * Is the call one of comb_between(uuid, timestamptz, timestamptz)?  Superusers
+ * can attach our planner support to any function, so only our own code counts.
+ */
 static bool
 comb_is_between(const FuncExpr *call)
 {
@@ -84,47 +87,63 @@ comb_is_between(const FuncExpr *call)
 		call->funcresulttype == BOOLOID &&
 		exprType((Node *) linitial(call->args)) == UUIDOID &&
 		exprType((Node *) lsecond(call->args)) == TIMESTAMPTZOID &&
-		exprType((Node *) lthird(call->args)) == TIMESTAMPTZOID;
+		exprType((Node *) lthird(call->args)) == TIMESTAMPTZOID &&
+		comb_code(call->funcid) == comb_between;
+}
+
+/*
+ * Return uuid <@ comb_period of this schema, and its right operand's type.
+ * InvalidOid if there is none.
+ *
+ * The names are those of the extension's schema.  A superuser can have made
+ * the called function in another schema, whose owner may have chosen what
+ * these names mean there.  Hence the look at the operator's code.
+ */
+static Oid
+comb_between_operator(Oid schema, Oid *domain)
+{
+	Oid			opno;
+
+	*domain = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+							  CStringGetDatum("comb_period"),
+							  ObjectIdGetDatum(schema));
+	opno = GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid,
+						   CStringGetDatum("<@"),
+						   ObjectIdGetDatum(UUIDOID),
+						   ObjectIdGetDatum(*domain),
+						   ObjectIdGetDatum(schema));
+	if (!OidIsValid(opno) || getBaseType(*domain) != TSTZRANGEOID ||
+		comb_code(get_opcode(opno)) != comb_contained)
+		return InvalidOid;
+	return opno;
 }
 
 /*
  * Return the call as id <@ tstzrange(since, until), or NULL.
  *
- * The operator and its domain are found in the schema of the called function,
- * by their exact types.  The extension has them there, so nobody else can.
+ * The operator's function is in C and reads any tstzrange.  So the period
+ * becomes a comb_period without a look at the domain's constraints.  Ours has
+ * none, and those of another domain would call functions of its owner.
  */
 static Node *
 comb_between_clause(const FuncExpr *call)
 {
-	Oid			schema = get_func_namespace(call->funcid);
 	Oid			domain;
-	Oid			opno;
-	CoerceToDomain *period;
+	Oid			opno = comb_between_operator(get_func_namespace(call->funcid),
+											 &domain);
+	Expr	   *period;
 
-	domain = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
-							 CStringGetDatum("comb_period"),
-							 ObjectIdGetDatum(schema));
-	opno = GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid,
-						   CStringGetDatum("<@"),
-						   ObjectIdGetDatum(UUIDOID),
-						   ObjectIdGetDatum(domain),
-						   ObjectIdGetDatum(schema));
-	if (!OidIsValid(domain) || !OidIsValid(opno))
+	if (!OidIsValid(opno))
 		return NULL;
-
-	period = makeNode(CoerceToDomain);
-	period->arg = (Expr *) makeFuncExpr(COMB_TSTZRANGE_FUNC, TSTZRANGEOID,
-										list_copy_tail(call->args, 1),
-										InvalidOid, InvalidOid,
-										COERCE_EXPLICIT_CALL);
-	period->resulttype = domain;
-	period->resulttypmod = -1;
-	period->resultcollid = InvalidOid;
-	period->coercionformat = COERCE_IMPLICIT_CAST;
-	period->location = -1;
+	period = (Expr *) makeFuncExpr(COMB_TSTZRANGE_FUNC, TSTZRANGEOID,
+								   list_copy_tail(call->args, 1),
+								   InvalidOid, InvalidOid,
+								   COERCE_EXPLICIT_CALL);
+	period = (Expr *) makeRelabelType(period, domain, -1, InvalidOid,
+									  COERCE_IMPLICIT_CAST);
 	return (Node *) make_opclause(opno, BOOLOID, false,
-								  (Expr *) linitial(call->args),
-								  (Expr *) period, InvalidOid, InvalidOid);
+								  (Expr *) linitial(call->args), period,
+								  InvalidOid, InvalidOid);
 }
 
 /*
