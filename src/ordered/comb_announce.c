@@ -13,9 +13,9 @@
  * - Before its transaction takes the first time from a counter, the backend
  *	 writes into the seat a lower bound of the times that the transaction is
  *	 going to take.  The announcement needs no barrier: the compare-and-swap
- *	 that takes the time is one.  A reader that reads the counter first, and
- *	 the seats after a read barrier, sees the announcement of every
- *	 transaction that took a time up to the counter's.
+ *	 that takes the time keeps earlier writes before its own.  A reader that
+ *	 reads the counter first, and the seats after a read barrier, sees the
+ *	 announcement of every transaction that took a time up to the counter's.
  * - PostgreSQL calls the module after a commit has become visible to new
  *	 snapshots.  A reader's snapshot may be older.  The backend therefore puts
  *	 the full xid and the announcement on a ring of its seat before it takes
@@ -205,8 +205,9 @@ comb_seats_attach(void)
 	if (handle == DSM_HANDLE_INVALID)
 	{
 		/*
-		 * By default dsm_create() raises the error itself, but with an LWLock
-		 * held, which only the end of a transaction releases.
+		 * By default dsm_create() raises the error itself.  Earlier minor
+		 * releases did that with an LWLock held, which only the end of a
+		 * transaction releases.
 		 */
 		segment = dsm_create(comb_seats_size(),
 							 DSM_CREATE_NULL_IF_MAXSEGMENTS);
@@ -300,6 +301,12 @@ comb_seats_try(void)
 /*
  * Copy an entry of the list of prepared transactions.  False if the entry has
  * none.
+ *
+ * The barriers are for comb_unsettled(), which must not show half an entry.
+ * comb_settled() could do without.  If it reads an entry that is being
+ * overwritten, it still counts the old transaction, because "dropped" has been
+ * raised before.  It also counts the new one, because a reader that finds the
+ * new one's seat empty finds the entry complete.
  */
 bool
 comb_prepared_copy(uint32 number, CombPrepared *copy)
@@ -312,8 +319,10 @@ comb_prepared_copy(uint32 number, CombPrepared *copy)
 		fxid = pg_atomic_read_u64(&entry->fxid);
 		if (fxid <= COMB_PREPARED_BUSY)
 			return false;
+		/* "fxid" before the rest, which must be complete */
 		pg_read_barrier();
 		*copy = *entry;
+		/* the rest before "fxid": what overwrites it has changed "fxid" */
 		pg_read_barrier();
 	} while (pg_atomic_read_u64(&entry->fxid) != fxid);
 	pg_atomic_init_u64(&copy->fxid, fxid);
@@ -380,6 +389,12 @@ comb_prepared_choose(const CombView *now, const TransactionId *xids,
 			*fxid = at;
 		}
 	}
+
+	/*
+	 * "dropped" before the entry is overwritten: a reader that no longer
+	 * finds the old transaction must see "dropped".  The exchange by which
+	 * the caller takes the entry keeps earlier writes before its own.
+	 */
 	if (chosen != NULL && *fxid >= horizon)
 		(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
 											   *fxid + 1);
@@ -414,12 +429,18 @@ comb_prepared_enter(void)
 		}
 	} while (!pg_atomic_compare_exchange_u64(&entry->fxid, &old,
 											 COMB_PREPARED_BUSY));
+
+	/*
+	 * COMB_PREPARED_BUSY before the rest is overwritten.  On AArch64 and
+	 * Power an atomic exchange does not keep a later write behind its own.
+	 */
+	pg_write_barrier();
 	entry->database = MyDatabaseId;
 	entry->role = GetSessionUserId();
 	for (series = 0; series < COMB_SERIES; series++)
 		entry->first[series] = !comb_seated[series] ? 0 :
 			pg_atomic_read_u64(&comb_seat(series, MyProcNumber)->s.first);
-	/* no half entry for comb_unsettled(); readers of the bound see the seat */
+	/* the rest before "fxid": for comb_unsettled(), see comb_prepared_copy() */
 	pg_write_barrier();
 	pg_atomic_write_u64(&entry->fxid, fxid);
 }
@@ -428,15 +449,34 @@ comb_prepared_enter(void)
  * The transaction has been prepared.  If it has announced something since it
  * entered the list, as a callback of another module can make it do, readers
  * must take it for a transaction that is not in the list.
+ *
+ * An entry from before says nothing of what came later, so it is given up.
+ * Nobody else can take it now, because nobody can end the transaction yet.
  */
 static void
 comb_prepared_check(void)
 {
 	uint64		fxid = U64FromFullTransactionId(GetTopFullTransactionIdIfAny());
+	uint32		i;
 
 	if (comb_any_seated() && !comb_listed)
+	{
 		(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
 											   fxid + 1);
+		for (i = 0; i < comb_seats->head.h.nprepared; i++)
+		{
+			uint64		own = fxid;
+
+			(void) pg_atomic_compare_exchange_u64(&comb_prepared(comb_seats, i)->fxid,
+												  &own, 0);
+		}
+	}
+
+	/*
+	 * The entry, or "dropped" and the entry's end, before the end of "first":
+	 * a reader that sees "first" gone must find what holds now.
+	 */
+	pg_write_barrier();
 }
 
 /* Remember a transaction that has committed, with its announcement */
@@ -448,11 +488,16 @@ comb_ring_put(CombSeat *seat, uint64 fxid)
 
 	entry->fxid = fxid;
 	entry->first = pg_atomic_read_u64(&seat->s.first);
-	/* a reader that sees "ended" must see the entry */
+	/* the entry before "ended": a reader that sees "ended" must see the entry */
 	pg_write_barrier();
 	COMB_INJECTION_POINT("comb-ring-entry");
 	pg_atomic_write_u64(&seat->s.ended, ended + 1);
-	/* who sees "first" gone, or the next entry begun, must see "ended" */
+
+	/*
+	 * "ended" before the end of "first", and before the next entry: a reader
+	 * that sees "first" gone must find the entry, and one that sees the next
+	 * entry must notice it.
+	 */
 	pg_write_barrier();
 }
 
@@ -483,6 +528,11 @@ comb_take_back(uint64 fxid)
 	}
 	if (comb_unseated)
 	{
+		/*
+		 * "until" before the end of "running": a reader that no longer counts
+		 * the transaction must see "until".  The subtraction keeps earlier
+		 * writes before its own.
+		 */
 		(void) pg_atomic_monotonic_advance_u64(&comb_shared->unseated.s.until,
 											   comb_next_full_xid());
 		pg_atomic_fetch_sub_u64(&comb_shared->unseated.s.running, 1);
@@ -521,7 +571,10 @@ comb_at_end(XactEvent event, void *arg)
 	}
 }
 
-/* Readers look only at seats that were ever taken */
+/*
+ * Readers look only at seats that were ever taken.  "used" before the counter:
+ * a reader that sees the time of a transaction must see that its seat is used.
+ */
 static void
 comb_seats_use(uint32 number)
 {
@@ -531,10 +584,7 @@ comb_seats_use(uint32 number)
 		(void) pg_atomic_monotonic_advance_u64(used, (uint64) number + 1);
 }
 
-/*
- * Take a seat over from backends of another database.  A reader of such a
- * database that finds the new database must find "before", too.
- */
+/* Take a seat over from backends of another database */
 static void
 comb_seat_move(CombSeat *seat)
 {
@@ -543,6 +593,11 @@ comb_seat_move(CombSeat *seat)
 	if (ended > 0)
 		pg_atomic_write_u64(&seat->s.before,
 							seat->s.ring[(ended - 1) % COMB_RING].fxid);
+
+	/*
+	 * "before" before "database": a reader of the old database that finds the
+	 * new one must see which transactions came before.
+	 */
 	pg_write_barrier();
 	pg_atomic_write_u32(&seat->s.database, MyDatabaseId);
 }
@@ -555,6 +610,7 @@ comb_count_unseated(void)
 
 	if (comb_unseated)
 		return;
+	/* before the counter moves, as an announcement */
 	pg_atomic_fetch_add_u64(&comb_shared->unseated.s.running, 1);
 	comb_unseated = true;
 	for (i = 0; i < COMB_UNSEATED_PIDS && comb_unseated_pid == NULL; i++)
@@ -600,9 +656,11 @@ comb_announce(CombSeries series, uint64 incarnation)
 		seat->s.pid = MyProcPid;
 
 		/*
-		 * For comb_unsettled(), which must not show another backend's pid.
-		 * comb_settled() asks for keys up to the counter that it has read,
-		 * and the compare-and-swap comes after all stores of this function.
+		 * The pid and the database before "first": for comb_unsettled(),
+		 * which must not show another backend's.  comb_settled() needs no
+		 * order here.  It asks only for keys up to the counter that it has
+		 * read, and whoever sees the counter moved sees all stores of this
+		 * function: they come before the compare-and-swap.
 		 */
 		pg_write_barrier();
 		first = pg_atomic_read_u64(comb_counter(series, incarnation)) + 1;
