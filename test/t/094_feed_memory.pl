@@ -160,4 +160,54 @@ is($reader->poll, 2, 'and holds the reader back no longer than its transaction')
 $_->quit foreach ($first, $second, $reader);
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|resource was not closed|leak/, 'nothing leaks');
+
+#
+# All of the server's segments are in use
+#
+# The server has some 60 segments and a few for each process.  A function calls itself
+# in a parallel query until its queries have all of them.
+#
+$node = PostgreSQL::Test::Cluster->new('segments');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', q{
+autovacuum = off
+max_connections = 5
+autovacuum_max_workers = 1
+max_worker_processes = 0
+max_wal_senders = 0
+max_prepared_transactions = 0
+max_stack_depth = 6MB
+parallel_setup_cost = 0
+parallel_tuple_cost = 0
+min_parallel_table_scan_size = 0
+max_parallel_workers_per_gather = 1
+});
+$node->start;
+$node->safe_psql('postgres', $CombSession::setup);
+$node->safe_psql(
+	'postgres', q{
+CREATE TABLE many AS SELECT generate_series(1, 1000) n;
+CREATE FUNCTION below(depth int) RETURNS boolean PARALLEL RESTRICTED LANGUAGE plpgsql AS
+$$
+BEGIN
+	IF depth = 0 THEN
+		RETURN comb_generate_ordered() IS NOT NULL;
+	END IF;
+	PERFORM below(depth - 1), n FROM (SELECT count(*) AS n FROM many) counted;
+	RETURN true;
+END
+$$});
+($first, $second) = map { CombSession->new($node) } 1 .. 2;
+$first->ask('SELECT comb_clock_status() IS NOT NULL');
+$complaint = $first->complaints('BEGIN; SELECT below(250)');
+like($complaint, qr/WARNING: .*no shared memory to announce keys.*DETAIL:  too many dynamic shared memory segments/s,
+	'without a segment, a writer goes on with a warning');
+unlike($complaint, qr/ERROR/, 'and has its key');
+is($second->ask('SELECT count(*) FROM many'), 1000, 'another session can have a segment while the transaction is open');
+is($second->ask('SELECT count(*) FROM comb_unsettled()'), 1, 'which comb_unsettled() shows');
+$first->ask('COMMIT');
+is($first->complaints(q{INSERT INTO event (what) VALUES ('first')}), '', 'the next transaction announces its key');
+$_->quit foreach ($first, $second);
+$node->stop;
 done_testing();
