@@ -3,7 +3,8 @@
 # answer over a plain copy of the rows.
 #
 # new PeriodFuzz(seed, queries, server) makes one round.  A round follows from its
-# seed, from the server's version and from whether the server has btree_gist.
+# seed, from the server's version, and from whether the server has btree_gist and
+# prunes default partitions rightly.
 package PeriodFuzz;
 
 use strict;
@@ -321,6 +322,7 @@ my %make = (
 		my ($self, $t) = @_;
 		my $p = pick(@{ $self->{favourites} });
 		my $at = instant($self->near);
+		$self->{children_period}{$t} = $p;
 		return (
 			"CREATE TABLE $t ($columns)",
 			"CREATE TABLE ${t}_1 (CHECK (id <@ '$p' IS TRUE)) INHERITS ($t)",
@@ -470,7 +472,7 @@ sub tables
 
 	for my $kind ('heap', 'brin', 'range', pick('list', 'hash'), pick('inherit', 'range_other'),
 		pick('foreign_bare', 'foreign_same'), pick('heap2', 'range_foreign'),
-		pick('checked', 'range_checked'))
+		pick('checked', 'range_checked', 'range_checked'))
 	{
 		$self->table($name->(), $kind, '');
 	}
@@ -637,7 +639,8 @@ sub other_clause
 	my $at = instant($self->near);
 
 	return '(' . pick(
-		"$x.k < 5", "$x.k IS NULL", "$x.id IS NULL", "$x.id IS NOT NULL", "$x.n % 3 = 0", 'NULL::boolean',
+		"$x.k < 5", "$x.k IS NULL", ($self->{server}{prunes_rightly} ? ("$x.id IS NULL", "$x.id IS NOT NULL") : ()),
+		"$x.n % 3 = 0", 'NULL::boolean',
 		'true', "$x.id > comb_min('$at')", "$x.id < comb_max('$at')", "comb_timestamp($x.id) < '$at'",
 		"$x.g", "$x.k = 4", "$x.p @> '$at'::timestamptz",
 		map { "$x.id BETWEEN comb_range_min('$_') AND comb_range_max('$_')" } pick(@{ $self->{favourites} })) . ')';
@@ -654,7 +657,7 @@ sub sub_select
 	@shapes = grep { $_->{kind} !~ /foreign|union/ } @shapes if $q->{change};
 	my $from = $self->relation($q, $e, pick(@shapes));
 	my $clause = one_in(4) ? $self->clause($q, $e, $x) : $self->clause($q, $e);
-	my $same = $x eq 'w' ? "$e.k = w.i" : one_in(3) ? "$e.k = $x.k" : "$e.n = $x.n";
+	my $same = $x eq 'w' ? "$e.k = w.i" : pick("$e.k = $x.k", "$e.n = $x.n", "$e.n = $x.n + 1");
 	my $number = $x eq 'w' ? 'w.i' : "$x.n";
 
 	return pick_weighted(
@@ -855,6 +858,27 @@ my %queries = (
 		return both("INSERT INTO $t (n, id, d, k, o, p)", '') . ' SELECT x.n' . both(', x.id, x.d, x.k, x.o, x.p', '')
 		  . " FROM $from WHERE $c" . both(" ON CONFLICT (n) WHERE $arbiter->{written} DO $do RETURNING n", $also);
 	},
+	# A table whose constraint says that all values have a time, beside one whose
+	# values need not.  The same row would have the same key in both, so each row
+	# meets the next one.
+	constrained => sub {
+		my ($self, $q) = @_;
+		my @all = map { $self->{shapes}{$_} } sort keys %{ $self->{shapes} };
+		my ($x) = grep { $_->{kind} =~ /^(range_)?checked $/ } @all;
+		my @others = grep { $_ != $x } @all;
+		my @children = grep { $_->{kind} eq 'inherit ' } @others;
+		my $shape = one_in(4) || !@children ? pick(@others) : $children[0];
+		my $p = $self->{children_period}{ $shape->{name} };
+		my ($from, $with) = ($self->relation($q, 'x', $x), $self->relation($q, 'y', $shape));
+
+		return "SELECT x.n FROM $from WHERE x.k = 4 OR " . pick('', 'NOT ')
+		  . "EXISTS (SELECT FROM $with WHERE y.n = x.n + 1 AND " . $self->clause($q, 'y') . ')'
+		  if one_in(2);
+		# The condition excludes the child that has no key of the period.
+		my $c = $p && !one_in(4) ? "y.id BETWEEN comb_range_min('$p') AND comb_range_max('$p')" : $self->clause($q, 'y');
+		($from, $with) = ($with, $from) if one_in(3);
+		return "SELECT x.n, y.n FROM $from JOIN $with ON y.n = x.n + 1 WHERE $c";
+	},
 	constant => sub {
 		my ($self, $q) = @_;
 		return 'SELECT w.i, ' . $self->condition($q, 2, 'w') . ' FROM during w';
@@ -876,13 +900,13 @@ sub query
 	$q{kind} = pick_weighted(
 		14 => 'filter', 6 => 'values', 8 => 'join_periods', 2 => 'full_join', 6 => 'join_tables', 4 => 'nullable', 5 => 'lateral',
 		2 => 'lateral_rows', 5 => 'exists', 3 => 'in', 5 => 'aggregate', 4 => 'grouping', 2 => 'conflict', 5 => 'ordered', 3 => 'set', 6 => 'outside',
-		5 => 'change', 1 => 'constant');
-	# A query without a clause on periods tests nothing.
+		5 => 'change', 5 => 'constrained', 1 => 'constant');
+	# A query without a clause on periods tests nothing, unless it excludes children.
 	do
 	{
 		@q{qw(parameters shapes reader change sub_selects)} = ([], {}, 0, 0, 0);
 		$q{text} = $queries{ $q{kind} }->($self, \%q);
-	} until $q{text} =~ /fuzz\.brute/;
+	} until $q{text} =~ /fuzz\.brute/ || $q{kind} eq 'constrained';
 
 	# The planner reads such small tables from end to end unless told otherwise.
 	my @set = one_in(2) ? 'enable_seqscan = off' : ();
@@ -907,7 +931,7 @@ sub new
 {
 	my ($class, $seed, $count, $server) = @_;
 	my $self = bless {
-		seed => $seed, server => $server, schema => "round_$seed", shapes => {}, arbiters => {}, far => [], filled => {} }, $class;
+		seed => $seed, server => $server, schema => "round_$seed", shapes => {}, arbiters => {}, children_period => {}, far => [], filled => {} }, $class;
 
 	srand($seed);
 	$self->{order} = pick_weighted(5 => 'SQL Server', 4 => 'PostgreSQL', 1 => 'none');

@@ -35,7 +35,7 @@ timezone = 'UTC'
 jit = off
 client_min_messages = warning
 max_parallel_workers_per_gather = 0
-statement_timeout = '60s'
+statement_timeout = '10min'
 log_statement = none
 });
 $node->start;
@@ -74,6 +74,22 @@ my %server = (
 
 $node->safe_psql('postgres', q{ALTER SERVER same OPTIONS (ADD async_capable 'true')})
   if $server{major} >= 14;
+
+# Some minor releases, such as 13.16 and 15.18, leave a default partition out if a
+# condition says IS NOT NULL of the key.  There the random queries do without, for the
+# answer is wrong with integers, too.
+$server{prunes_rightly} = $node->safe_psql(
+	'postgres', q{
+CREATE TABLE pruned (n int) PARTITION BY RANGE (n);
+CREATE TABLE pruned_1 PARTITION OF pruned FOR VALUES FROM (MINVALUE) TO (20);
+CREATE TABLE pruned_default PARTITION OF pruned DEFAULT;
+INSERT INTO pruned SELECT generate_series(0, 40);
+CREATE FUNCTION pruned_at(n int) RETURNS int STABLE LANGUAGE plpgsql AS 'BEGIN RETURN n; END';
+SELECT count(*) = 16 FROM pruned
+WHERE (n BETWEEN 10 AND 38 OR n BETWEEN 11 AND 30) AND n BETWEEN pruned_at(15) AND pruned_at(30) AND n IS NOT NULL;
+DROP FUNCTION pruned_at;
+DROP TABLE pruned;
+}) eq 't';
 
 # Runs one round and returns what PeriodFuzz's compare() does.
 sub run_round
