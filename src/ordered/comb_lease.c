@@ -43,7 +43,8 @@
  *	 this database can have a lease of the new incarnation before that.
  *	 Sessions of other databases can; their limits are as they were, so they
  *	 move the new counter beyond these limits first.
- * - Within an incarnation the limit on a page only grows.
+ * - Within an incarnation the limit on a page only grows.  A reset lowers it
+ *	 only if the series is set back.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -179,22 +180,22 @@ comb_lease_remember(CombSeries series, const CombPage *page,
 	comb_lease_schedule(lease);
 }
 
-/* Write the limit for keys from "at" on */
-void
-comb_lease_write(CombPage *page, CombTime at, uint64 incarnation)
+/* Return the limit for keys from "at" on, in microseconds since 1970 */
+int64
+comb_lease_limit(CombTime at)
 {
-	comb_page_write(page, comb_us_from_time(at) +
-					comb_lease_ms * COMB_US_PER_MS, incarnation);
+	return comb_us_from_time(at) + comb_lease_ms * COMB_US_PER_MS;
 }
 
 /*
  * Learn the lease of a series from its page.  If the limit is of another
  * incarnation, move the counter beyond it.
  *
- * The limit must be on disk before the counter moves.  Otherwise a session of
- * another database could hand out a key beyond the limit, and after a crash
- * this database would begin below that key.  The sequence stays locked until
- * the counter has moved: a reset in between would be undone.
+ * The limit is on disk before the counter moves, so that no crash takes back
+ * what moved the counters of the whole server.  Keys and bounds do not rely on
+ * this order, because each is below a limit on disk of its own database.  The
+ * sequence stays locked until the counter has moved: a reset in between would
+ * be undone.
  */
 void
 comb_lease_learn(CombSeries series)
@@ -246,7 +247,7 @@ comb_lease_renew(CombSeries series, CombTime at)
 	}
 	write = at + comb_lease_half() >= comb_time_from_us(page.value);
 	if (write)
-		comb_lease_write(&page, at, page.incarnation);
+		comb_page_write(&page, comb_lease_limit(at), page.incarnation);
 	comb_page_close(&page, false);
 	comb_lease_remember(series, &page, page.incarnation, lease->generation);
 	COMB_INJECTION_POINT("comb-lease-ahead-written");
@@ -295,7 +296,7 @@ comb_lease_extend_now(CombSeries series, CombTime at)
 		return false;
 	}
 	if (foreign || at >= comb_time_from_us(page.value))
-		comb_lease_write(&page, at, incarnation);
+		comb_page_write(&page, comb_lease_limit(at), incarnation);
 	comb_page_close(&page, at >= comb_time_from_us(page.flushed));
 	comb_lease_remember(series, &page, incarnation, generation);
 	return true;

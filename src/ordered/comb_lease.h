@@ -49,7 +49,7 @@ extern PGDLLEXPORT CombLease comb_leases[COMB_SERIES];
 
 extern int64 comb_lease_latest_us(int64 now);
 extern void comb_lease_learn(CombSeries series);
-extern void comb_lease_write(CombPage *page, CombTime at, uint64 incarnation);
+extern int64 comb_lease_limit(CombTime at);
 extern bool comb_lease_extend(CombSeries series, CombTime at);
 extern CombTime comb_lease_survives(CombSeries series, CombTime at);
 extern void comb_drift_error(CombTime next, CombTime now);

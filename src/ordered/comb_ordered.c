@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * comb_ordered.c
- *	  Keys that increase across all sessions of a server, and across restart,
- *	  crash, failover and a clock set back.
+ *	  Keys that increase across all sessions of a server, even after a
+ *	  restart, a crash, a failover, or when the clock is set back.
  *
  * Every key takes the time
  *
@@ -10,8 +10,9 @@
  *
  * from a counter in shared memory by compare-and-swap.  There is no lock: a
  * session that loses the race tries again with the counter that another
- * session has moved forward.  A key is therefore larger than every key whose
- * making ended before its own began.  comb_lease.c makes the order survive.
+ * session has advanced.  If a call returned before another one began, the
+ * later one's key is therefore larger.  comb_lease.c makes the order survive
+ * the loss of shared memory.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -32,14 +33,14 @@ PG_FUNCTION_INFO_V1(comb_generate_ordered);
 PG_FUNCTION_INFO_V1(comb_ordered_reset);
 
 /*
- * How many leases a series may be ahead of the clock without being set back
- * by a reset.  A restart takes a series ahead by one lease.  The reset of
- * another database does, too, because its new incarnation makes limits
- * foreign.
+ * A reset does not set back a series that is at most this many leases ahead of
+ * the clock.  A restart takes a series ahead by one lease.  So does a reset in
+ * another database, after which sessions start beyond the limits of the
+ * incarnation that it ended.
  */
 #define COMB_KEPT_LEASES	4
 
-/* max(now, last + 1), taken from the counter */
+/* Take max(now, last + 1) from the counter */
 static inline CombTime
 comb_ordered_step(void *arg)
 {
@@ -67,11 +68,11 @@ comb_ordered_step(void *arg)
 /*
  * comb_generate_ordered() returns uuid
  *
- * Returns a new UUIDv7 (RFC 9562, 5.7).  The key is larger than every key
- * that this function gave to any session of this server before the call.
- * This holds across restart, crash, failover and a clock set back.  Raises
- * 55000 on a standby, if the clock is behind by more than
- * pg_comb.max_ordered_drift, and if the clock jumped ahead by ten years.
+ * Returns a new UUIDv7 (RFC 9562, 5.7).  It is larger than every key that this
+ * function returned to any session of this server before the call, even after
+ * a restart, a crash, a failover, or when the clock is set back.  Raises 55000
+ * on a standby, if the clock is behind by more than pg_comb.max_ordered_drift,
+ * and if the clock jumped ahead by ten years.
  *
  * PARALLEL RESTRICTED.  The planner would evaluate a safe function below a
  * Gather Merge, and the keys of sorted rows would not be in the order of the
@@ -90,17 +91,17 @@ comb_generate_ordered(PG_FUNCTION_ARGS)
 }
 
 /*
- * Where a series continues after a reset to "us", in microseconds since 1970.
- * "back" tells whether the series is set back.
+ * Return where a series continues after a reset to "us", in microseconds since
+ * 1970.  Sets *back if the series is set back.
  *
- * A series is not set back if restarts, and resets in other databases,
+ * A series is not set back if restarts, and resets in other databases, can
  * explain how far ahead it is.  Nothing would be gained, and Snowflakes made
- * under a clock that was right would repeat.
+ * while the clock was right would repeat.
  *
- * A limit of an earlier incarnation counts as well, because no session may
- * have started beyond it yet.  It is ahead of the keys by the lease of its
- * time.  A limit of this incarnation is ahead of the counter only by times
- * that no session has used.
+ * A limit of an earlier incarnation counts as well, because perhaps no session
+ * has started beyond it yet.  It is ahead of the keys by the lease of its
+ * time.  A limit of this incarnation does not count: no session has used the
+ * times between the counter and the limit.
  */
 static int64
 comb_reset_target(CombSeries series, int64 us, uint64 incarnation, bool *back)
@@ -122,21 +123,20 @@ comb_reset_target(CombSeries series, int64 us, uint64 incarnation, bool *back)
 }
 
 /*
- * Begin a new incarnation, in which the series continue after "us" or after
- * the time to which they are kept, and return it.
+ * Begin a new incarnation and return it.  Each series continues where
+ * comb_reset_target() says.
  *
- * A series that is set back changes to its other counter.  No session takes a
- * time from that counter and hands it out: sessions that have missed an
- * earlier reset can still move the counter, and then drop the time.
+ * A series that is set back changes to its other counter.  No session hands
+ * out a time of that counter: a session that has missed an earlier reset can
+ * still advance it, but then drops the time.
  *
- * A series that is not set back goes on with its counter.  Sessions of other
- * databases may make keys at any moment here, and the counter must not be set
+ * A series that is not set back keeps its counter.  Sessions of other
+ * databases may be making keys right now, and the counter must not be set
  * below them.
  */
 static uint64
-comb_reset_counters(int64 us)
+comb_reset_counters(int64 us, uint64 ended)
 {
-	uint64		ended = comb_incarnation_current();
 	uint64		next;
 	CombTime	target[COMB_SERIES];
 	bool		back[COMB_SERIES];
@@ -165,36 +165,46 @@ comb_reset_counters(int64 us)
 /*
  * Write new limits for all series of this database.
  *
- * The incarnation has begun before, and no session of this database can learn
- * a lease until the sequences are unlocked.  Otherwise a session could use a
- * larger limit, read earlier, that the page no longer covers.  The counters
- * are read now: until the incarnation changed, this database may have made
- * keys up to them.
+ * The incarnation has changed before, and no session of this database can
+ * learn a lease until the sequences are unlocked.  Otherwise a session could
+ * use a larger limit, read earlier, that the page no longer covers.
  *
- * Should the writing fail, sessions start beyond whatever limits they find.
+ * A series that is not set back keeps its limit if that is larger.  Until the
+ * incarnation changed, sessions could hand out keys up to this limit, and
+ * pg_comb.lease may be shorter now.  The counter alone does not tell.  A
+ * session moves the counter and then reads the incarnation, and this process
+ * does it the other way round.  On AArch64 and Power, where an atomic exchange
+ * does not keep a later read behind its own write, each can miss what the
+ * other has done.
+ *
+ * If writing fails, sessions start beyond whatever limits they find.
  */
 static void
-comb_reset_limits(uint64 incarnation)
+comb_reset_limits(uint64 ended, uint64 next)
 {
 	int			series;
 
 	for (series = 0; series < COMB_SERIES; series++)
 	{
-		pg_atomic_uint64 *counter = comb_counter((CombSeries) series,
-												 incarnation);
+		pg_atomic_uint64 *counter = comb_counter((CombSeries) series, next);
+		bool		kept = (counter == comb_counter((CombSeries) series, ended));
 		CombPage	page;
+		int64		limit;
 
 		comb_page_open(&page, (CombSeries) series,
 					   ShareRowExclusiveLock);
-		comb_lease_write(&page, pg_atomic_read_u64(counter), incarnation);
+		limit = comb_lease_limit(pg_atomic_read_u64(counter));
+		if (kept)
+			limit = Max(limit, page.value);
+		comb_page_write(&page, limit, next);
 		comb_page_close(&page, true);
 	}
 }
 
 /*
- * Lock out resets of other databases, which use the same counters.  The
- * database of the lock's tag is 0, so the lock conflicts with no instance
- * number that is claimed (comb_snowflake.c).
+ * Lock out resets in other databases, which use the same counters.  The
+ * database of the lock's tag is 0, so the lock conflicts with no claim of an
+ * instance number (comb_snowflake_generate.c).
  */
 static void
 comb_reset_lock(LOCKTAG *tag)
@@ -206,22 +216,21 @@ comb_reset_lock(LOCKTAG *tag)
 /*
  * comb_ordered_reset(at timestamptz)
  *
- * Lets the ordered keys and Snowflakes of the server continue after "at", or
- * after the clock if the clock is later, even if larger keys exist.  To be
- * used once a clock that was far ahead has been corrected.  Raises 22008 for
- * a time further ahead of the clock than pg_comb.max_ordered_drift, and 55000
- * on a standby.
+ * Lets the ordered keys and Snowflakes of the server continue after "at" or
+ * the clock, whichever is later, even if larger keys exist.  This is for use
+ * after correcting a clock that was far ahead.  Raises 22008 for a time
+ * further ahead of the clock than pg_comb.max_ordered_drift, and 55000 on a
+ * standby.
  *
  * A series that is no more than COMB_KEPT_LEASES ahead stays where it is.
  * This database's limits are set back too.  Another database whose limit is
- * too far ahead still refuses to make keys, until somebody calls the function
- * there.
+ * too far ahead refuses to make keys until somebody calls this function there.
  *
- * All limits are locked before the first one changes, because the locking can
- * wait for other sessions, and can be cancelled.  The lock against other
- * resets comes last, and so is held for a moment only.  The limits stay
- * locked until they are written.  Otherwise a session could write, in
- * between, the limit of a key from before.
+ * All limits are locked before the first one changes, because locking can wait
+ * for other sessions, and can be cancelled.  The lock against other resets
+ * comes last, and so is held only for a moment.  The limits stay locked until
+ * they are written.  Otherwise a session could write the limit of an earlier
+ * key in between.
  */
 Datum
 comb_ordered_reset(PG_FUNCTION_ARGS)
@@ -230,6 +239,7 @@ comb_ordered_reset(PG_FUNCTION_ARGS)
 	TimestampTz latest = comb_lease_latest_us(comb_clock_us()) + COMB_UNIX_EPOCH;
 	Oid			locked[COMB_SERIES];
 	LOCKTAG		tag;
+	uint64		ended;
 	int64		us;
 	int			series;
 
@@ -247,7 +257,8 @@ comb_ordered_reset(PG_FUNCTION_ARGS)
 	comb_reset_lock(&tag);
 	HOLD_INTERRUPTS();
 	us = Max(at - COMB_UNIX_EPOCH, comb_clock_us());
-	comb_reset_limits(comb_reset_counters(us));
+	ended = comb_incarnation_current();
+	comb_reset_limits(ended, comb_reset_counters(us, ended));
 	RESUME_INTERRUPTS();
 	(void) LockRelease(&tag, ExclusiveLock, false);
 	for (series = 0; series < COMB_SERIES; series++)

@@ -8,17 +8,16 @@
  * copies of a database and pg_upgrade.  pg_dump dumps them too, because the
  * extension's script declares them as configuration.
  *
- * We write the sequence's only page by generic WAL.  Generic WAL needs no
- * transaction id and no preloaded library, not even for recovery, and works
- * in read-only transactions.  setval() needs a transaction id, fails in
- * read-only transactions, and can lose a race.
+ * We write the sequence's only page with generic WAL, which works in read-only
+ * transactions, and needs neither a transaction id nor a preloaded library,
+ * not even for recovery.  setval() needs a transaction id, fails in read-only
+ * transactions, and can lose a race.
  *
- * Two columns are used: last_value for the number, and log_cnt for the
+ * We use two columns: last_value for the number, and log_cnt for the
  * incarnation of shared memory that wrote it.  Only nextval() uses log_cnt,
- * and nobody calls nextval() on these sequences.  Whatever moves last_value
+ * and nobody calls nextval() on these sequences.  Whatever changes last_value
  * behind our back also changes log_cnt, as setval() in a restore does, or
- * comes with another incarnation, as promotion and a cloned data directory
- * do.
+ * comes with a new incarnation, as promotion and a cloned data directory do.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -101,9 +100,9 @@ comb_sequence_named(ArrayType *relations, const char *name)
 }
 
 /*
- * Look a sequence up among the relations that the extension's script has
+ * Look up a sequence among the relations that the extension's script has
  * declared as configuration.  Schema and name are not enough, and neither is
- * membership: the extension's owner can make any sequence a member.
+ * membership, because the extension's owner can make any sequence a member.
  */
 static Oid
 comb_sequence_find(CombSeries series)
@@ -146,9 +145,9 @@ comb_sequence_find(CombSeries series)
 /*
  * Open and lock a sequence.  Returns NULL if there is none.
  *
- * Any access to a catalog can run the callback above, and so can locking.  We
- * therefore remember the OID only once the lock is held: from then on the
- * callback hears of every change.  If the sequence was dropped before that,
+ * Any catalog access can run the callback above, and so can locking.  We
+ * therefore remember the OID only once we hold the lock: from then on the
+ * callback learns of every change.  If the sequence was dropped before that,
  * there may be a new one, so search again.
  */
 static Relation
@@ -249,13 +248,13 @@ comb_page_tuple(Page page, Size *length)
  * smaller last_value then takes nothing back.  Nothing outside of the tuple
  * would survive, because recovery builds the page anew from the tuple.
  *
- * While the record of a new number is in memory only, sessions that read the
- * page rely on the number before, which was on disk already.
+ * While the record of a new number is only in memory, sessions that read the
+ * page rely on the previous number, which was on disk already.
  */
 typedef struct CombPromise
 {
 	int64		value;
-	int64		flushed;		/* the number before, or 0 if unknown */
+	int64		flushed;		/* the previous number, or 0 if unknown */
 } CombPromise;
 
 static inline Size
@@ -268,9 +267,9 @@ comb_page_promise(HeapTupleHeader tuple)
  * Read a page's number: last_value or, if larger, what was promised.
  *
  * After pg_resetwal, or in files copied from another server, the page's LSN
- * can be beyond the end of the WAL.  Such a page was read from disk, so
- * nothing is to be flushed.  XLogFlush() would fail until the WAL has grown
- * that far.
+ * can be beyond the end of the WAL.  Such a page was read from disk, so there
+ * is nothing to flush.  XLogFlush() would fail until the WAL has grown that
+ * far.
  */
 static void
 comb_page_read(Page content, CombPage *page)
@@ -362,7 +361,7 @@ comb_page_try_open(CombPage *page, CombSeries series, LOCKMODE lockmode)
 	return true;
 }
 
-/* Lengthen the tuple of a new sequence, so that the copy has space */
+/* Lengthen the tuple of a new sequence, to make space for the copy */
 static HeapTupleHeader
 comb_page_lengthen(Page page)
 {
@@ -384,12 +383,12 @@ comb_page_lengthen(Page page)
 }
 
 /*
- * Write a page.  The number before is kept only if it is of the same
+ * Write a page.  The previous number is kept only if it is of the same
  * incarnation, because sessions rely on no other.
  *
- * The WAL record has an image of the page, which is nearly empty: 149 bytes
- * instead of 60.  Recovery therefore repairs a torn page even if
- * full_page_writes is off, as it does from core's own records of sequences.
+ * The WAL record has an image of the nearly empty page: 149 bytes instead of
+ * 60.  Recovery can therefore repair a torn page even if full_page_writes is
+ * off, as it can from core's own records of sequences.
  *
  * MarkBufferDirty() comes first because GenericXLogFinish() called it after
  * writing the record before 13.13, 14.10, 15.5 and 16.1.  A checkpoint in
@@ -419,9 +418,8 @@ comb_page_write(CombPage *page, int64 value, uint64 incarnation)
 }
 
 /*
- * Bring the record of a page to disk, after the page was unlocked.  A caller
- * that relies on the number needs that even if another session wrote the
- * record.
+ * Flush the record of a page, after the page was unlocked.  A caller that
+ * relies on the number must do this even if another session wrote the record.
  */
 void
 comb_page_flush(CombPage *page)
@@ -432,8 +430,8 @@ comb_page_flush(CombPage *page)
 }
 
 /*
- * Unlock a page and, with "flush", bring its record to disk.  The sequence
- * stays locked, and comb_page_close() must follow.
+ * Unlock a page and, with "flush", flush its record.  The sequence stays
+ * locked, and comb_page_close() must follow.
  */
 void
 comb_page_unlock(CombPage *page, bool flush)
@@ -444,7 +442,7 @@ comb_page_unlock(CombPage *page, bool flush)
 		comb_page_flush(page);
 }
 
-/* Unlock a page, unless comb_page_unlock() has, and its sequence */
+/* Unlock a page, unless comb_page_unlock() has done so, and its sequence */
 void
 comb_page_close(CombPage *page, bool flush)
 {

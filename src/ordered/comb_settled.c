@@ -92,7 +92,7 @@ comb_ring_bound(CombSeat *seat, const CombView *view)
 		bound = COMB_NO_BOUND;
 		ended = pg_atomic_read_u64(&seat->s.ended);
 		oldest = ended > COMB_RING - 1 ? ended - (COMB_RING - 1) : 0;
-		/* the entries must be those that "ended" counts, or later ones */
+		/* "ended" before the entries: those that it counts, or later ones */
 		pg_read_barrier();
 		for (i = ended; i > oldest; i--)
 		{
@@ -104,28 +104,37 @@ comb_ring_bound(CombSeat *seat, const CombView *view)
 		}
 		if (i == oldest && oldest > 0)
 			bound = COMB_UNKNOWN;
-		/* if an entry was a later one, "ended" must show it now */
+		/* the entries before "ended", which has moved on if one is later */
 		pg_read_barrier();
 	} while (pg_atomic_read_u64(&seat->s.ended) != ended);
 	return bound;
 }
 
-/* Return the smallest time that a seat's transactions may have taken */
+/*
+ * Return the smallest time that a seat's transactions may have taken.
+ *
+ * "first" and "database" can be read in any order.  A transaction that took a
+ * time up to the counter, which was read before, has written both before it
+ * took the time.  If "database" is that of a later transaction, "before" tells
+ * of this one, and if "first" is, the bound is too small at most.
+ */
 static uint64
 comb_seat_bound(CombSeat *seat, const CombView *view)
 {
 	uint64		first = pg_atomic_read_u64(&seat->s.first);
 	uint64		bound;
-	bool		mine;
+	bool		mine = (pg_atomic_read_u32(&seat->s.database) == MyDatabaseId);
 
-	pg_read_barrier();
-	mine = (pg_atomic_read_u32(&seat->s.database) == MyDatabaseId);
 	if (first == 0 || !mine)
 		first = COMB_NO_BOUND;
 	else
 		COMB_INJECTION_POINT("comb-seat-running");
 	COMB_INJECTION_POINT("comb-seat-first");
-	/* "first" may be gone: its entry must then be on the ring */
+
+	/*
+	 * "first" before the ring, which must have the entry of an announcement
+	 * that is gone, and "database" before "before"
+	 */
 	pg_read_barrier();
 	if (!mine && !comb_in_progress(view, pg_atomic_read_u64(&seat->s.before)))
 		return COMB_NO_BOUND;
@@ -232,7 +241,7 @@ comb_prepared_bound(CombSeries series, const CombView *view)
 			comb_in_progress(view, pg_atomic_read_u64(&prepared.fxid)))
 			bound = Min(bound, prepared.first[series]);
 	}
-	/* an entry that was overwritten meanwhile has raised "dropped" before */
+	/* the list before "dropped", which was raised before an entry was lost */
 	pg_read_barrier();
 	return comb_any_unlisted(view) ? COMB_UNKNOWN : bound;
 }
@@ -243,7 +252,7 @@ comb_sees_unseated(const CombView *view)
 {
 	if (pg_atomic_read_u64(&comb_shared->unseated.s.running) != 0)
 		return false;
-	/* what no longer runs must count in "until" */
+	/* "running" before "until", in which a transaction that ended counts */
 	pg_read_barrier();
 	return view->xmin >= pg_atomic_read_u64(&comb_shared->unseated.s.until);
 }
@@ -264,22 +273,24 @@ comb_settled_scan(CombSeries series, const CombView *view)
 	uint32		used;
 	uint32		i;
 
-	/* who took a time up to the counter's must be seen to have announced it */
+	/*
+	 * The counter before "used", the seats and "running": a transaction that
+	 * took a time up to the counter's has announced itself there before.
+	 * Among these three the order does not matter.
+	 */
 	pg_read_barrier();
 	COMB_INJECTION_POINT("comb-counter-read");
 	used = (uint32) pg_atomic_read_u64(&comb_seats->head.h.used);
-	pg_read_barrier();
 	for (i = 0; i < used; i++)
 	{
 		uint64		seat = comb_seat_bound(comb_seat(series, i), view);
 
 		bound = Min(bound, seat);
 	}
-	/* a seat may have been left for the list: the list must then have it */
+	/* the seats before the list, which must have what has left its seat */
 	pg_read_barrier();
 	COMB_INJECTION_POINT("comb-seats-read");
 	prepared = comb_prepared_bound(series, view);
-	pg_read_barrier();
 	if (!comb_sees_unseated(view))
 		return COMB_UNKNOWN;
 	return Min(bound, prepared);
@@ -539,7 +550,8 @@ comb_settled_snapshot(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("a standby does not know which keys are settled"),
-				 errhint("Ask the primary.")));
+				 errdetail("Below a bound fetched from the primary, rows can be missing until this standby has replayed them."),
+				 errhint("Run the query on the primary.  The documentation on feeds has a query for standbys.")));
 	if (IsParallelWorker())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),

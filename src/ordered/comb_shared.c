@@ -5,8 +5,8 @@
  *
  * The counters need little more than a kilobyte.  That is little enough to be
  * allocated when the first session asks, so the module need not be preloaded.
- * If it is, the server has reserved main memory at its start for everything,
- * and no session can find that there is none left.
+ * If it is preloaded, the server reserves the memory at its start, and no
+ * session can find that there is none left.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -24,8 +24,8 @@
 #include "comb_shared.h"
 
 /*
- * The name changes when the layout of CombShared changes.  After an update of
- * the module, a running server still has the old module's segment.  If the
+ * The name must change when the layout of CombShared changes.  After an update
+ * of the module, a running server still has the old module's segment.  If the
  * new module asked for another size under the same name, every new session
  * would fail.
  */
@@ -56,8 +56,8 @@ comb_shared_init(void *segment)
 }
 
 /*
- * Return a part of the main segment by name.  The first session that asks
- * initializes the memory.  "init" must not fail.
+ * Return a part of the main segment by name.  The first session that asks for
+ * it initializes it.  "init" must not fail.
  */
 void *
 comb_main_segment(const char *name, Size size, comb_segment_init init)
@@ -88,8 +88,8 @@ comb_shared_segment(void)
 }
 
 /*
- * Attach this process, and choose an incarnation if there is none.  Not in
- * comb_shared_init(), which must not fail: drawing random bytes may.
+ * Attach this process, and choose an incarnation if there is none.
+ * comb_shared_init() cannot do that, because drawing random bytes may fail.
  */
 void
 comb_shared_attach(void)
@@ -109,14 +109,14 @@ comb_shared_attach(void)
 	}
 }
 
-/* The bits of an incarnation that choose counters, one for each series */
+/* The bits of an incarnation that choose counters, one bit for each series */
 #define COMB_COUNTER_BITS	((UINT64CONST(1) << COMB_SERIES) - 1)
 
 /*
  * Return a new random incarnation, with the first counter of each series.
- * The number is shown as log_cnt, where a negative number would look like
- * damage.  One bit is always set, because nothing writes that log_cnt but
- * this module: setval() writes 0, and nextval() at most 32.
+ * The sequences show it as log_cnt, where a negative number would look like
+ * damage.  One high bit is always set, so that nothing else writes the same
+ * number: setval() writes 0, and nextval() at most 32.
  */
 uint64
 comb_incarnation_new(void)
@@ -125,8 +125,8 @@ comb_incarnation_new(void)
 }
 
 /*
- * Return an incarnation to follow "ended".  Series that are set back use the
- * counter that is free.
+ * Return an incarnation to follow "ended".  Series that are set back change to
+ * their other counter.
  */
 uint64
 comb_incarnation_after(uint64 ended, const bool *back)
@@ -140,9 +140,9 @@ comb_incarnation_after(uint64 ended, const bool *back)
 }
 
 /*
- * Begin an incarnation.  An exchange and not a store, because it is a
- * barrier: the counters were set before, and what the caller reads next is
- * later.
+ * Begin an incarnation.  This uses an exchange rather than a store, because it
+ * keeps earlier writes before its own: who sees the incarnation must see the
+ * counters set.
  */
 void
 comb_incarnation_change(uint64 next)

@@ -26,17 +26,16 @@
  *
  * Snowflakes have two series.  Asking for more ids than a parameter set holds
  * pushes the counter ahead of the clock.  With a tick of a second or a day a
- * few calls suffice, so parameter sets as slow as that share a counter with
- * each other only.
+ * few calls suffice, so such slow parameter sets have a counter of their own.
  *
- * The instance numbers of comb_snowflake_claim() are no times.  They have a
- * sequence in every database, and neither a counter nor a lease.
+ * The instance numbers of comb_snowflake_claim() are not times.  They have a
+ * sequence in every database, but neither a counter nor a lease.
  */
 typedef enum CombSeries
 {
 	COMB_SERIES_ORDERED,		/* uuid keys */
 	COMB_SERIES_SNOWFLAKE,		/* COMB_FAST_RATE ids a second or more */
-	COMB_SERIES_SLOW,			/* Snowflakes of any other parameters */
+	COMB_SERIES_SLOW,			/* Snowflakes with other parameters */
 	COMB_SERIES_CLAIM			/* instance numbers claimed */
 } CombSeries;
 
@@ -52,9 +51,9 @@ typedef union CombCounter
 } CombCounter;
 
 /*
- * Transactions that announce nothing, because the memory for announcements
- * could not be had (comb_announce.c).  "pids" is only for comb_unsettled(),
- * and has as many as the cache line has room for.
+ * Transactions that announce nothing, because there was no memory for
+ * announcements (comb_announce.c).  "pids" is only for comb_unsettled(), and
+ * has as many as fit in the cache line.
  */
 #define COMB_UNSEATED_PIDS		28
 
@@ -70,15 +69,15 @@ typedef union CombUnseated
 } CombUnseated;
 
 /*
- * The incarnation is a random number, chosen anew by the server's start and
- * by comb_ordered_reset().  A counter has the time of the series' last key, a
+ * The incarnation is a random number, chosen anew at the server's start and by
+ * comb_ordered_reset().  A counter has the time of the series' last key, a
  * CombTime (comb_clock.h), and only grows within an incarnation.
  *
  * Every series has two counters, and one bit of the incarnation says which
  * one is in use.  A reset that sets a series back prepares the other counter,
- * and then one store to the incarnation changes both.  A session cannot see
- * an incarnation with a counter of another one.  A session that has not
- * noticed the reset goes on with the old counter, and drops the time.
+ * and then changes incarnation and counter with a single store, so no session
+ * sees an incarnation with a counter of another one.  A session that has not
+ * noticed the reset takes a time from the old counter, and drops it.
  *
  * "seats" is the handle of a dynamic segment (comb_announce.c), or 0 if there
  * is none.
@@ -94,7 +93,7 @@ typedef struct CombShared
 /* No incarnation was chosen yet */
 #define COMB_INCARNATION_NONE	0
 
-/* Did the server load the module at its start, and reserve memory for it? */
+/* Was the module preloaded, so that the server has reserved memory for it? */
 extern bool comb_preloaded;
 
 extern PGDLLEXPORT CombShared *comb_shared;

@@ -6,8 +6,8 @@
  *
  * Ids take their slots from counters in shared memory (comb_shared.c).
  * Different parameter sets share a counter; comb_snowflake.h says why this
- * works.  The instance number plays no part in a slot either.  A server whose
- * instance number changes therefore repeats no id.
+ * works.  Slots do not depend on the instance number either, so a server whose
+ * instance number changes repeats no id.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -30,7 +30,7 @@ PG_FUNCTION_INFO_V1(comb_snowflake);
 PG_FUNCTION_INFO_V1(comb_snowflake_settled);
 PG_FUNCTION_INFO_V1(comb_snowflake_claim);
 
-/* The slot that comb_snowflake_step() takes, and the parameter set to use */
+/* The argument of comb_snowflake_step(): the set to use, and the slot taken */
 typedef struct CombSnowflakeTaken
 {
 	CombSnowflake *set;
@@ -43,7 +43,7 @@ comb_snowflake_series(const CombSnowflake *set)
 	return set->slow ? COMB_SERIES_SLOW : COMB_SERIES_SNOWFLAKE;
 }
 
-/* Raise 22008, and tell for which times the parameters can make ids */
+/* Raise 22008, and say for which times the parameters can make ids */
 static pg_noinline void
 comb_snowflake_range_error(const CombSnowflake *set)
 {
@@ -89,8 +89,8 @@ comb_snowflake_server(const CombSnowflake *set)
 }
 
 /*
- * Take the next slot from the counter.  Moves the counter to the start of the
- * slot, and returns this start.
+ * Take the next slot, and advance the counter to its start.  Returns the start
+ * of the slot.
  *
  * This is the clock's slot if it begins after the counter's time, and
  * otherwise the slot after the counter's.  When a tick is full, ids borrow
@@ -135,17 +135,17 @@ comb_snowflake_step(void *arg)
  * comb_snowflake(epoch timestamptz, instance_bits int, sequence_bits int,
  *				  tick interval) returns bigint
  *
- * Returns a new Snowflake with this server's instance number.  The new id is
- * larger than every id with the same parameters and instance number that any
- * session received before the call.  This holds across restart, crash,
- * failover and a clock set back.
+ * Returns a new Snowflake with this server's instance number.  It is larger
+ * than every id with the same parameters and instance number that any session
+ * received before the call, even after a restart, a crash, a failover, or when
+ * the clock is set back.
  *
  * Raises 22008 for an epoch out of range, and for a clock before the epoch or
  * after the last time that the bits hold.  Raises 22023 for other bad
  * parameters, and for an instance number that the bits cannot hold.  Raises
- * 55000 on a standby, and without an instance number.  Raises 55000 also if
- * the clock is behind by more than pg_comb.max_ordered_drift, or if the clock
- * jumped ten years ahead.
+ * 55000 on a standby, without an instance number, if the clock is behind by
+ * more than pg_comb.max_ordered_drift, and if the clock jumped ahead by ten
+ * years.
  *
  * PARALLEL RESTRICTED for the same reason as comb_generate_ordered().
  */
@@ -166,10 +166,10 @@ comb_snowflake(PG_FUNCTION_ARGS)
  *						  sequence_bits int, tick interval) returns bigint
  *
  * Returns a bound for the Snowflakes that this database makes with this
- * server's instance number and these parameters.  The bound has the same
- * meaning as comb_settled(), which has the same errors.  Returns 0 if the
- * bound cannot be found just now, or is before the epoch.  Bad parameters and
- * a missing instance number raise the errors of comb_snowflake().
+ * server's instance number and these parameters.  It means the same as the
+ * result of comb_settled().  Returns 0 if the bound cannot be found at the
+ * moment, or is before the epoch.  Raises the errors of comb_settled(), and
+ * those of comb_snowflake() for bad parameters and a missing instance number.
  */
 Datum
 comb_snowflake_settled(PG_FUNCTION_ARGS)
@@ -184,7 +184,7 @@ comb_snowflake_settled(PG_FUNCTION_ARGS)
 	slot = comb_slot_at(set, bound);
 	if (comb_slot_start(set, slot) < bound)
 		slot = comb_slot_after(set, slot);
-	/* other parameters can have taken the counter beyond the last id */
+	/* other parameters may have taken the counter beyond the last id */
 	if (slot.time >= set->end)
 	{
 		slot.time = set->end;
@@ -194,9 +194,10 @@ comb_snowflake_settled(PG_FUNCTION_ARGS)
 }
 
 /*
- * The last field of the lock's tag is 3.  PostgreSQL's own functions for
- * advisory locks write 1 or 2 there, so they cannot hold or release these
- * locks by chance.  pg_locks shows the field as objsubid.
+ * Return the tag of an instance number's lock.  Its last field is 3.
+ * PostgreSQL's own functions for advisory locks write 1 or 2 there, so they
+ * cannot take or release these locks by accident.  pg_locks shows the field as
+ * objsubid.
  */
 static LOCKTAG
 comb_claim_tag(uint32 number)
@@ -209,7 +210,7 @@ comb_claim_tag(uint32 number)
 
 /*
  * Lock an instance number for this transaction, so that an error frees it.
- * False if a session holds the number, even if this session does.
+ * False if a session holds the number, even if it is this one.
  */
 static bool
 comb_claim_lock(uint32 number)
@@ -222,7 +223,7 @@ comb_claim_lock(uint32 number)
 	return result == LOCKACQUIRE_OK;
 }
 
-/* Let the session keep a number that the transaction has locked */
+/* Keep a number that the transaction has locked until the session ends */
 static void
 comb_claim_keep(uint32 number)
 {
@@ -233,9 +234,9 @@ comb_claim_keep(uint32 number)
 }
 
 /*
- * Lock and return the first free number after "last", beginning again at 0
- * after the last number.  Returns -1 if no number is free.  The server's own
- * instance number is not free, although no session locks this number.
+ * Lock and return the first free number after "last", starting over at 0 after
+ * the last number.  Returns -1 if no number is free.  The server's own
+ * instance number is never free, although no session locks it.
  */
 static int64
 comb_claim_next(uint64 last, uint64 numbers)
@@ -257,18 +258,18 @@ comb_claim_next(uint64 last, uint64 numbers)
 /*
  * comb_snowflake_claim(instance_bits int) returns int
  *
- * Returns an instance number for a program that makes its own Snowflakes.
- * The number belongs to the session until the session ends.  Raises 22023 for
- * bad bits, 55006 if no number is free, and 55000 on a standby.
+ * Returns an instance number for a program that makes its own Snowflakes.  The
+ * session holds the number until the session ends.  Raises 22023 for bad bits,
+ * 55006 if no number is free, and 55000 on a standby.
  *
- * Numbers continue after the one that this database gave last, without those
- * that live sessions hold, and without the server's own.  The lowest free
- * number would not do: the last holder's ids may be ahead of the next
+ * The search starts after the number that this database returned last, and
+ * skips numbers that sessions hold, and the server's own.  The lowest free
+ * number would not do: ids of its last holder may be ahead of the next
  * holder's clock, so a number should rest as long as possible.
  *
- * The lock on the sequence, held to the end, lets one session claim at a
- * time.  The page is closed while numbers are locked, because a process must
- * not wait for a lock while it holds the lock of a buffer.
+ * The lock on the sequence lets only one session claim at a time.  The page is
+ * closed while we lock numbers, because a process must not wait for a
+ * heavyweight lock while it holds a buffer lock.
  */
 Datum
 comb_snowflake_claim(PG_FUNCTION_ARGS)

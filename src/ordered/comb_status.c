@@ -44,7 +44,7 @@ typedef struct CombStatus
 	bool		nulls[COMB_STATUS_COLUMNS];
 } CombStatus;
 
-/* Set a column, which was NULL until then */
+/* Set a column */
 static void
 comb_status_set(CombStatus *status, int column, Datum value)
 {
@@ -52,7 +52,7 @@ comb_status_set(CombStatus *status, int column, Datum value)
 	status->nulls[column] = false;
 }
 
-/* Set an instant, unless the column has a later one.  True if set */
+/* Set an instant, unless the column has a later one.  Returns true if set */
 static bool
 comb_status_set_later(CombStatus *status, int column, TimestampTz at)
 {
@@ -122,9 +122,9 @@ comb_status_series(CombStatus *status, CombSeries series)
  * comb_clock_status() returns record
  *
  * Returns what the clock says, and how far the keys of this process and of
- * the server are ahead of it.  The time of a last key and its distance from
- * the clock are NULL before the first key, and a limit is NULL before the
- * first limit.  Works on a standby, too.
+ * the server are ahead of it.  The columns of a last key are NULL before the
+ * first key, and the column of a limit before the first limit.  Works on a
+ * standby, too.
  */
 Datum
 comb_clock_status(PG_FUNCTION_ARGS)

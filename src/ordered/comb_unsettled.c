@@ -3,9 +3,9 @@
  * comb_unsettled.c
  *	  comb_unsettled(): the transactions that hold feeds back.
  *
- * The rows say what holds feeds back now, whatever the calling statement's
- * snapshot sees.  The leader of a parallel query can take no newer snapshot,
- * and may show a prepared transaction that has ended.
+ * The rows say what holds feeds back now, regardless of the calling
+ * statement's snapshot.  Only the leader of a parallel query cannot take a
+ * newer snapshot, and may show a prepared transaction that has ended.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -57,7 +57,7 @@ static const char *const comb_series_text[] = {
 	[COMB_SERIES_SLOW] = "slow snowflake"
 };
 
-/* A row.  Zeros stand for what is not known */
+/* A row.  Unknown members are zero */
 typedef struct CombUnsettled
 {
 	int32		pid;
@@ -85,7 +85,7 @@ typedef struct CombPreparedNows
 	CombPreparedNow at[FLEXIBLE_ARRAY_MEMBER];
 } CombPreparedNows;
 
-/* Set the columns that only the transaction's role may see */
+/* Set the columns that other roles may not see */
 static void
 comb_unsettled_details(const CombUnsettled *row, Datum *values, bool *nulls)
 {
@@ -134,7 +134,7 @@ comb_unsettled_put(ReturnSetInfo *result, const CombUnsettled *row)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* Set the process of a row.  It may have ended meanwhile */
+/* Set the process of a row.  It may have ended in the meantime */
 static void
 comb_unsettled_backend(CombUnsettled *row, int pid)
 {
@@ -158,11 +158,13 @@ comb_unsettled_seats(ReturnSetInfo *result, CombSeries series)
 	for (i = 0; i < used; i++)
 	{
 		CombSeat   *seat = comb_seat(series, i);
-		CombUnsettled row = {.state = "running",.series = series};
+		CombUnsettled row = {.state = "running"};
 
+		row.series = series;
 		row.first = pg_atomic_read_u64(&seat->s.first);
 		if (row.first == 0)
 			continue;
+		/* "first" before the pid and the database, which must be its own */
 		pg_read_barrier();
 		comb_unsettled_backend(&row, seat->s.pid);
 		row.database = pg_atomic_read_u32(&seat->s.database);
@@ -189,7 +191,7 @@ comb_prepared_find(CombPreparedNows *nows, TransactionId xid)
 									   comb_prepared_cmp);
 }
 
-/* Copy what PostgreSQL knows of prepared transactions, sorted by xid */
+/* Copy what PostgreSQL knows about prepared transactions, sorted by xid */
 static CombPreparedNows *
 comb_prepared_procs(void)
 {
@@ -214,8 +216,9 @@ comb_prepared_procs(void)
 }
 
 /*
- * Return the transactions that are prepared now.  PostgreSQL leaves the xid of
- * one that has ended where it was, so the snapshot must have it in progress.
+ * Return the transactions that are prepared now.  PostgreSQL does not clear
+ * the xid of one that has ended, so count only those that the snapshot has in
+ * progress.
  */
 static CombPreparedNows *
 comb_prepared_nows(const CombView *view)
@@ -275,7 +278,7 @@ comb_unsettled_listed(ReturnSetInfo *result, CombPreparedNows *nows)
 	}
 }
 
-/* Write the prepared transactions that may have keys and are not in the list */
+/* Write the prepared transactions that may have keys but are not in the list */
 static void
 comb_unsettled_unlisted(ReturnSetInfo *result, const CombView *view,
 						const CombPreparedNows *nows)
@@ -360,20 +363,21 @@ comb_unsettled_concurrent(ReturnSetInfo *result, const CombView *view,
  *		transaction xid, series text, first_key uuid, since timestamptz,
  *		age interval)
  *
- * The transactions of all databases that have made ordered keys or
- * Snowflakes, or may have, and have not ended.  Each holds comb_settled() or
- * comb_snowflake_settled() of its database back.  "state" is
+ * Returns the open transactions of all databases that have made ordered keys
+ * or Snowflakes, or may have.  Each holds back comb_settled() or
+ * comb_snowflake_settled() of its database.  "state" is
  * - running or prepared,
- * - unannounced: no shared memory could be had for its announcement, so it
- *	 holds all databases back, or
- * - concurrent: was open when such a transaction ended.
+ * - unannounced: there was no shared memory for its announcement, so it holds
+ *	 back all databases, or
+ * - concurrent: was open when an unannounced transaction ended.
  *
  * pid is NULL for a prepared transaction.  transaction is NULL for a running
- * or unannounced one.  series, first_key, since and age are NULL where the
- * keys are not known.  first_key is a lower bound of the transaction's keys,
- * and NULL for Snowflakes.  Of other roles' transactions only pid and database
+ * or unannounced one.  series, first_key, since and age are NULL if the keys
+ * are not known.  first_key is a lower bound of the transaction's keys, and
+ * NULL for Snowflakes.  For other roles' transactions only pid and database
  * are shown, as in pg_stat_activity.  Raises 55000 on a standby.  Without
- * shared memory for announcements it warns, and shows the last two kinds only.
+ * shared memory for announcements there is a warning, and only the last two
+ * kinds are shown.
  */
 Datum
 comb_unsettled(PG_FUNCTION_ARGS)

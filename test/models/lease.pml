@@ -8,6 +8,7 @@
  *
  *   NS, ND    sessions and databases; session s is in database s % ND
  *   MAXK      the largest key
+ *   LEASE     pg_comb.lease; a reset may find the setting lowered to 1
  *   NCRASH    how often the server crashes
  *   PROMOTE   a standby that has some prefix of the flushed WAL may take over instead
  *   NRESET    how often comb_ordered_reset() is called, in database 0
@@ -31,6 +32,8 @@
  * - comb_sequence_generation: a sequence altered or made anew makes the lease unknown, as a new
  *   incarnation does.
  * - The distance that makes a reset set a series back.  Here any reset may, or may not.
+ * - Memory is sequentially consistent, but for the reset's last look at the counter: of all
+ *   accesses outside locks, only there would each of two processes read after its own write.
  * - WAL that is on disk and that no standby can lack is cut off, see shorten().
  */
 #ifndef NS
@@ -51,8 +54,10 @@
 #ifndef JUMP
 #define JUMP 2
 #endif
-#define LEASE 2			/* pg_comb.lease */
-#define HALF 1			/* comb_lease_half() */
+#ifndef LEASE
+#define LEASE 2
+#endif
+#define HALF (LEASE / 2)	/* comb_lease_half() */
 #define W 10			/* records that fit into the WAL; page_write() checks it */
 
 #define MAX(a,b) ((a) > (b) -> (a) : (b))
@@ -133,7 +138,7 @@ inline forget_page() { pval = 0; pfl = 0; pinc = 0; lsn[s] = 0 }
 /* comb_page_open() */
 inline page_open() { !srx[d] && !buf[d] -> rowx[d]++; buf[d] = 1; page_read() }
 
-/* comb_page_write(), comb_lease_write() */
+/* comb_page_write() */
 inline page_write(v, i) {
 	assert(end < W);
 	pfl = (pinc == i -> pfl : 0);
@@ -261,8 +266,8 @@ step:
 					if
 					:: pinc != linc || linc != inc -> linc = NONE; forget_page()
 					:: else ->
-						if :: k + HALF >= pval -> page_write(k + LEASE, linc) :: else fi;
-						remember(linc)
+						if :: k + HALF >= pval -> page_write(k + LEASE, pinc) :: else fi;
+						remember(pinc)
 					fi;
 					buf[d] = 0; rowx[d]--
 				}
@@ -380,11 +385,14 @@ start:	{
 		:: back -> COUNTER(following) = us
 		:: else -> COUNTER(following) = MAX(COUNTER(following), us)
 		fi;
+		us = COUNTER(following);	/* a processor may read it so early */
 		atomic { inc = following;	/* comb_incarnation_change() */
 			if :: back -> forget_server() :: else fi };
 		atomic { !buf[d] -> buf[d] = 1; page_read();	/* comb_reset_limits() */
-			us = COUNTER(following) };
-		atomic { page_write(us + LEASE, following); buf[d] = 0;
+			if :: us = COUNTER(following) :: skip fi };
+		atomic { if :: us = us + LEASE :: us = us + 1 fi;
+			us = (back -> us : MAX(us, pval));
+			page_write(us, following); buf[d] = 0;
 			if :: back -> forget_order() :: else fi };
 		atomic { flush(lsn[s]) };
 		atomic { srx[d] = 0; forget_page(); ended = 0; following = 0; us = 0; back = 0 }

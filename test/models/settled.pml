@@ -90,6 +90,11 @@ byte sxmin = 255, sxmax;
 bit  sxip[XMAX];
 #define INPROGRESS(x) ((x) >= sxmax || sxip[x])		/* comb_in_progress() */
 
+#ifdef LATE			/* the key may come after comb_prepared_enter() */
+#define LISTED_KEY (listed -> f : 0)
+#else
+#define LISTED_KEY f
+#endif
 #define TAKE_XID atomic { me = nextxid; nextxid++; st[me] = RUN; elsewhere[me] = db; \
 	key[me] = wkey[w]; wkey[w] = 0 }
 #define END(x) completed = MAX(completed, x); st[x] = ENDED	/* ProcArrayEndTransaction() */
@@ -162,6 +167,9 @@ proctype writer(byte w) provided (!stop) {
 #ifndef NOPREPARE
 		:: if				/* XACT_EVENT_PRE_PREPARE: comb_prepared_enter() */
 			:: seated ->
+#ifdef LATE
+				if :: listed = 1 :: skip fi;	/* 0: the entry has a key of the other series */
+#endif
 choose:				choose_place();
 				if
 				:: place == NP -> atomic { dropped = MAX(dropped, me + 1) }
@@ -169,21 +177,21 @@ choose:				choose_place();
 					if :: h -> atomic { dropped = MAX(dropped, h); h = 0 } :: else fi;
 					if	/* compare and exchange; nobody reads a busy place */
 					:: atomic { pfxid[place] == at -> pfxid[place] = BUSY };
-						atomic { pdatabase[place] = db; pfirst[place] = f; at = 0 };
+						atomic { pdatabase[place] = db; pfirst[place] = LISTED_KEY; at = 0 };
 						atomic { pfxid[place] = me; place = 0 }
 					:: atomic { pfxid[place] != at -> goto choose }
 					fi
 				fi;
 #ifdef LATE
-				listed = 1
-			:: seated
+			:: seated		/* no entry */
 #endif
 			:: !seated
 			fi;
 			st[me] = PREP;		/* EndPrepare(), then XACT_EVENT_PREPARE */
 #ifdef LATE
 			if			/* comb_prepared_check() */
-			:: seated && !listed -> atomic { dropped = MAX(dropped, me + 1) }
+			:: seated && !listed -> atomic { dropped = MAX(dropped, me + 1) };
+				atomic { for (i : 0 .. NP - 1) { pfxid[i] = (pfxid[i] == me -> 0 : pfxid[i]) } i = 0 }
 			:: else
 			fi
 #endif
@@ -292,7 +300,7 @@ inline read_list() {
 			:: pfxid[i] != x
 			fi
 		od;
-		if :: x > BUSY && !d && INPROGRESS(x) -> atomic { LOWER(f) } :: else fi;
+		if :: x > BUSY && f != 0 && !d && INPROGRESS(x) -> atomic { LOWER(f) } :: else fi;
 		i++
 	:: else -> i = 0; f = 0; d = 0; x = 0; break
 	od
