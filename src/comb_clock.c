@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * comb_clock.c
- *	  The clock and random bits: what is rare enough not to be inline.
+ *	  The clock and random bits: the rare paths, which are not inline.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -31,7 +31,7 @@ comb_clock_error(void)
 void
 comb_pool_fill(void)
 {
-	/* empty, should the source fail */
+	/* the pool is empty if the source fails */
 	comb_pool.used = COMB_POOL_SIZE;
 	if (!pg_strong_random(comb_pool.bytes, COMB_POOL_SIZE))
 		ereport(ERROR,

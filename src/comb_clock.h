@@ -7,20 +7,18 @@
  * PostgreSQL's TimestampTz.  Keys need finer units, counted from 1970 in
  * unsigned 64-bit numbers:
  *
- * - CombTick, 2^-18 ms or 3.8 ns.  Keys of one process count in ticks.  A
- *	 millisecond has 18 whole bits of ticks, which is how a UUIDv7 stores
- *	 them.
+ * - CombTick, 2^-18 ms or 3.8 ns, the unit of comb_generate().  A millisecond
+ *	 has exactly 2^18 ticks, so a UUIDv7 stores them in 18 bits.
  * - CombTime, 2^-8 us or 3.9 ns, the unit of the counters in shared memory.
- *	 Time limits and the parameters of Snowflakes are whole microseconds, and
- *	 no whole number of ticks is a microsecond.
+ *	 Time limits and the parameters of Snowflakes are in microseconds, and a
+ *	 microsecond is not a whole number of ticks.
  * - Comb100ns, 100 ns, for the layouts that have this unit.
  *
- * Either unit is shorter than any call that makes a key, so adding one for
+ * The first two are shorter than any call that makes a key, so adding one for
  * each key never gets ahead of a running clock.  Ticks end in the year 4199,
- * and the clock is refused from there on.
+ * and from then on we reject the clock.
  *
- * The functions are inline because together they are most of the cost of a
- * key.
+ * The functions are inline because they are most of the cost of a key.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -62,7 +60,7 @@ typedef uint64 Comb100ns;		/* since 1970 */
 #define COMB_TICK_MASK			(COMB_TICKS_PER_MS - 1)
 #define COMB_TICKS_PER_S		(COMB_TICKS_PER_MS * COMB_MS_PER_S)
 
-/* The unit of CombTime: bits below the microsecond, and units in a time */
+/* CombTime: bits below the microsecond, and units in a millisecond or second */
 #define COMB_TIME_BITS			8
 #define COMB_TIME_PER_MS		(UINT64CONST(1000) << COMB_TIME_BITS)
 #define COMB_TIME_PER_S			(COMB_TIME_PER_MS * COMB_MS_PER_S)
@@ -71,7 +69,7 @@ typedef uint64 Comb100ns;		/* since 1970 */
 #define COMB_CLOCK_MAX_S		(((INT64CONST(1) << 46) / COMB_MS_PER_S) - 1)
 #define COMB_CLOCK_MAX_US		(COMB_CLOCK_MAX_S * COMB_US_PER_S)
 
-/* The first tick that is at or after an instant */
+/* Return the first tick that is at or after an instant */
 static inline CombTick
 comb_tick_from_instant(int64 at)
 {
@@ -82,7 +80,7 @@ comb_tick_from_instant(int64 at)
 		COMB_US_PER_MS;
 }
 
-/* The instant of a tick, rounded down to the microsecond */
+/* Return the instant of a tick, rounded down to the microsecond */
 static inline int64
 comb_instant_from_tick(CombTick tick)
 {
@@ -91,7 +89,7 @@ comb_instant_from_tick(CombTick tick)
 		(int64) (((tick & COMB_TICK_MASK) * COMB_US_PER_MS) >> COMB_TICK_BITS);
 }
 
-/* The time of a tick in 100 ns, rounded down */
+/* Return the time of a tick in 100 ns, rounded down */
 static inline Comb100ns
 comb_100ns_from_tick(CombTick tick)
 {
@@ -100,8 +98,9 @@ comb_100ns_from_tick(CombTick tick)
 }
 
 /*
- * Ticks in a length of time given in 100 ns, rounded down.  A microsecond has
- * 262 ticks, so times in microseconds leave the low 8 bits to the caller.
+ * Return how many ticks fit in a time given in 100 ns.  A microsecond has 262
+ * ticks, so if the time is in whole microseconds, the caller may add 8 more
+ * bits.
  */
 static inline uint32
 comb_ticks_from_100ns(int64 time)
@@ -110,7 +109,7 @@ comb_ticks_from_100ns(int64 time)
 					 COMB_100NS_PER_MS);
 }
 
-/* Microseconds since 1970 to CombTime, and back, rounded down */
+/* Convert microseconds since 1970 to CombTime, and back, rounded down */
 static inline CombTime
 comb_time_from_us(int64 us)
 {
@@ -128,10 +127,11 @@ extern void comb_clock_error(void);
 /*
  * Read the clock: seconds since 1970 and nanoseconds.
  *
- * CLOCK_REALTIME costs 16 ns.  The coarse clock costs a quarter and is 4 ms
- * late.  GetCurrentTimestamp() would drop the nanoseconds.
+ * CLOCK_REALTIME costs 16 ns.  The coarse clock costs a quarter of that, but
+ * lags by up to 4 ms.  GetCurrentTimestamp() would drop the nanoseconds.
  *
- * Windows counts in 100 ns.  gettimeofday() has 32 bits of seconds there.
+ * The clock of Windows counts in 100 ns.  Its gettimeofday() has only 32 bits
+ * of seconds.
  */
 static inline uint64
 comb_clock_read(uint64 *nsec)
@@ -159,7 +159,7 @@ comb_clock_read(uint64 *nsec)
 	return (uint64) sec;
 }
 
-/* The clock in ticks since 1970.  Raises 22008 before 1970 and after 4199 */
+/* Read the clock in ticks.  Raises 22008 before 1970 and after 4199 */
 static inline CombTick
 comb_clock_ticks(void)
 {
@@ -194,13 +194,13 @@ comb_clock_us(void)
 #define COMB_POOL_SIZE	16384
 
 /*
- * Random bytes not used yet are bytes[used..].  Only the process that drew
- * the bytes may use them: a forked child inherits the bytes, but not the
- * number in "owner".  Bytes once used are zeros, so that a core dump or a bug
- * that reads this memory tells nothing about keys already made.
+ * The random bytes not yet used are bytes[used..].  Only the process that drew
+ * them may use them: a forked child inherits the bytes, but has another
+ * process id than "owner".  Used bytes are set to zero, so that a core dump or
+ * a bug that reads this memory tells nothing about keys already made.
  *
- * Exported, because JIT inlines functions that use the pool into code outside
- * of the module.
+ * The pool is exported because JIT inlines functions that use it into code
+ * outside of the module.
  */
 typedef struct CombPool
 {
@@ -213,7 +213,7 @@ extern PGDLLEXPORT CombPool comb_pool;
 
 extern void comb_pool_fill(void);
 
-/* Return eight random bytes that were never used and never will be again */
+/* Return eight random bytes, which are never returned again */
 static inline uint64
 comb_random(void)
 {

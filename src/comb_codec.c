@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * comb_codec.c
- *	  Time units of layouts: conversion between the number in a time field
- *	  and an instant.
+ *	  Codecs of layouts: conversion between the number in a time field and an
+ *	  instant.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -23,13 +23,13 @@
 /*
  * The units of time fields.
  *
- * Codecs with the same unit share its row.  Comparing two pointers therefore
- * tells whether a field of one codec is a whole field of the other.  1/300 s
- * and NHibernate's 3.333333 ms are two units: twice a day NHibernate's field
- * gets one unit further ahead.  Around that instant two fields of either unit
+ * Codecs with the same unit share one struct, so comparing two pointers tells
+ * whether a field of one codec is a whole field of the other.  1/300 s and
+ * NHibernate's 3.333333 ms are different units: twice a day NHibernate's field
+ * gets one unit further ahead, and around that instant two fields of one unit
  * fall into one field of the other.
  *
- * 1/300 s has 873,814 ticks, which take 20 bits.  Keys with a unit of 100 ns
+ * 1/300 s has 873,814 ticks, which need 20 bits.  Keys with a unit of 100 ns
  * count in 100 ns, without ticks.
  */
 static const CombUnit comb_ms = {
@@ -119,13 +119,12 @@ const CombCodec comb_ms0001 = {
 
 /*
  * SQL Server's datetime: 16 bits of days since 1900, then 32 bits of 1/300 s
- * since midnight.  A day has 25,920,000 units of 1/300 s.  No encoder writes
+ * since midnight.  A day has 25,920,000 such units, and no encoder writes
  * more.
  *
  * 1/300 s is 10000/3 us, and decoding rounds up to the field's first whole
- * microsecond.  With rounding to the nearest microsecond, every third field
- * would encode back to the field before.  RT.Comb itself has this error on
- * .NET 7.
+ * microsecond.  If it rounded to the nearest one, every third field would
+ * encode back to the field before, as it does with RT.Comb on .NET 7.
  */
 #define COMB_DATETIME_LATEST \
 	(COMB_EPOCH_1900 + INT64CONST(65536) * COMB_US_PER_DAY - 1)
@@ -163,17 +162,18 @@ const CombCodec comb_datetime = {
  * ms, computed in floating point.
  *
  * The original divides 100 ns by 10000.0, as TimeSpan's TotalMilliseconds
- * does, and the result by 3.333333.  Integers give the same number of whole
- * units, on every machine.  Doubles would not: the x87 keeps more digits than
- * a double has.  test/t/023_layouts_units.pl compares all units of a day.
+ * does, and the result by 3.333333.  We compute the same whole units with
+ * integers, on every machine.  Doubles would not do, because the x87 keeps
+ * more digits than a double has.  test/t/023_layouts_units.pl compares all
+ * units of a day.
  *
  * The field runs fast by up to two units a day, so the last unit of a day is
  * 25,920,002.
  *
- * pg_comb reads the field in NHibernate's unit.  The result is never later
- * than the instant that the field was made from.  In SQL Server's unit, 1/300
- * s, the result would be up to 8.6 ms late, and would not encode back to the
- * field.
+ * We read the field in NHibernate's unit.  The result is never later than the
+ * microsecond after the instant that the field was made from: a unit can begin
+ * inside a microsecond.  In SQL Server's unit, 1/300 s, the result would be up
+ * to 8.6 ms late, and would not encode back to the field.
  */
 #define COMB_NHIBERNATE_UNIT_NS	INT64CONST(3333333)
 #define COMB_NHIBERNATE_LAST	25920002
@@ -182,15 +182,15 @@ const CombCodec comb_datetime = {
 #define COMB_NHIBERNATE_DIVISOR	UINT64CONST(7505998628350889)
 
 /*
- * Does the original come to less than "unit", where "unit" is the exact
+ * Does the original compute less than "unit", where "unit" is the exact
  * quotient?
  *
  * A double has 53 bits.  "ms" is the milliseconds as a double, times
- * 2^shift.  The second quotient becomes "unit" unless the quotient is below
- * "unit" by more than half of the last bit of doubles below "unit".  Times the
- * divisor and 2^51, "less" is how far the quotient is below, and "half" is
- * this half.  Both terms of "less" are larger than 64 bits, but their
- * difference is not.
+ * 2^shift.  The second division rounds to "unit" unless the quotient is below
+ * it by more than half of the last bit that doubles have there.  "less" is how
+ * far the quotient is below, and "half" is that half, both multiplied by the
+ * divisor and 2^51.  The two terms of "less" overflow 64 bits, but their
+ * difference does not.
  */
 static bool
 comb_nhibernate_rounds_down(uint64 us, uint32 unit)
@@ -205,10 +205,10 @@ comb_nhibernate_rounds_down(uint64 us, uint32 unit)
 }
 
 /*
- * The number of whole units in the microseconds since midnight.
+ * Return the number of whole units in the microseconds since midnight.
  *
- * Where the exact quotient is no integer, it is at least 3e-7 away from the
- * next integer, and the rounding errors of doubles are below 1e-8.
+ * Only an exact integer quotient needs care.  Any other is at least 3e-7 away
+ * from the next integer, and the rounding errors of doubles are below 1e-8.
  */
 static inline uint32
 comb_nhibernate_unit(int64 us)
@@ -257,8 +257,7 @@ const CombCodec comb_nhibernate = {
 /*
  * .NET ticks: 100 ns since the year 1, as a signed 64-bit number (Morris, EF
  * Core, NewId).  DateTime ends with the year 9999, but the number can be
- * larger.  The latest instant is the last microsecond whose ten ticks all
- * fit.
+ * larger.  "latest" is the last microsecond whose ten ticks all fit.
  */
 #define COMB_DOTNET_LATEST \
 	(COMB_EPOCH_0001 + PG_INT64_MAX / COMB_100NS_PER_US - 1)

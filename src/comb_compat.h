@@ -4,7 +4,7 @@
  *	  Differences between PostgreSQL 13 and 20.
  *
  * Only this file looks at PG_VERSION_NUM.  All other files use the names and
- * arguments of the newest server, and comb_compat.h emulates both for older
+ * arguments of the newest server, and this file emulates them for older
  * servers.
  *
  * Copyright (c) 2026, pg_comb developers
@@ -23,15 +23,15 @@
 
 /*
  * PostgreSQL 15 lets a module reserve the prefix of its settings.  Older
- * servers only warn of undefined settings with the prefix.
+ * servers only warn about undefined settings with that prefix.
  */
 #if PG_VERSION_NUM < 150000
 #define MarkGUCPrefixReserved(prefix)	EmitWarningsOnPlaceholders(prefix)
 #endif
 
 /*
- * PostgreSQL 14 added the planner's state to the arguments, to look up what
- * placeholders stand for.
+ * PostgreSQL 14 added the planner's state to the arguments, because these
+ * functions look up placeholders there.
  */
 #if PG_VERSION_NUM < 140000
 #define pull_varnos(root, node)		pull_varnos(node)
@@ -47,8 +47,8 @@
 
 /*
  * PostgreSQL 19 gives the columns in stored expressions the number of their
- * table before it simplifies the expressions.  In older servers the number is
- * still 1 then.
+ * table before it simplifies the expressions.  On older servers the number is
+ * still 1 at that point.
  */
 #define COMB_STORED_IS_NUMBERED	(PG_VERSION_NUM >= 190000)
 
@@ -59,8 +59,8 @@
 #endif
 
 /*
- * PostgreSQL 15 has a function that makes the tuplestore and the descriptor
- * for a function that returns its rows at once.
+ * PostgreSQL 15 has a function that sets up the tuplestore and the descriptor
+ * of a set-returning function in materialize mode.
  */
 #if PG_VERSION_NUM < 150000
 #include "funcapi.h"
@@ -89,8 +89,8 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 #endif
 
 /*
- * Before 16 the functions that walk through expressions take a function
- * without a prototype, which C23 takes for a function without arguments.
+ * Before 16 the expression walkers take a pointer to a function without a
+ * prototype.  In C23 that means a function without arguments.
  */
 #if PG_VERSION_NUM < 160000
 #define comb_walker(function)	((bool (*) ()) (function))
@@ -116,10 +116,10 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 #endif
 
 /*
- * PostgreSQL 17 gives backends one number each, from 0.  Older servers have
- * two numbers.  The backend's id counts from 1, and new backends get the
- * smallest one that is free.  The number of the PGPROC would be the other one,
- * and starts with the largest.
+ * PostgreSQL 17 numbers backends from 0.  Older servers have two numbers for
+ * a backend.  We use the backend's id, which counts from 1, because new
+ * backends get the smallest one that is free.  The number of the PGPROC starts
+ * with the largest one instead.
  */
 #if PG_VERSION_NUM < 170000
 #include "storage/backendid.h"
@@ -144,7 +144,7 @@ pg_lfind32(uint32 key, const uint32 *base, uint32 nelem)
 }
 #endif
 
-/* PostgreSQL 17 can raise an atomic number to at least another one */
+/* PostgreSQL 17 can advance an atomic number unless it is larger already */
 #if PG_VERSION_NUM < 170000
 #include "port/atomics.h"
 
@@ -154,7 +154,7 @@ pg_atomic_monotonic_advance_u64(volatile pg_atomic_uint64 *ptr, uint64 target)
 	uint64		value = pg_atomic_read_u64(ptr);
 
 	if (value >= target)
-		pg_memory_barrier();	/* as the exchange would be */
+		pg_memory_barrier();	/* as an exchange would be */
 	while (value < target)
 	{
 		if (pg_atomic_compare_exchange_u64(ptr, &value, target))
@@ -206,9 +206,9 @@ ssup_datum_unsigned_cmp(Datum x, Datum y, SortSupport ssup)
 #endif
 
 /*
- * The setting trace_sort exists on every server from 17 on.  Before 17, only
- * servers built with TRACE_SORT have the setting.  Before 15, modules on
- * Windows cannot read the variable.
+ * From 17 on every server has the setting trace_sort.  Before 17, only servers
+ * built with TRACE_SORT have it.  Before 15, modules on Windows cannot read
+ * the variable.
  */
 #if PG_VERSION_NUM >= 170000 || (PG_VERSION_NUM >= 150000 && defined(TRACE_SORT))
 #define COMB_TRACE_SORT		trace_sort
@@ -222,10 +222,10 @@ ssup_datum_unsigned_cmp(Datum x, Datum y, SortSupport ssup)
 #endif
 
 /*
- * PostgreSQL 17 has a registry of dynamic shared memory, which any session
- * can add a segment to.  PostgreSQL 19 added an argument to the callback for
- * a new segment.  Before 17, the main segment has some spare space for
- * modules that were not preloaded.
+ * PostgreSQL 17 has a registry of dynamic shared memory, to which any session
+ * can add a segment.  PostgreSQL 19 added an argument to the callback for a
+ * new segment.  Before 17, the main segment has some spare space for modules
+ * that were not preloaded.
  */
 typedef void (*comb_segment_init) (void *segment);
 
@@ -256,9 +256,9 @@ comb_registry_segment(const char *name, Size size, comb_segment_init init)
 #endif
 
 /*
- * PostgreSQL 15 has a hook for reserving shared memory, and knows the number
- * of backends by then.  Older servers reserve shared memory in _PG_init(),
- * before they have added the settings up.
+ * PostgreSQL 15 has a hook for reserving shared memory, which runs when the
+ * number of backends is known.  On older servers modules reserve shared
+ * memory in _PG_init(), before the server has computed that number.
  */
 typedef void (*comb_shmem_hook) (void);
 
@@ -289,12 +289,12 @@ comb_max_backends(void)
 #endif
 
 /*
- * Points where a test can hold a session up.  The points exist from 17 on, in
- * servers built with injection points, and cost nothing in other servers.
+ * Points where a test can hold a session up.  They exist from 17 on, in
+ * servers built with injection points, and cost nothing elsewhere.
  * PostgreSQL 18 added an argument.
  *
- * Compiled with COMB_RANDOM_DELAYS, the module sleeps for up to 2 ms at every
- * sixteenth point or so, on any server.
+ * Compiled with COMB_RANDOM_DELAYS, the module instead sleeps for up to 2 ms
+ * at about every sixteenth point, on any server.
  */
 #if defined(COMB_RANDOM_DELAYS)
 #include "miscadmin.h"

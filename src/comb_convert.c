@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * comb_convert.c
- *	  comb_convert(): keys converted from one layout to another.
+ *	  comb_convert(): converting keys from one layout to another.
  *
- * A conversion keeps the time and the payload, the bits outside the time
- * field.  As an example, take the conversion of a key from rtcomb_sql to
- * uuidv7.  In SQL Server's byte order, the bytes of
- * d01c25cc-63a7-47cc-b5ba-018e5f3bff48 are:
+ * A conversion keeps the time and the payload, which is all bits outside the
+ * time field.  The following converts a key from rtcomb_sql to uuidv7.  In SQL
+ * Server's byte order, the bytes of d01c25cc-63a7-47cc-b5ba-018e5f3bff48 are:
  *
  *	byte   10 11 12 13 14 15    8  9  7  6  5  4  3  2  1  0
  *	value  01 8e 5f 3b ff 48   b5 ba cc 47 a7 63 cc 25 1c d0
@@ -24,9 +23,9 @@
  *	018e5f3bff48 0111 1101 01101110 10   101100 11000111 a7 63 cc 25 1c d0
  *
  * The result is 018e5f3b-ff48-7d6e-acc7-a763cc251cd0.  The last six bits of
- * the payload, 0100 10, no longer fit.  The conversion back to rtcomb_sql
- * starts with version and variant of a new key, the same six bits, and so
- * returns the first key.
+ * the payload, 0100 10, no longer fit.  Converting back to rtcomb_sql starts
+ * from a new key, whose version and variant are the same six bits, and so
+ * returns the original key.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -45,11 +44,11 @@ PG_FUNCTION_INFO_V1(comb_convert);
  * The payload of a key, as one string of bits.
  *
  * The free bits come first, in the layout's byte order.  The bits of version
- * and variant follow, unless the layout demands certain values there.
+ * and variant follow, unless the layout requires certain values there.
  *
- * In this form payloads move between layouts.  Keys of one instant keep their
- * order.  Bits that only look like a version are not lost.  A version
- * demanded by the target costs no more bits than its own.
+ * In this form a payload can move to any layout.  Keys of one instant keep
+ * their order.  Bits that only look like a version are not lost, and a
+ * version that the target requires costs only the version's own bits.
  */
 typedef struct CombPayload
 {
@@ -85,10 +84,10 @@ comb_payload_get(const CombLayout *layout, const unsigned char *id,
 }
 
 /*
- * "byte" with "nbits" of its bits replaced by the next bits of the payload.
- * The replaced bits end "shift" bits above the lowest bit of the byte.
- * "*from" counts the payload bits used so far.  After the end of the payload
- * the bits of the byte stay as they are.
+ * Replace "nbits" bits of "byte" by the next bits of the payload, and return
+ * the result.  The replaced bits end "shift" bits above the lowest bit of the
+ * byte.  "*from" counts the payload bits used so far.  Once the payload is
+ * used up, the remaining bits of the byte do not change.
  */
 static unsigned char
 comb_payload_take(const CombPayload *payload, int *from, unsigned char byte,
@@ -108,9 +107,9 @@ comb_payload_take(const CombPayload *payload, int *from, unsigned char byte,
  * Write a payload into a key that has the version and variant of a new key.
  *
  * With "all", bits of the payload that exceed the free bits replace version
- * and variant, if the layout does not demand these.  Without "all", the
- * function drops these bits: version and variant stand in front of bits that
- * keep keys in order.
+ * and variant, if the layout does not require these.  Otherwise such bits are
+ * dropped, because version and variant come before bits that keep keys in
+ * order.
  */
 static void
 comb_payload_set(const CombLayout *layout, unsigned char *id,
@@ -135,8 +134,8 @@ comb_payload_set(const CombLayout *layout, unsigned char *id,
 /*
  * Must the bytes outside the time field be copied unchanged?
  *
- * Yes, if all bytes fit, neither layout demands its version bits, and only
- * one layout reserves any.  Nothing else keeps both every bit and the order.
+ * Yes, if all bytes fit, neither layout requires its version bits, and only
+ * one of them reserves any.  Nothing else keeps both every bit and the order.
  */
 static bool
 comb_payload_is_bytes(const CombLayout *source, const CombLayout *target)
@@ -152,7 +151,7 @@ comb_payload_is_bytes(const CombLayout *source, const CombLayout *target)
 	return room != 0;
 }
 
-/* Copy the bytes outside the time field, each to its place in the target */
+/* Copy the bytes outside the time field to where the target has them */
 static void
 comb_payload_copy(const CombLayout *layout, unsigned char *id,
 				  const CombLayout *source, const unsigned char *source_id)
@@ -166,23 +165,23 @@ comb_payload_copy(const CombLayout *layout, unsigned char *id,
 /*
  * comb_convert(id uuid, source comb_layout, target comb_layout) returns uuid
  *
- * The key of layout "target" with the same instant and the same payload.
- * NULL for NULL, and if comb_timestamp(id, source) is NULL.  22008 for a time
- * that the target cannot hold, and 22023 for an unknown layout.
+ * Returns the key of layout "target" with the same instant and the same
+ * payload.  NULL for NULL, and if comb_timestamp(id, source) is NULL.  Raises
+ * 22008 for a time that the target cannot hold, and 22023 for an unknown
+ * layout.
  *
  * Keys made by the source's libraries keep their order: the results sort in
- * the target's database as the keys sort in the source's database.  There is
- * one exception.  From uuidv6 to efcore, keys of the same 100 ns can change
- * places: two of their 62 payload bits replace version bits, and efcore's
- * version is not at the end.
+ * the target's database as the keys did in the source's.  There is one
+ * exception.  From uuidv6 to efcore, keys of the same 100 ns can swap: two of
+ * their 62 payload bits replace version bits, and efcore's version is not at
+ * the end.
  *
- * If units of the target do not lie inside units of the source, the rest of
- * the instant goes in front of the payload.  As many bits of the payload fall
- * off the end.
+ * If the target's units do not lie inside the source's units, the rest of the
+ * instant goes in front of the payload, which loses as many bits at its end.
  *
  * Converting back gives the same key if both layouts have the same unit and
- * the target has no fewer bits for the payload than the source.  Bits of
- * version and variant count, too, unless the layout demands them.
+ * the target has at least as many bits for the payload as the source.  Bits
+ * of version and variant count, unless the layout requires them.
  */
 Datum
 comb_convert(PG_FUNCTION_ARGS)

@@ -20,8 +20,8 @@
  * millisecond leaves 90 %, like a bigint sequence.  A counter with a random
  * start can also overflow, and a tick cannot.
  *
- * All state in this file belongs to the process, and so does the promise of
- * order.  Each worker of a parallel query keeps an order of its own.
+ * The state in this file is the process's own, so order is promised only
+ * within a process.  Each worker of a parallel query has its own order.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -63,9 +63,7 @@ static struct
 	uint64		bytes;
 }			comb_head;
 
-/*
- * Read the clock in ticks, and count how often it went back.
- */
+/* Read the clock in ticks, and count how often it went back */
 static inline CombTick
 comb_watch_clock(void)
 {
@@ -77,12 +75,12 @@ comb_watch_clock(void)
 }
 
 /*
- * The next number of a counter that the clock has not passed.
+ * Advance a counter that the clock has not passed.
  *
- * The counter goes on, unless its keys would then be ahead of the clock by
- * more than pg_comb.max_drift.  In that case true times matter more than
- * order, and the counter follows the clock back.  From then on only random
- * bits keep a key from coming twice.  Each process warns once.
+ * The counter goes on unless that would put its keys more than
+ * pg_comb.max_drift ahead of the clock.  In that case true times matter more
+ * than order, and the counter follows the clock back.  From then on only the
+ * random bits keep keys from repeating.  Each process warns once.
  */
 static pg_noinline uint64
 comb_advance_behind(uint64 *last, uint64 now, uint64 per_ms)
@@ -106,9 +104,9 @@ comb_advance_behind(uint64 *last, uint64 now, uint64 per_ms)
 }
 
 /*
- * The next number of a counter: the clock, or the last number plus one if the
- * clock has not passed the counter.  "now" is the clock in the counter's
- * unit, and "per_ms" is the number of units in a millisecond.
+ * Advance a counter to the clock, or by one if the clock has not passed it.
+ * "now" is the clock in the counter's unit, and "per_ms" is the number of
+ * units in a millisecond.
  */
 static inline uint64
 comb_advance(uint64 *last, uint64 now, uint64 per_ms)
@@ -121,10 +119,10 @@ comb_advance(uint64 *last, uint64 now, uint64 per_ms)
 /*
  * comb_generate() returns uuid
  *
- * A new UUIDv7 (RFC 9562, 5.7 and 6.2 method 3).  The key is larger than all
- * keys that this function made in this process before.  The exception is a
- * clock set back by more than pg_comb.max_drift.  22008 for a clock before
- * 1970 or after 4199.
+ * Returns a new UUIDv7 (RFC 9562, 5.7 and 6.2 method 3).  It is larger than
+ * all earlier keys that this function made in this process, unless the clock
+ * was set back by more than pg_comb.max_drift.  Raises 22008 if the clock is
+ * before 1970 or after 4199.
  */
 Datum
 comb_generate(PG_FUNCTION_ARGS)
@@ -151,13 +149,13 @@ comb_check_generates(const CombLayout *layout)
 }
 
 /*
- * A time unit, and what its keys of a layout have in common.
+ * A time unit, and what all keys of a layout have in common in that unit.
  *
  * "start" is the first tick of the unit, and "end" is the first tick after
- * the unit.  "same" has the bits that all keys of the unit share, and
- * "random" marks the random bits.  Both are the 16 bytes of a key as two
- * numbers, so making a key is little more than a copy.  Computing the field
- * for every key would make other layouts twice as expensive as UUIDv7.
+ * it.  "same" has the bits that the keys share, and "random" marks the random
+ * bits.  Both are the 16 bytes of a key as two numbers, so making a key is
+ * little more than a copy.  Computing the field for every key would make
+ * other layouts twice as expensive as UUIDv7.
  */
 typedef struct CombTemplate
 {
@@ -171,9 +169,8 @@ typedef struct CombTemplate
 static CombTemplate comb_template;
 
 /*
- * Mark the random bits of a layout's keys: the free bits of the last eight
- * bytes in the layout's order.  The time field, the ticks and the version
- * take all other bits.
+ * Mark the random bits of a layout's keys.  These are the free bits of the
+ * last eight bytes in the layout's order.
  */
 static void
 comb_random_mask(const CombLayout *layout, uint64 *mask)
@@ -188,8 +185,8 @@ comb_random_mask(const CombLayout *layout, uint64 *mask)
 
 /*
  * Fill a template for keys of the layout in the time unit of an instant.
- * 0A000 for a layout whose keys can only be read, and 22008 for an instant
- * that the layout cannot hold.
+ * Raises 0A000 for a layout whose keys can only be read, and 22008 for an
+ * instant that the layout cannot hold.
  */
 static void
 comb_template_set(CombTemplate *unit, const CombLayout *layout, TimestampTz at)
@@ -211,10 +208,7 @@ comb_template_set(CombTemplate *unit, const CombLayout *layout, TimestampTz at)
 	comb_random_mask(layout, unit->random);
 	unit->start = comb_tick_from_instant(start);
 
-	/*
-	 * The next unit can begin early: NHibernate's last unit of a day is cut
-	 * short.
-	 */
+	/* NHibernate's last unit of a day is short, so look for the next unit */
 	end = start + layout->codec->unit->unit_us;
 	(void) layout->codec->decode(layout->codec->encode(end - 1), &next);
 	unit->end = comb_tick_from_instant(next > start ? next : end);
@@ -229,7 +223,7 @@ comb_template_key(const CombTemplate *unit)
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
 	uint64		words[2];
 
-	/* eight random bytes do: no byte serves both halves */
+	/* eight random bytes are enough: the random bits are all in one half */
 	words[0] = unit->same[0] | (random & unit->random[0]);
 	words[1] = unit->same[1] | (random & unit->random[1]);
 	memcpy(id->data, words, UUID_LEN);
@@ -255,7 +249,7 @@ comb_generate_100ns(const CombLayout *layout, CombTick now)
 	Comb100ns	since_1970;
 	pg_uuid_t  *id;
 
-	/* raise errors before the counter moves, so that only keys count */
+	/* raise errors before the counter moves */
 	if (unlikely(comb_template.layout != layout))
 		comb_template_set(&comb_template, layout, comb_instant_from_tick(now));
 	since_1970 = comb_advance(&comb_last_100ns, comb_100ns_from_tick(now),
@@ -271,17 +265,17 @@ comb_generate_100ns(const CombLayout *layout, CombTick now)
 /*
  * comb_generate(layout comb_layout) returns uuid
  *
- * A new key of any layout that can be generated.  In the order of the
- * layout's database, the key is larger than all keys of the layout that this
- * function made in this process before.  The exception is a clock set back by
- * more than pg_comb.max_drift.
+ * Returns a new key of any layout that can be generated.  In the order of the
+ * layout's database, it is larger than all earlier keys of the layout that
+ * this function made in this process, unless the clock was set back by more
+ * than pg_comb.max_drift.
  *
- * The time of the key is the clock's.  Ticks behind the time field keep keys
- * of one time unit in order, so the time field need not run ahead.
+ * The ticks behind the time field keep keys of one time unit in order, so the
+ * time field need not run ahead of the clock.
  *
- * NULL for NULL.  0A000 for a layout whose keys can only be read, and 22023
- * for an unknown layout.  22008 for a clock past the layout's end, before
- * 1970 or after 4199.
+ * NULL for NULL.  Raises 0A000 for a layout whose keys can only be read,
+ * 22023 for an unknown layout, and 22008 for a clock past the layout's end,
+ * before 1970 or after 4199.
  */
 Datum
 comb_generate_layout(PG_FUNCTION_ARGS)
@@ -307,11 +301,11 @@ comb_generate_layout(PG_FUNCTION_ARGS)
 /*
  * comb_at(at timestamptz) returns uuid
  *
- * A new UUIDv7 for a given instant.  The microseconds of the instant take the
- * place of the tick, so keys sort by microsecond.  The 8 bits of a tick below
- * a microsecond are random.  A key thus has 64 random bits, because imports
- * often bring millions of rows of one instant.  NULL for NULL.  22008 for a
- * time that a UUIDv7 cannot hold.
+ * Returns a new UUIDv7 for a given instant.  The instant's microseconds take
+ * the place of the tick, so keys sort by microsecond.  The 8 bits of a tick
+ * below a microsecond are random.  That makes 64 random bits, because imports
+ * often bring millions of rows of one instant.  NULL for NULL.  Raises 22008
+ * for a time that a UUIDv7 cannot hold.
  */
 Datum
 comb_at(PG_FUNCTION_ARGS)
@@ -334,10 +328,10 @@ comb_at(PG_FUNCTION_ARGS)
 /*
  * comb_at(at timestamptz, layout comb_layout) returns uuid
  *
- * A new key for a given instant, of any layout that can be generated.  If the
- * layout has process_head, the first half of the key is random, and not the
- * process's own.  In layouts of 100 ns nothing else makes two keys of one
- * instant differ.  NULL for NULL.  Errors are those of comb_generate(layout).
+ * Returns a new key for a given instant, of any layout that can be generated.
+ * The first half of the key is random even if the layout has process_head:
+ * nothing else would make two keys of one instant differ.  NULL for NULL.
+ * Raises the errors of comb_generate(layout).
  */
 Datum
 comb_at_layout(PG_FUNCTION_ARGS)

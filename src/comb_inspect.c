@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * comb_inspect.c
- *	  comb_layouts() and comb_inspect(): all layouts, and the layouts that
- *	  could have made a value.
+ *	  comb_layouts() and comb_inspect(): all layouts, and those that could
+ *	  have made a value.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -33,10 +33,11 @@ static const char *const comb_sorts_in_text[] = {
 };
 
 /*
- * The probability that a random uuid, read in this layout, has a time in the
- * window.  The version and variant of new keys count if the value has them,
- * even if the layout does not demand them.  Only the part of the window that
- * the layout can hold counts.  A window of one instant still has one field.
+ * Return the probability that a random uuid, read in this layout, has a time
+ * in the window.  The version and variant of new keys count if the value has
+ * them, even if the layout does not require them.  Only the part of the
+ * window that the layout can hold counts.  Even a window of one instant has
+ * one field.
  */
 static double
 comb_chance(const CombLayout *layout, const pg_uuid_t *id,
@@ -112,12 +113,11 @@ comb_result_desc(FunctionCallInfo fcinfo)
  * comb_inspect(id uuid, since timestamptz, until timestamptz)
  *		returns setof (layout comb_layout, created timestamptz)
  *
- * The layouts that could have made this value from "since" to "until", both
- * included, and the time in each layout.  The result is a set, because a
- * value alone does not tell its layout.  Layouts share fields, and in most
- * layouts random bits sometimes look like a time.  The less likely a random
- * uuid looks like a key of the layout, the earlier the layout comes.  No rows
- * for NULL.  No input raises an error.
+ * Returns the layouts that could have made this value from "since" to
+ * "until", both inclusive, and its time in each.  There can be several: layouts
+ * share fields, and random bits can look like a time.  The layout that a
+ * random uuid is least likely to match comes first.  No rows for NULL.  No
+ * input raises an error.
  */
 Datum
 comb_inspect(PG_FUNCTION_ARGS)
@@ -159,9 +159,9 @@ comb_inspect(PG_FUNCTION_ARGS)
 /*
  * comb_layouts() returns setof record
  *
- * One row for each layout, for people to read.  "earliest" and "latest" are
- * the first and the last instant that the time field can hold.  "sorts_in" is
- * NULL if no database sorts the keys by time.
+ * Returns one row for each layout.  "earliest" and "latest" are the first and
+ * the last instant that the time field can hold.  "sorts_in" is NULL if no
+ * database sorts the keys by time.
  */
 Datum
 comb_layouts(PG_FUNCTION_ARGS)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * comb_layout.c
- *	  The table of layouts, the look-up of labels, and errors about layouts.
+ *	  The table of layouts, looking up labels, and errors about layouts.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -34,11 +34,10 @@
 #define COMB_RFC_VALUE(v)	{[6] = (v) << 4, [8] = 0x80}
 
 /*
- * The layouts, in the order of comb_layouts().  The first layout is the
- * default.
+ * The layouts, in the order of comb_layouts().  The first one is the default.
  *
  * SQL Server does sort the values of NEWSEQUENTIALID(), but by the machine
- * before the time.  No range of values is therefore a range of time.
+ * before the time, so no range of values is a range of time.
  */
 const CombLayout comb_layout_table[COMB_LAYOUTS] = {
 	[COMB_UUIDV7] = {
@@ -239,8 +238,9 @@ const CombLayout comb_layout_table[COMB_LAYOUTS] = {
 };
 
 /*
- * Is the text the layout's label?  A text contains no zero byte, and no zero
- * byte ends a text.
+ * Is the text the layout's label?  The text is not zero-terminated.  strncmp()
+ * stops at the label's end at the latest, and the last test rejects a mere
+ * prefix of the label.
  */
 static inline bool
 comb_label_is(const CombLayout *layout, const text *label)
@@ -251,7 +251,7 @@ comb_label_is(const CombLayout *layout, const text *label)
 		layout->label[length] == '\0';
 }
 
-/* The layout that has the label, or NULL */
+/* Return the layout that has the label, or NULL */
 const CombLayout *
 comb_layout_find(const text *label)
 {
@@ -268,9 +268,9 @@ comb_layout_find(const text *label)
 /*
  * Is this argument of the call a constant in the query?
  *
- * get_fn_expr_arg_stable() would be no help, because that function says yes
- * for parameters.  PL/pgSQL evaluates an expression again with other values
- * of its parameters, and keeps the call site.
+ * get_fn_expr_arg_stable() also says yes for parameters.  That is not enough,
+ * because PL/pgSQL keeps a call site while it evaluates the expression again
+ * with other values.
  */
 bool
 comb_arg_is_const(const FmgrInfo *flinfo, int argno)
@@ -285,7 +285,7 @@ comb_arg_is_const(const FmgrInfo *flinfo, int argno)
 	return argno < list_length(args) && IsA(list_nth(args, argno), Const);
 }
 
-/* The labels of all layouts, for a hint */
+/* List the labels of all layouts, for a hint */
 static char *
 comb_layout_labels(void)
 {
@@ -300,9 +300,8 @@ comb_layout_labels(void)
 }
 
 /*
- * The text of a user for a message.  The user can pass a gigabyte, and the
- * server's log has the message, too.  The message therefore shows no more of
- * the text than a name may have.
+ * Clip a user's text to the length of a name, for a message.  The user could
+ * pass a gigabyte, and messages also go to the server's log.
  */
 char *
 comb_clipped(const text *source)
@@ -326,12 +325,12 @@ comb_layout_error(const text *label)
 
 /*
  * Look up the label in an argument, and remember the layout with the call
- * site.  NULL for an unknown label if "missing_ok", else 22023.
+ * site.  Returns NULL for an unknown label if "missing_ok", and otherwise
+ * raises 22023.
  *
  * A call can have several labels, so the call site remembers a layout for
  * each argument.  A label that is not constant, such as a column, can differ
- * in every row.  The function first compares the label with the label of the
- * row before, because most rows repeat the label.
+ * in every row, but most rows repeat the label of the row before.
  */
 const CombLayout *
 comb_layout_arg_lookup(FunctionCallInfo fcinfo, int argno, bool missing_ok)
@@ -362,9 +361,8 @@ comb_layout_arg_lookup(FunctionCallInfo fcinfo, int argno, bool missing_ok)
 }
 
 /*
- * The text of an instant, for messages.  The text is in UTC whatever the
- * session's settings are, so messages of different servers and tests can be
- * compared.
+ * Return the text of an instant, for messages.  It is in UTC whatever the
+ * session's settings are, so that messages can be compared.
  */
 char *
 comb_time_text(TimestampTz at)

@@ -3,17 +3,15 @@
  * comb_layout.h
  *	  Layouts as data, and the bit arithmetic on a key's bytes.
  *
- * The functions in this file use neither fmgr nor ereport(), and allocate no
- * memory.
- *
- * A layout says where in the 16 bytes of a uuid the time stands, and in which
+ * A layout says where in the 16 bytes of a uuid the time is, and in which
  * unit.  Each layout is one row of the table in comb_layout.c.  A codec
  * converts between the number in the time field and an instant.  Many layouts
  * share a codec.
  *
- * TimestampTz has a wider range than any layout.  Callers therefore compare
- * an instant with a layout's limits before any arithmetic, because the
- * arithmetic could overflow.
+ * The inline functions use neither fmgr nor ereport(), and allocate no
+ * memory.  TimestampTz has a wider range than any layout, so callers must
+ * compare an instant with the layout's limits first; the arithmetic could
+ * overflow.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -45,11 +43,10 @@ typedef struct CombUnit
 /*
  * What a time field means.
  *
- * "decode" gives the first instant, in whole microseconds, that "encode"
- * turns into the field.  So encode(decode(field)) = field.  "decode" returns
- * false for a field that no encoder could have written.  "encode" truncates
- * the instant to the unit, and takes only instants from "earliest" to
- * "latest".
+ * "decode" finds the first instant, in whole microseconds, that "encode"
+ * turns into the field, so encode(decode(field)) = field.  It returns false
+ * for a field that no encoder could have written.  "encode" truncates the
+ * instant to the unit, and takes only instants from "earliest" to "latest".
  */
 typedef struct CombCodec
 {
@@ -82,14 +79,14 @@ typedef enum CombSortsIn
  * A layout.
  *
  * "order" lists the positions of the bytes, most significant first, as the
- * database that the layout is made for compares the bytes.  The time field is
- * the first field_bytes bytes of this order.
+ * layout's database compares them.  The time field is the first field_bytes
+ * bytes of this order.
  *
  * "fixed_mask" marks the bits of version and variant, which are always the
  * high bits of their byte.  All other bits are free.  New keys have
- * "fixed_value" in the marked bits.  If "versioned" is set, a value with
- * other bits in their place is not a key of the layout.  Otherwise the
- * original software accepts any bits there, and so does pg_comb.
+ * "fixed_value" in the marked bits.  If "versioned" is set, a value with other
+ * bits there is not a key of the layout.  Otherwise the original software
+ * accepts any bits there, and so do we.
  */
 typedef struct CombLayout
 {
@@ -138,8 +135,8 @@ extern const CombLayout comb_layout_table[COMB_LAYOUTS];
 #define comb_layout_default		(&comb_layout_table[COMB_UUIDV7])
 
 /*
- * The number of free bits in byte "pos".  Most bytes have no fixed bits, and
- * the test for zero saves them the look-up.
+ * Return the number of free bits in byte "pos".  Most bytes have no fixed
+ * bits, and the test for zero saves the look-up for them.
  */
 static inline int
 comb_free_bits(const CombLayout *layout, int pos)
@@ -151,7 +148,7 @@ comb_free_bits(const CombLayout *layout, int pos)
 
 /*
  * Does the value have the version and variant of new keys?  The loop does not
- * stop early, so that compilers make a single comparison of 16 bytes.
+ * stop early, so that compilers turn it into one comparison of 16 bytes.
  */
 static inline bool
 comb_has_fixed_bits(const CombLayout *layout, const unsigned char *id)
@@ -175,7 +172,7 @@ comb_set_fixed_bits(const CombLayout *layout, unsigned char *id)
 			layout->fixed_value[pos];
 }
 
-/* The number in the time field */
+/* Return the number in the time field */
 static inline uint64
 comb_get_field(const CombLayout *layout, const unsigned char *id)
 {
@@ -218,8 +215,8 @@ comb_set_field(const CombLayout *layout, unsigned char *id, uint64 field)
 
 /*
  * Write "nbits" bits of "sub" right after the time field, in the layout's
- * byte order and around its fixed bits.  The bits of "sub" keep keys of one
- * time unit in order.
+ * byte order and around its fixed bits.  They keep keys of one time unit in
+ * order.
  */
 static inline void
 comb_set_sub(const CombLayout *layout, unsigned char *id, uint32 sub, int nbits)
@@ -239,7 +236,7 @@ comb_set_sub(const CombLayout *layout, unsigned char *id, uint32 sub, int nbits)
 	}
 }
 
-/* The time of a value.  False if the value is not a key of the layout. */
+/* Read the time of a value.  False if it is not a key of the layout. */
 static inline bool
 comb_decode(const CombLayout *layout, const unsigned char *id, int64 *at)
 {
@@ -250,7 +247,7 @@ comb_decode(const CombLayout *layout, const unsigned char *id, int64 *at)
 
 /*
  * Write an instant, and the version bits if the layout is versioned.  All
- * other bits stay.  The caller must check that the codec can hold the
+ * other bits stay.  The caller must have checked that the codec can hold the
  * instant.
  */
 static inline void
@@ -262,8 +259,8 @@ comb_encode(const CombLayout *layout, unsigned char *id, int64 at)
 }
 
 /*
- * The smallest value whose time is at or after "at".  False if there is no
- * such value.  The value is then all ones, which sorts after all other values.
+ * Make the smallest value whose time is at or after "at".  If there is none,
+ * return false and make it all ones, which sorts after all other values.
  */
 static inline bool
 comb_lower_bound(const CombLayout *layout, unsigned char *id, int64 at)
@@ -291,9 +288,8 @@ comb_lower_bound(const CombLayout *layout, unsigned char *id, int64 at)
 }
 
 /*
- * The largest value whose time is at or before "at".  False if there is no
- * such value.  The value is then all zeros, which sorts before all other
- * values.
+ * Make the largest value whose time is at or before "at".  If there is none,
+ * return false and make it all zeros, which sorts before all other values.
  */
 static inline bool
 comb_upper_bound(const CombLayout *layout, unsigned char *id, int64 at)
@@ -315,8 +311,8 @@ comb_upper_bound(const CombLayout *layout, unsigned char *id, int64 at)
 }
 
 /*
- * Write a UUIDv7, the default layout, as two 64-bit numbers.  By way of the
- * layout's row in the table a key would take 5 ns more ("make bench", row
+ * Write a UUIDv7, the default layout, as two 64-bit numbers.  Using the
+ * layout's row in the table would add 5 ns to each key ("make bench", row
  * layouts).
  *
  *	48 bits ms | 0111 | 12 bits sub | 10 | 6 bits sub | 56 bits random
@@ -340,7 +336,7 @@ comb_v7_write(unsigned char *id, uint64 ms, uint64 sub, uint64 random)
 	memcpy(id + sizeof(hi), &lo, sizeof(lo));
 }
 
-/* The time of a UUIDv7.  False if the value is not a UUIDv7. */
+/* Read the time of a UUIDv7.  False if the value is not a UUIDv7. */
 static inline bool
 comb_v7_read(const unsigned char *id, int64 *at)
 {

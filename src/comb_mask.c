@@ -3,10 +3,11 @@
  * comb_mask.c
  *	  Keys that hide their time: comb_mask() and comb_unmask().
  *
- * The format is UUIDv47 (stateless-me/uuidv47).  A mask of 48 bits covers the
- * time of a UUIDv7, by XOR, and the version becomes 4.  The mask is the end of
- * SipHash-2-4 over the other 74 bits, which stay as they are.  Whoever has the
- * key of the hash can therefore compute the same mask again, and take it off.
+ * The format is UUIDv47 (stateless-me/uuidv47).  The time of a UUIDv7 is XORed
+ * with a mask of 48 bits, and the version becomes 4.  The mask is the low 48
+ * bits of SipHash-2-4 over the other 74 bits, which stay as they are.  Anyone
+ * who has the key of the hash can therefore compute the mask again and remove
+ * it.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -34,7 +35,7 @@ comb_sip_word(const char *bytes)
 	return pg_bswap64(pg_ntoh64(word));
 }
 
-/* The state of SipHash, by the names of its definition (Aumasson, Bernstein) */
+/* The state of SipHash, named as by its authors, Aumasson and Bernstein */
 typedef struct CombSip
 {
 	uint64		v0;
@@ -66,7 +67,7 @@ comb_sip_round(CombSip *s)
 	s->v2 = comb_rotate_left(s->v2, 32);
 }
 
-/* Take in a word of the message, by two rounds */
+/* Mix a word of the message in, with two rounds */
 static inline void
 comb_sip_take(CombSip *s, uint64 word)
 {
@@ -76,7 +77,7 @@ comb_sip_take(CombSip *s, uint64 word)
 	s->v0 ^= word;
 }
 
-/* SipHash-2-4 of ten bytes, given as the two words that SipHash makes of them */
+/* SipHash-2-4 of ten bytes, which the caller has packed into two words */
 static inline uint64
 comb_siphash(const char *key, uint64 first, uint64 last)
 {
@@ -102,11 +103,12 @@ comb_siphash(const char *key, uint64 first, uint64 last)
 }
 
 /*
- * The mask of a uuid, in the low 48 bits.  "hi" and "lo" are its halves.
+ * Compute the mask of a uuid, in the low 48 bits.  "hi" and "lo" are the
+ * halves of the uuid.
  *
- * The message is all that comes after the time, with zeros for version and
- * variant: 2 bytes of "hi" and 8 of "lo".  SipHash's last word has the last
- * two bytes, and the length of the message in its highest byte.
+ * The message is everything after the time, with zeros for version and
+ * variant: 2 bytes of "hi" and 8 of "lo".  The last word has the last two of
+ * these bytes, and the length of the message in its highest byte.
  */
 static inline uint64
 comb_mask_bits(const char *key, uint64 hi, uint64 lo)
@@ -120,9 +122,9 @@ comb_mask_bits(const char *key, uint64 hi, uint64 lo)
 }
 
 /*
- * Copy "id" to "masked", turn the time's mask on or off there, and change the
- * version from "from" to "to".  False if "id" has another version, or another
- * variant than that of RFC 9562.
+ * Copy "id" to "masked", apply or remove the mask, and change the version from
+ * "from" to "to".  False if "id" has another version, or not RFC 9562's
+ * variant.
  */
 static inline bool
 comb_mask_change(unsigned char *masked, const unsigned char *id,
@@ -144,7 +146,7 @@ comb_mask_change(unsigned char *masked, const unsigned char *id,
 	return true;
 }
 
-/* The bytes of the key.  22023 if there are not 16 of them. */
+/* Return the bytes of the key.  Raises 22023 unless there are 16. */
 static inline const char *
 comb_mask_key_arg(FunctionCallInfo fcinfo, int argno)
 {
@@ -163,9 +165,9 @@ comb_mask_key_arg(FunctionCallInfo fcinfo, int argno)
 /*
  * comb_mask(id uuid, key bytea) returns uuid
  *
- * A UUIDv7 with its time masked, as a UUIDv4 (UUIDv47).  All bits stay but
- * those of time and version.  NULL for NULL, and for a uuid that is no UUIDv7.
- * 22023 if the key has not 16 bytes.
+ * Returns a UUIDv4 that hides the time of a UUIDv7 (UUIDv47).  Only the bits
+ * of time and version change.  NULL for NULL, and for a uuid that is not a
+ * UUIDv7.  Raises 22023 unless the key has 16 bytes.
  */
 Datum
 comb_mask(PG_FUNCTION_ARGS)
@@ -181,10 +183,11 @@ comb_mask(PG_FUNCTION_ARGS)
 /*
  * comb_unmask(id uuid, key bytea) returns uuid
  *
- * The UUIDv7 that comb_mask() made this UUIDv4 of, with the same key.  Another
- * key, or a UUIDv4 that is not masked, gives a UUIDv7 of any time: nothing in
- * the value tells.  NULL for NULL, and for a uuid that is no UUIDv4.  22023 if
- * the key has not 16 bytes.
+ * Returns the UUIDv7 from which comb_mask() made this UUIDv4 with the same
+ * key.  With another key, or for a UUIDv4 that was never masked, the result
+ * has an arbitrary time, and nothing in the value reveals this.  NULL for
+ * NULL, and for a uuid that is not a UUIDv4.  Raises 22023 unless the key has
+ * 16 bytes.
  */
 Datum
 comb_unmask(PG_FUNCTION_ARGS)

@@ -7,7 +7,7 @@
  * server looks first.  In PostgreSQL's own order these keys are random: every
  * insert hits another page, and the index grows by splitting pages in the
  * middle.  The btree operator class comb_mssql_ops compares as SQL Server
- * does.  Keys stay as they are, and new keys go to the end of the index.
+ * does, so new keys go to the end of the index.  Stored keys do not change.
  *
  * Equality is plain "=", because both orders look at all 16 bytes.  An index
  * of this class therefore also serves "=" and IN, merge joins, unique
@@ -51,8 +51,8 @@ PG_FUNCTION_INFO_V1(comb_mssql_skipsupport);
 /*
  * SQL Server's order of uniqueidentifier.
  *
- * SQL Server compares bytes 10-15, then 8-9, then 7-6, 5-4 and 3-0.  Each of
- * the last three groups is compared from its end.  All 16 bytes count, not
+ * SQL Server compares bytes 10-15, then 8-9, then 7-6, 5-4 and 3-0.  It
+ * compares the last three groups from their ends.  All 16 bytes count, not
  * only the last six.  (System.Data.SqlTypes.SqlGuid has the same order, with
  * the bytes numbered as in Guid.ToByteArray().)
  *
@@ -110,10 +110,9 @@ comb_mssql_permute(unsigned char *key, const unsigned char *id)
 /*
  * Swap a uuid's bytes between its text and .NET's Guid.ToByteArray().
  *
- * .NET keeps the first three groups of a Guid as integers.
- * Guid.ToByteArray() therefore has the bytes of each group from the end:
- * bytes 3-0, 5-4, 7-6 and 8-15 of the text.  Swapping twice gives the
- * original.
+ * .NET keeps the first three groups of a Guid as little-endian integers, so
+ * Guid.ToByteArray() has bytes 3-0, 5-4, 7-6 and 8-15 of the text.  Swapping
+ * twice gives the original.
  */
 static inline void
 comb_guid_swap_bytes(unsigned char *swapped, const unsigned char *id)
@@ -144,8 +143,8 @@ comb_mssql_compare_args(FunctionCallInfo fcinfo)
 /*
  * Operators #<# #<=# #>=# #>#: (uuid, uuid) returns boolean
  *
- * The order is that of SQL Server, and of System.Data.SqlTypes.SqlGuid.  NULL
- * for NULL.  No input raises an error.
+ * Comparison as in SQL Server, and in System.Data.SqlTypes.SqlGuid.  NULL for
+ * NULL.  No input raises an error.
  */
 Datum
 comb_mssql_lt(PG_FUNCTION_ARGS)
@@ -174,7 +173,6 @@ comb_mssql_gt(PG_FUNCTION_ARGS)
 /*
  * comb_mssql_cmp(uuid, uuid) returns integer
  *
- * -1, 0 or 1 if the first value sorts before, with or after the second.
  * Support function 1 of comb_mssql_ops.  NULL for NULL.  No input raises an
  * error.
  */
@@ -188,9 +186,8 @@ comb_mssql_cmp(PG_FUNCTION_ARGS)
  * comb_mssql_smaller(uuid, uuid) returns uuid
  * comb_mssql_larger(uuid, uuid) returns uuid
  *
- * The transition functions of comb_mssql_min() and comb_mssql_max(): the
- * smaller and the larger of two uuids, in SQL Server's order.  NULL for NULL.
- * No input raises an error.
+ * Transition functions of comb_mssql_min() and comb_mssql_max().  NULL for
+ * NULL.  No input raises an error.
  */
 Datum
 comb_mssql_smaller(PG_FUNCTION_ARGS)
@@ -211,11 +208,11 @@ comb_mssql_larger(PG_FUNCTION_ARGS)
 /*
  * comb_mssql_key(id uuid) returns uuid
  *
- * The same bytes, most significant first in SQL Server's order.  Plain
- * comparison of two results is SQL Server's comparison of the two arguments.
- * The function serves BRIN, other tools' indexes, and statistics on the
- * expression.  The result is no key to store: readers do not find version and
- * time in their places.  NULL for NULL.  No input raises an error.
+ * Rearranges the bytes so that comparing two results with "<" compares the
+ * arguments as SQL Server does.  This is for BRIN, indexes of other tools, and
+ * statistics on the expression.  Do not store the result as a key: version
+ * and time are not where readers look for them.  NULL for NULL.  No input
+ * raises an error.
  */
 Datum
 comb_mssql_key(PG_FUNCTION_ARGS)
@@ -229,10 +226,10 @@ comb_mssql_key(PG_FUNCTION_ARGS)
 /*
  * comb_guid_swap(id uuid) returns uuid
  *
- * A uuid with the bytes of .NET's Guid.ToByteArray() becomes the uuid whose
- * text .NET and SQL Server show.  SQL Server's cast to binary(16) gives the
- * same bytes as Guid.ToByteArray().  The function is its own inverse.  NULL
- * for NULL.  No input raises an error.
+ * Turns a uuid that was read from the bytes of .NET's Guid.ToByteArray() into
+ * the uuid whose text .NET and SQL Server show, and back.  SQL Server's cast
+ * to binary(16) gives the same bytes as Guid.ToByteArray().  NULL for NULL.
+ * No input raises an error.
  */
 Datum
 comb_guid_swap(PG_FUNCTION_ARGS)
@@ -250,9 +247,8 @@ comb_mssql_fast_cmp(Datum x, Datum y, SortSupport ssup)
 }
 
 /*
- * The first bytes in SQL Server's order, as many as a Datum holds, as an
- * unsigned number.  In keys made for SQL Server, these bytes are the time and
- * what follows the time.
+ * Abbreviate a uuid to its first bytes in SQL Server's order, as many as a
+ * Datum holds.  In keys made for SQL Server these start with the time.
  */
 static Datum
 comb_mssql_abbrev_convert(Datum original, SortSupport ssup)
@@ -283,10 +279,11 @@ comb_mssql_abbrev_convert(Datum original, SortSupport ssup)
 /*
  * Should the sort give up abbreviated keys?
  *
- * The rule and its numbers are uuid's.  Decide nothing before 10,000 values.
- * Never give up once 100,000 distinct values were seen, because then even
- * billions of rows break even.  Otherwise give up if fewer than one value in
- * 2,000 is distinct.  The 0.5 makes a single distinct value give up at once.
+ * The rule and its numbers are those of uuid.  Decide nothing before 10,000
+ * values.  Never give up once 100,000 distinct values were seen, because then
+ * even billions of rows break even.  Otherwise give up if fewer than one value
+ * in 2,000 is distinct.  Thanks to the 0.5, a sort with a single distinct
+ * value gives up at once.
  */
 static bool
 comb_mssql_abbrev_abort(int memtupcount, SortSupport ssup)
@@ -314,8 +311,8 @@ comb_mssql_abbrev_abort(int memtupcount, SortSupport ssup)
 /*
  * comb_mssql_sortsupport(internal) returns void
  *
- * Support function 2 of comb_mssql_ops.  Sorts compare without calls through
- * fmgr, and use abbreviated keys.
+ * Support function 2 of comb_mssql_ops.  Lets sorts compare without fmgr
+ * calls, and use abbreviated keys.
  */
 Datum
 comb_mssql_sortsupport(PG_FUNCTION_ARGS)
@@ -358,7 +355,7 @@ comb_mssql_write(unsigned char *id, uint64 hi, uint64 lo)
 }
 
 /*
- * The next smaller value; sets *underflow if there is none.  The function
+ * Return the next smaller value, or set *underflow if there is none.  This
  * must not leak memory.
  */
 static Datum
@@ -381,7 +378,7 @@ comb_mssql_decrement(Relation rel, Datum existing, bool *underflow)
 }
 
 /*
- * The next larger value; sets *overflow if there is none.  The function must
+ * Return the next larger value, or set *overflow if there is none.  This must
  * not leak memory.
  */
 static Datum
@@ -408,10 +405,9 @@ comb_mssql_increment(Relation rel, Datum existing, bool *overflow)
 /*
  * comb_mssql_skipsupport(internal) returns void
  *
- * Support function 6 of comb_mssql_ops, on servers that have skip scans.  The
- * function exists on every server.  A cluster upgraded in place from 17
- * therefore still finds the function, and can then add it to the operator
- * family.
+ * Support function 6 of comb_mssql_ops, on servers that have skip scans.  It
+ * exists on every server, so that a cluster upgraded in place from 17 still
+ * finds it, and can add it to the operator family.
  */
 Datum
 comb_mssql_skipsupport(PG_FUNCTION_ARGS)

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * comb_selfuncs.c
- *	  Estimators of clauses that compare keys with periods.
+ *	  Selectivity estimators for clauses that compare keys with periods.
  *
- * The estimators look a period's bounds up in the column's histogram and
- * interpolate by time.  Core does not interpolate between uuids, and assumes
- * that a value is in the middle of its bin.
+ * They look up a period's bounds in the column's histogram and interpolate by
+ * time.  Core does not interpolate between uuids.  It assumes that a value is
+ * in the middle of its bin.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -33,11 +33,11 @@ PG_FUNCTION_INFO_V1(comb_period_sel);
 PG_FUNCTION_INFO_V1(comb_period_joinsel);
 
 /*
- * What ANALYZE knows of a column of keys, as times.
+ * A column's statistics, as times.
  *
  * The histogram covers the share "histfrac" of the rows, with equally many
- * rows in each bin.  "times" has, in order, the times of those histogram
- * values that have a time in the layout.
+ * rows in each bin.  "times" has the times of those histogram values that have
+ * one in the layout, in order.
  */
 typedef struct CombStats
 {
@@ -65,7 +65,8 @@ comb_stats_time_cmp(const void *a, const void *b)
 
 /*
  * Decode a key.  False if the key has no time in the layout.  Planning a
- * query decodes a few hundred keys, so the default layout takes a faster way.
+ * query decodes a few hundred keys, so there is a fast path for the default
+ * layout.
  */
 static inline bool
 comb_stats_decode(const CombLayout *layout, Datum value, int64 *at)
@@ -97,9 +98,9 @@ comb_stats_mcv(CombStats *stats, const AttStatsSlot *slot,
 /*
  * Take the times of the histogram.
  *
- * The histogram is in PostgreSQL's order.  For a layout with another order
- * the histogram is only a sample of the keys.  Sorted by time, the sample
- * serves the same purpose, less exactly.
+ * The histogram is in PostgreSQL's order.  For a layout with another order it
+ * is only a sample of the keys.  Sorted by time, the sample serves the same
+ * purpose, less exactly.
  */
 static void
 comb_stats_hist(CombStats *stats, const AttStatsSlot *slot,
@@ -124,9 +125,9 @@ comb_stats_hist(CombStats *stats, const AttStatsSlot *slot,
 }
 
 /*
- * Get one kind of a column's statistics.  False if ANALYZE has no such
- * statistics, or if the values are not of the type.  After a cast without a
- * function, the column can have another type than the clause's argument.
+ * Get one kind of a column's statistics.  False if there are none, or if their
+ * values are not of the type: behind a cast without a function, the column can
+ * have another type than the clause's argument.
  */
 static bool
 comb_stats_slot(AttStatsSlot *slot, HeapTuple statstuple, int kind, int flags,
@@ -141,8 +142,8 @@ comb_stats_slot(AttStatsSlot *slot, HeapTuple statstuple, int kind, int flags,
 }
 
 /*
- * Collect what ANALYZE knows of a column of keys.  False if ANALYZE knows
- * nothing, or if the user may not learn what ANALYZE knows.
+ * Collect the statistics of a column of keys.  False if there are none, or if
+ * the user may not see them.
  */
 static bool
 comb_stats(CombStats *stats, VariableStatData *vardata,
@@ -151,7 +152,7 @@ comb_stats(CombStats *stats, VariableStatData *vardata,
 	AttStatsSlot slot;
 
 	memset(stats, 0, sizeof(CombStats));
-	/* estimates show no more than comparisons of keys, which are leakproof */
+	/* estimates reveal no more than comparing keys, which is leakproof */
 	if (!HeapTupleIsValid(vardata->statsTuple) ||
 		!statistic_proc_security_check(vardata, F_UUID_GE))
 		return false;
@@ -233,19 +234,18 @@ comb_period_share(const CombStats *stats, const CombPeriod *period)
 	if (stats->have_hist)
 		share = comb_hist_share(stats, period) * stats->timefrac;
 	else if (stats->sumcommon > 0)
-		share = common / stats->sumcommon;	/* assume the rest to be alike */
+		share = common / stats->sumcommon;	/* assume that the rest is alike */
 	return common + stats->histfrac * share;
 }
 
 /*
  * Return the share of the keys that are in a period, averaged over a column
- * of periods.  Negative if ANALYZE knows too little of the column.
+ * of periods.  Negative if the column has too few statistics.
  *
- * The share of a period is the share before the end minus the share before
- * the start.  The average therefore needs only the distribution of the ends
- * and the distribution of the starts.  The bounds histogram has both: its
- * n-th value is made of the n-th quantile of the starts and the n-th quantile
- * of the ends.
+ * The share of a period is the share before its end minus the share before
+ * its start.  The average therefore needs only the distributions of the ends
+ * and of the starts.  The bounds histogram has both: its n-th value is made of
+ * the n-th quantiles of the starts and of the ends.
  */
 static double
 comb_column_share(const CombStats *stats, VariableStatData *vardata)
@@ -292,7 +292,7 @@ comb_column_share(const CombStats *stats, VariableStatData *vardata)
 	return sum * (1.0 - nullfrac);
 }
 
-/* What the planner tells an estimator of the query around the clause */
+/* What the planner tells an estimator about the query around the clause */
 typedef struct CombContext
 {
 	PlannerInfo *root;
@@ -319,12 +319,12 @@ comb_core_sel(const CombContext *context, const CombClause *clause)
 }
 
 /*
- * Does the period start after all times that ANALYZE saw?  Queries for the
- * newest keys usually do.
+ * Does the period start after all times that ANALYZE saw, as usual in queries
+ * for the newest keys?
  *
- * Core asks an index for the column's largest key, so its estimate is better
- * here, but not if other uuids are at the column's end.  For a period without
- * an end, core would take them for keys.
+ * Core then has the better estimate, because it asks an index for the column's
+ * largest key.  But if the histogram ends with other uuids, core would take
+ * them for keys in a period without an end.
  */
 static bool
 comb_beyond_stats(const CombStats *stats, const CombPeriod *period)
@@ -335,8 +335,8 @@ comb_beyond_stats(const CombStats *stats, const CombPeriod *period)
 
 /*
  * Return the share of the rows of "idvar" in the clause's period.  The period
- * is a constant, or an expression that ANALYZE may know, such as a column of
- * another table.
+ * is a constant, or an expression that may have statistics, such as a column
+ * of another table.
  */
 static double
 comb_clause_sel(const CombContext *context, CombClause *clause,
@@ -380,8 +380,8 @@ comb_clause_sel(const CombContext *context, CombClause *clause,
 }
 
 /*
- * Return the share of the periods of a column that contain a known key.  This
- * is core's own estimate for the key's time.
+ * Return the share of a column's periods that contain a known key.  This is
+ * core's own estimate for the key's time.
  */
 static double
 comb_period_column_sel(const CombContext *context, const CombClause *clause,
@@ -408,8 +408,8 @@ comb_period_column_sel(const CombContext *context, const CombClause *clause,
 }
 
 /*
- * Return the clause's selectivity as a restriction.  A varRelid other than
- * zero says which table the clause restricts.
+ * Return the clause's selectivity as a restriction.  If varRelid is not zero,
+ * it says which table the clause restricts.
  */
 static double
 comb_restriction_sel(const CombContext *context, CombClause *clause)
@@ -434,8 +434,8 @@ comb_restriction_sel(const CombContext *context, CombClause *clause)
 
 /*
  * Return the clause's selectivity as a join clause.  For a semijoin or
- * antijoin this is the share of outer rows that find a partner.  An outer row
- * is taken to find a partner if one or more are expected.
+ * antijoin this is the share of outer rows that find a partner, which we take
+ * to be all of them if one or more partners are expected.
  */
 static double
 comb_join_sel(const CombContext *context, CombClause *clause)
@@ -477,8 +477,9 @@ comb_probability(double sel)
  * comb_period_sel(internal, oid, internal, integer) returns float8
  * comb_period_joinsel(internal, oid, internal, smallint, internal) returns float8
  *
- * Restriction and join estimators of the operators <@ and @>.  Operators that
- * do not compare a uuid with a tstzrange get DEFAULT_RANGE_INEQ_SEL.
+ * Restriction and join estimators of the operators <@ and @>.  Return
+ * DEFAULT_RANGE_INEQ_SEL for operators that do not compare a uuid with a
+ * tstzrange.
  */
 Datum
 comb_period_sel(PG_FUNCTION_ARGS)
@@ -510,14 +511,15 @@ comb_period_joinsel(PG_FUNCTION_ARGS)
 }
 
 /*
- * Answer a request for the selectivity of a function call, to which no
- * operator's estimators apply.
+ * Estimate the selectivity of a function call, which has no operator's
+ * estimators.
  *
- * comb_recheck() stands beside a range of keys, and the planner multiplies
- * the estimates of both.  The product should be what the histogram says by
- * time.  Core estimates the range, so comb_recheck() gets the quotient.  A
- * selectivity is at most 1.  If core's estimate is too small already, because
- * both bounds are in one bin of the histogram, the product stays too small.
+ * A plan that has comb_recheck() also has a range of keys, and the planner
+ * multiplies the two estimates.  The product should be what the histogram
+ * says by time.  Core estimates the range, so comb_recheck() gets the
+ * quotient.  But a selectivity is at most 1.  If core's estimate is too small
+ * already, because both bounds are in one bin of the histogram, the product
+ * stays too small.
  */
 void
 comb_selectivity(SupportRequestSelectivity *req, bool recheck)

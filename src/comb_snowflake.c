@@ -3,10 +3,10 @@
  * comb_snowflake.c
  *	  64-bit keys: reading Snowflakes, and their bounds.
  *
- * The format is the one of Twitter's generator (2010).  Twitter's four
- * constants are parameters: the epoch, the bits of the instance number, the
- * bits of the sequence number, and the length of a tick.  doc/snowflake.md
- * has the parameters of other services.
+ * The format is that of Twitter's generator (2010).  Its four constants are
+ * parameters here: the epoch, the bits of the instance number, the bits of the
+ * sequence number, and the length of a tick.  doc/snowflake.md has the
+ * parameters of other services.
  *
  * ordered/comb_snowflake_generate.c makes Snowflakes.
  *
@@ -79,8 +79,8 @@ comb_tick_us(const Interval *tick)
 }
 
 /*
- * Check the parameters of a call and make a parameter set of them.  Raises
- * 22008 for an epoch that is out of range, and 22023 for other bad
+ * Check the parameters of a call and derive the rest of its parameter set.
+ * Raises 22008 for an epoch that is out of range, and 22023 for other bad
  * parameters.
  */
 void
@@ -183,9 +183,9 @@ comb_snowflake_sequence(PG_FUNCTION_ARGS)
 }
 
 /*
- * Return the whole ticks from the epoch to "at", rounded down, but at most
- * one more than the bits hold.  "at" must not be before the epoch.  "exact"
- * tells whether "at" is the start of a tick.
+ * Return the whole ticks from the epoch to "at", but at most one more than the
+ * bits hold.  "at" must not be before the epoch.  Sets *exact if "at" is the
+ * start of a tick.
  */
 static CombSlotTime
 comb_snowflake_ticks(const CombSnowflake *set, TimestampTz at, bool *exact)
@@ -200,9 +200,9 @@ comb_snowflake_ticks(const CombSnowflake *set, TimestampTz at, bool *exact)
  * comb_snowflake_min(at timestamptz, epoch timestamptz, instance_bits int,
  *					  sequence_bits int, tick interval) returns bigint
  *
- * Returns the smallest Snowflake whose time is at or after "at".  "at" may be
+ * Returns the smallest Snowflake whose time is at or after "at", which may be
  * inside a tick, or infinite.  Before the epoch the result is 0.  After the
- * last time that the bits hold, the result is the largest bigint, an id that
+ * last time that the bits hold, it is the largest bigint, an id that
  * comb_snowflake() never makes.
  */
 Datum
@@ -227,8 +227,9 @@ comb_snowflake_min(PG_FUNCTION_ARGS)
  * comb_snowflake_max(at timestamptz, ...) returns bigint
  *
  * Returns the largest Snowflake whose time is at or before "at", with the
- * same parameters.  Before the epoch the result is -1, which is no Snowflake.
- * From the last time that the bits hold on, the result is the largest bigint.
+ * same parameters.  Before the epoch the result is -1, which is not a
+ * Snowflake.  At and after the last time that the bits hold, it is the largest
+ * bigint.
  */
 Datum
 comb_snowflake_max(PG_FUNCTION_ARGS)

@@ -7,8 +7,9 @@
  *
  * A Snowflake is a bigint that is not negative.  A parameter set says how
  * many of the 63 bits are for the instance number and for the sequence
- * number.  The time has the other bits, and counts ticks since the set's
- * epoch.  A tick is here a parameter, for example one millisecond.
+ * number.  The other bits are the time, which counts ticks since the set's
+ * epoch.  The length of a tick is also a parameter, for example one
+ * millisecond.
  *
  * A slot is the part of a tick that one Snowflake takes.  The sequence number
  * is the slot's position in the tick, not a counter that starts at 0 in every
@@ -17,7 +18,7 @@
  *
  * This lets different parameter sets share a counter.  Each Snowflake takes a
  * slot that begins after the counter's time, and moves the counter to the
- * slot's start.  Order and uniqueness rest on nothing else.
+ * slot's start.  Nothing else is needed for order and uniqueness.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -35,7 +36,7 @@
 
 #define COMB_SNOWFLAKE_BITS		63
 
-/* Each number fits an int, and at least one bit is left for the time */
+/* Each number fits in an int, and at least one bit is left for the time */
 #define COMB_PART_BITS_MAX		31
 
 /* A parameter set with fewer slots than this in a second is slow */
@@ -48,12 +49,13 @@
 typedef uint64 CombSlotTime;
 
 /*
- * A parameter set, and what follows from the parameters.  "span" and "slot"
+ * A parameter set, and what is derived from the parameters.  "span" and "slot"
  * are lengths in units of CombTime.
  *
- * A tick has 2^sequence_bits slots of length "slot".  The last slot also has
- * the remainder of this division.  A tick of fewer than 2^sequence_bits units
- * has a slot for each unit, and does not use the other sequence numbers.
+ * A tick has 2^sequence_bits slots of length "slot", and the last slot is
+ * longer by the remainder of this division.  A tick of fewer than
+ * 2^sequence_bits units has a slot for each unit, and does not use the other
+ * sequence numbers.
  *
  * tick_time and tick_start describe the tick that was looked up last.  Many
  * ids in a row fall into the same tick, and a 64-bit division costs as much
@@ -113,9 +115,7 @@ comb_snowflake_derive(CombSnowflake *set)
 	set->tick_start = set->epoch;
 }
 
-/*
- * Return the slot of a time, which must not be before the epoch.
- */
+/* Return the slot of a time, which must not be before the epoch */
 static inline CombSlot
 comb_slot_at(CombSnowflake *set, CombTime at)
 {
@@ -161,7 +161,7 @@ comb_snowflake_compose(const CombSnowflake *set, CombSlot slot, uint64 instance)
 					instance << set->sequence_bits | slot.sequence);
 }
 
-/* The parameters of a call, and the parameter set made of them */
+/* The parameters of a call, and the parameter set derived from them */
 typedef struct CombSnowflakeCall
 {
 	TimestampTz epoch;
@@ -181,8 +181,8 @@ extern bool comb_snowflake_instant(const CombSnowflake *set, CombSlotTime time,
  * comb_snowflake_prepare() does.
  *
  * Nearly all statements use the same parameters in every call.  The call site
- * therefore remembers a parameter set, and parameters are checked only if
- * they differ from those of the previous call.
+ * therefore remembers the parameter set, and we check parameters only if they
+ * differ from those of the previous call.
  */
 static inline CombSnowflake *
 comb_snowflake_set(FunctionCallInfo fcinfo, int first)
@@ -205,7 +205,7 @@ comb_snowflake_set(FunctionCallInfo fcinfo, int first)
 			call = (CombSnowflakeCall *)
 				MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
 								   sizeof(CombSnowflakeCall));
-		/* the next call must not find parameters that fail the checks */
+		/* the next call must not find parameters that failed the checks */
 		fcinfo->flinfo->fn_extra = NULL;
 		call->epoch = epoch;
 		call->set.instance_bits = instance_bits;

@@ -8,9 +8,9 @@
  * case these are the text of a ULID.
  *
  * Two zero bits and the 128 bits of the uuid make 26 digits of five bits, most
- * significant first.  The alphabet ascends in ASCII, so text of one case and
- * one prefix sorts as the uuids do, in collation "C".  The halves of the uuid
- * meet inside digit 13:
+ * significant first.  The alphabet ascends in ASCII, so text with the same
+ * prefix and case sorts as the uuids do, in collation "C".  The halves of the
+ * uuid meet inside digit 13:
  *
  *	digit	0		1 to 12		13			14 to 25
  *	bits	3 hi	60 hi		1 hi, 4 lo	60 lo
@@ -33,13 +33,13 @@ PG_FUNCTION_INFO_V1(comb_text_prefix);
 PG_FUNCTION_INFO_V1(comb_parse);
 PG_FUNCTION_INFO_V1(comb_parse_prefix);
 
-#define COMB_DIGITS		26		/* of a key */
+#define COMB_DIGITS		26		/* in the text of a key */
 #define COMB_PREFIX_MAX 63		/* characters */
 
 /* Crockford's alphabet: digits and letters without i, l, o and u */
 static const char comb_alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
 
-/* All pairs of digits, in order, because two at once halve the work */
+/* All pairs of digits, in order.  Writing two at once halves the work */
 #define P(d) d "0" d "1" d "2" d "3" d "4" d "5" d "6" d "7" \
 	d "8" d "9" d "a" d "b" d "c" d "d" d "e" d "f" \
 	d "g" d "h" d "j" d "k" d "m" d "n" d "p" d "q" \
@@ -140,7 +140,7 @@ comb_read_digits(unsigned char *id, const char *digits)
 	return (all & COMB_IS_DIGIT) != 0 && (first & 31) <= 7;
 }
 
-/* An empty prefix is one, too */
+/* Is this the prefix of a TypeID?  It may be empty */
 static bool
 comb_is_prefix(const char *prefix, int length)
 {
@@ -156,7 +156,7 @@ comb_is_prefix(const char *prefix, int length)
 		 prefix[0] != '_' && prefix[length - 1] != '_');
 }
 
-/* 22023 if the argument is not the prefix of a TypeID */
+/* Return the prefix in an argument.  Raises 22023 if a TypeID cannot have it */
 static const text *
 comb_prefix_arg(FunctionCallInfo fcinfo, int argno)
 {
@@ -172,14 +172,14 @@ comb_prefix_arg(FunctionCallInfo fcinfo, int argno)
 	return prefix;
 }
 
-/* The length of a prefix with its underscore; an empty one has none */
+/* The length of a prefix with its underscore; an empty prefix has none */
 static inline int
 comb_start(int prefix_length)
 {
 	return prefix_length == 0 ? 0 : prefix_length + 1;
 }
 
-/* A text of the prefix and its underscore, with space for the digits */
+/* Make a text of the prefix and its underscore, with space for the digits */
 static text *
 comb_prefixed(const text *prefix)
 {
@@ -195,11 +195,11 @@ comb_prefixed(const text *prefix)
 }
 
 /*
- * What is wrong with the text of a key.  "start" is the prefix with its
- * underscore, and "length" the length of that.
+ * Say what is wrong with the text of a key.  "start" is the prefix with its
+ * underscore, and "length" is its length.
  *
- * All characters before a wrong one are ASCII, so the number of bytes is the
- * number of characters.  The wrong character itself can be longer.
+ * All characters before a wrong one are ASCII, so bytes can be counted as
+ * characters up to there.  The wrong character itself may be longer.
  */
 static char *
 comb_parse_detail(const text *source, const char *start, int length)
@@ -247,7 +247,7 @@ comb_parse_error(const text *source, const char *prefix, int prefix_length)
 			 errhint("To read a text with a prefix, call comb_parse(text, prefix).") : 0));
 }
 
-/* The key that follows the prefix, which can be empty, in the text */
+/* Read the key that follows the prefix, which may be empty */
 static inline pg_uuid_t *
 comb_parsed(const text *source, const char *prefix, int prefix_length)
 {
@@ -267,8 +267,8 @@ comb_parsed(const text *source, const char *prefix, int prefix_length)
 /*
  * comb_text(id uuid) returns text
  *
- * The 26 digits of a uuid in lower case (TypeID 0.3 without a prefix).  NULL
- * for NULL.  No input raises an error.
+ * Returns the 26 digits of a uuid in lower case (TypeID 0.3 without a prefix).
+ * NULL for NULL.  No input raises an error.
  */
 Datum
 comb_text(PG_FUNCTION_ARGS)
@@ -283,9 +283,10 @@ comb_text(PG_FUNCTION_ARGS)
 /*
  * comb_text(id uuid, prefix text) returns text
  *
- * A TypeID (specification 0.3): the prefix, an underscore and the 26 digits in
- * lower case.  An empty prefix has no underscore.  The uuid can have any
- * version.  NULL for NULL.  22023 if a TypeID cannot have the prefix.
+ * Returns a TypeID (specification 0.3): the prefix, an underscore and the 26
+ * digits in lower case.  With an empty prefix there is no underscore.  The
+ * uuid may have any version.  NULL for NULL.  Raises 22023 if a TypeID cannot
+ * have the prefix.
  */
 Datum
 comb_text_prefix(PG_FUNCTION_ARGS)
@@ -300,8 +301,8 @@ comb_text_prefix(PG_FUNCTION_ARGS)
 /*
  * comb_parse(text) returns uuid
  *
- * The uuid of 26 digits: the text of a ULID, or of a TypeID without a prefix.
- * Digits can have both cases.  NULL for NULL.  22P02 for any other text.
+ * Reads 26 digits: a ULID, or a TypeID without a prefix.  The digits may be
+ * in either case.  NULL for NULL.  Raises 22P02 for any other text.
  */
 Datum
 comb_parse(PG_FUNCTION_ARGS)
@@ -312,10 +313,10 @@ comb_parse(PG_FUNCTION_ARGS)
 /*
  * comb_parse(text, prefix text) returns uuid
  *
- * The uuid of a TypeID (specification 0.3) with this prefix.  The digits can
- * have both cases, although the specification has only lower case.  The prefix
- * must be the same.  NULL for NULL.  22P02 for any other text, and 22023 if a
- * TypeID cannot have the prefix.
+ * Reads a TypeID (specification 0.3) with exactly this prefix.  The digits may
+ * be in either case, although the specification allows only lower case.  NULL
+ * for NULL.  Raises 22P02 for any other text, and 22023 if a TypeID cannot
+ * have the prefix.
  */
 Datum
 comb_parse_prefix(PG_FUNCTION_ARGS)

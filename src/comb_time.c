@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * comb_time.c
- *	  The time of a key: functions that read the time, write it, and give
- *	  bounds.
+ *	  Functions that read and write the time of a key, and bounds by time.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -32,12 +31,12 @@ static const CombLayout *const comb_partition_layout =
 &comb_layout_table[COMB_ULID];
 
 /*
- * A copy of "base" with the time "at".  22008 if the layout cannot hold the
- * time.
+ * Return a copy of "base" with the time "at".  Raises 22008 if the layout
+ * cannot hold the time.
  *
- * A field that says "at" already stays as it is.  A key stamped with its own
- * time is therefore the same key, even if the field is finer than the
- * microseconds of timestamptz.
+ * A field whose time is "at" already is left alone.  Stamping a key with its
+ * own time therefore returns the same key, even if the field is finer than
+ * the microseconds of timestamptz.
  */
 static pg_uuid_t *
 comb_stamped(const CombLayout *layout, const pg_uuid_t *base, TimestampTz at)
@@ -56,8 +55,8 @@ comb_stamped(const CombLayout *layout, const pg_uuid_t *base, TimestampTz at)
 /*
  * comb_timestamp(id uuid) returns timestamptz
  *
- * The time of creation of a UUIDv7, in whole milliseconds (RFC 9562, 5.7).
- * NULL for NULL and for any other uuid.  No input raises an error.
+ * Returns the creation time of a UUIDv7, in whole milliseconds (RFC 9562,
+ * 5.7).  NULL for NULL and for any other uuid.  No input raises an error.
  */
 Datum
 comb_timestamp(PG_FUNCTION_ARGS)
@@ -73,11 +72,11 @@ comb_timestamp(PG_FUNCTION_ARGS)
 /*
  * comb_timestamp(id uuid, layout comb_layout) returns timestamptz
  *
- * The time of creation of a key of any layout, in whole microseconds.  The
- * result is the first microsecond that the layout's encoder turns into the
- * key's time field.  NULL for NULL, for a value with another version than the
- * layout's, and for a field that no encoder could have written.  22023 for an
- * unknown layout.
+ * Returns the creation time of a key of any layout, in whole microseconds.
+ * This is the first microsecond that the layout's encoder turns into the
+ * key's time field.  NULL for NULL, for a value whose version is not the
+ * layout's, and for a field that no encoder could have written.  Raises 22023
+ * for an unknown layout.
  */
 Datum
 comb_timestamp_layout(PG_FUNCTION_ARGS)
@@ -94,12 +93,12 @@ comb_timestamp_layout(PG_FUNCTION_ARGS)
 /*
  * comb_stamp(base uuid, at timestamptz [, layout comb_layout]) returns uuid
  *
- * The key that the original software's encoder makes of this base and this
- * time, bit by bit.  The default layout is UUIDv7 (RFC 9562, 5.7).  The
- * function cuts the time off to the layout's unit, and writes version and
- * variant if the layout demands them.  All other bits stay.  The function also
- * takes layouts that comb_generate() cannot make.  NULL for NULL.  22008 for
- * a time that the field cannot hold, even if the original wraps around.
+ * Returns the key that the original software would make from this base and
+ * this time, bit by bit.  The default layout is UUIDv7 (RFC 9562, 5.7).  The
+ * time is truncated to the layout's unit.  Version and variant are written if
+ * the layout requires them, and all other bits stay.  This also works for
+ * layouts that comb_generate() cannot make.  NULL for NULL.  Raises 22008 for
+ * a time that the field cannot hold, even if the original wraps around, and
  * 22023 for an unknown layout.
  */
 Datum
@@ -113,13 +112,12 @@ comb_stamp(PG_FUNCTION_ARGS)
 }
 
 /*
- * Raise 22008 if the bound of an instant is a key, although no key of the
- * layout is on the instant's side.
+ * Raise 22008 if the bound beyond a layout's end is itself a key.
  *
- * Beyond a layout's ends the bounds are all zeros and all ones.  No key of a
- * layout with a version is so small or so large.  In other layouts these can
- * be the first and the last key, and the bound would let one key through that
- * has another time.
+ * Beyond the ends the bounds are all zeros and all ones.  In a layout with a
+ * version no key is so small or so large.  In other layouts these can be the
+ * first and the last key, so the bound would let a key through whose time is
+ * outside.
  */
 static void
 comb_check_no_key(const CombLayout *layout, const pg_uuid_t *bound,
@@ -144,12 +142,13 @@ comb_check_no_key(const CombLayout *layout, const pg_uuid_t *bound,
 /*
  * comb_min(at timestamptz [, layout comb_layout]) returns uuid
  *
- * The smallest key of the layout, UUIDv7 by default, whose time is at or after
- * "at", in the order of the database that the layout is made for.  "at" can be
- * infinite, or between two units of time.  After the layout's last time, the
- * result is ffffffff-ffff-ffff-ffff-ffffffffffff, which is larger than every
- * key.  In layouts in which all ones is itself a key, the error is 22008.
- * NULL for NULL.  0A000 for a layout whose keys do not sort by time, and 22023
+ * Returns the smallest key of the layout, UUIDv7 by default, whose time is at
+ * or after "at", in the order of the layout's database.  "at" may be infinite,
+ * or between two units of time.  After the layout's last time, the result is
+ * ffffffff-ffff-ffff-ffff-ffffffffffff, which is larger than every key.
+ *
+ * NULL for NULL.  Raises 22008 after the last time of a layout in which all
+ * ones is a key, 0A000 for a layout whose keys do not sort by time, and 22023
  * for an unknown layout.  Without a layout, no input raises an error.
  */
 Datum
@@ -168,11 +167,13 @@ comb_min(PG_FUNCTION_ARGS)
 /*
  * comb_max(at timestamptz [, layout comb_layout]) returns uuid
  *
- * The largest key of the layout, UUIDv7 by default, whose time is at or before
- * "at".  Before the layout's first time, the result is the nil uuid, which is
- * smaller than every key.  In layouts without a version the nil uuid is itself
- * a key, and the error is 22008.  NULL for NULL.  The other errors are those
- * of comb_min().  Without a layout, no input raises an error.
+ * Returns the largest key of the layout, UUIDv7 by default, whose time is at
+ * or before "at".  Before the layout's first time, the result is the nil
+ * uuid, which is smaller than every key.
+ *
+ * NULL for NULL.  Raises 22008 before the first time of a layout without a
+ * version, in which the nil uuid is a key.  Raises the other errors of
+ * comb_min().  Without a layout, no input raises an error.
  */
 Datum
 comb_max(PG_FUNCTION_ARGS)
@@ -190,11 +191,11 @@ comb_max(PG_FUNCTION_ARGS)
 /*
  * comb_time_encoder(at timestamptz) returns uuid
  *
- * A partition bound for pg_partman: 48 bits of milliseconds, then zeros.  The
- * bits of the version are zeros, too.  All keys of the bound's millisecond
- * are therefore above the bound, whatever their version.  The function rounds
- * an instant inside a millisecond up to the next millisecond, as a lower
- * bound requires.  NULL for NULL.  22008 for a time that does not fit.
+ * Returns a partition bound for pg_partman: 48 bits of milliseconds, then
+ * zeros.  The version bits are zeros, too, so all keys of the bound's
+ * millisecond are above it, whatever their version.  An instant inside a
+ * millisecond is rounded up, as a lower bound requires.  NULL for NULL.
+ * Raises 22008 for a time that does not fit.
  */
 Datum
 comb_time_encoder(PG_FUNCTION_ARGS)
@@ -221,8 +222,8 @@ comb_time_encoder(PG_FUNCTION_ARGS)
 /*
  * comb_time_decoder(id uuid) returns timestamptz
  *
- * The first 48 bits of a uuid as milliseconds since 1970.  The version does
- * not matter, because a partition bound has none.  NULL for NULL.  No input
+ * Reads the first 48 bits of a uuid as milliseconds since 1970, whatever its
+ * version, because a partition bound has none.  NULL for NULL.  No input
  * raises an error.
  */
 Datum
@@ -238,14 +239,14 @@ comb_time_decoder(PG_FUNCTION_ARGS)
 /*
  * comb_time_decoder(id text) returns timestamptz
  *
- * The same for the text of a uuid, because pg_partman passes the text.  The
- * function takes every spelling that uuid's input takes.  NULL for NULL.
+ * The same for the text of a uuid, which is what pg_partman passes.  Accepts
+ * every spelling that uuid's input function does.  NULL for NULL.  Raises
  * 22P02 for any other text.
  */
 Datum
 comb_time_decoder_text(PG_FUNCTION_ARGS)
 {
-	/* a clipped text is too long for a uuid, and is shown in the error */
+	/* a text that is clipped is too long for a uuid anyway */
 	char	   *str = comb_clipped(PG_GETARG_TEXT_PP(0));
 
 	return DirectFunctionCall1(comb_time_decoder,
