@@ -28,8 +28,8 @@ PG_CPPFLAGS = -I$(srcdir)/src
 # name with "--" is installed, one without is a test.
 DATA       = sql/pg_comb--1.0.sql sql/pg_comb_ordered--1.0.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE \
-             doc/clients.md doc/dotnet.md doc/faq.md doc/feed.md doc/guarantees.md \
-             doc/installation.md doc/layouts.md doc/libraries.md doc/mask.md doc/migration.md \
+             doc/clients.md doc/dotnet.md doc/faq.md doc/feed.md doc/feed_readers.md \
+             doc/guarantees.md doc/installation.md doc/layouts.md doc/libraries.md doc/mask.md doc/migration.md \
              doc/mssql.md doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
              doc/portable.md doc/proof.md doc/range.md doc/servers.md doc/snowflake.md doc/text.md \
              doc/usage.md doc/key.svg
@@ -93,7 +93,7 @@ fuzz:
 		test/run test/t/080_fuzz.pl
 soak:
 	@DURATION=$${DURATION:-600}; export DURATION; STEP_LIMIT=$$((DURATION * 2 + 600)) \
-		JOBS=1 test/run test/t/081_soak.pl test/t/095_feed_soak.pl
+		JOBS=1 test/run test/t/081_soak.pl test/t/095_feed_soak.pl $(wildcard test/t/long/*_soak.pl)
 
 # Debian's postgresql-server-dev-17 and later have pgindent, and pg_bsd_indent beside it.
 # INDENT_FLAGS=--diff shows what would change.

@@ -164,11 +164,13 @@ sub wait_for_rows
 
 sub report
 {
+	note 'What each server has, with the first digits of a digest of all rows of the table:';
+	note '';
 	foreach my $i (0 .. $#servers)
 	{
 		my $name = $servers[$i];
 		note sprintf('%-6s clock %-6s  %s', $name, $clock{$name} // 'right',
-			join('   ', map { "$_ " . $digest{$_}[$i] =~ s/ rows, digest (.{8}).*/ rows, $1/r } @tables));
+			join('   ', map { "$_ " . $digest{$_}[$i] =~ s/ rows, digest (.{8}).*/ rows ($1)/r } @tables));
 	}
 	note '';
 	return;

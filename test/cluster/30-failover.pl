@@ -6,6 +6,10 @@
 # it was acknowledged, and the row's keys.  From this the test counts keys that came
 # twice, keys out of order, and rows that were acknowledged but are gone.
 #
+# Two readers follow the rows all the time, one with comb_settled() and one without.
+# Each writes down in the database what it gets, in the transaction that moves its
+# place, and so goes on with the new primary.
+#
 # COMB_SYNCHRONOUS=off shows what asynchronous replication does instead.
 use strict;
 use warnings;
@@ -26,6 +30,7 @@ my @members = ('one', 'two', 'three');
 my $clients = 8;
 my $synchronous = ($ENV{COMB_SYNCHRONOUS} // 'on') eq 'off' ? 'false' : 'true';
 my $shift = '-300s';
+my %bound = (settled => 'id < comb_settled()', naive => 'true');
 
 need_faketime();
 my ($patroni) = grep { -x } map { "$_/patroni" } split(/:/, $ENV{PATH});
@@ -50,23 +55,29 @@ start_cluster();
 query('one', q{
 	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE TABLE journal (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), flake bigint UNIQUE DEFAULT comb_snowflake(),
-		plain uuid DEFAULT comb_generate(), client int, n int)});
+		plain uuid DEFAULT comb_generate(), client int, n int);
+	CREATE TABLE place (reader text PRIMARY KEY, last uuid NOT NULL);
+	CREATE TABLE got (n bigserial, reader text, id uuid)});
 my @before = split(/\|/, query('one', 'SELECT now(), comb_generate()'));
 
+start_readers();
 start_clients();
 sleep 5;
 my ($killed, $promoted) = fail_over();
 sleep 5;
-stop_clients();
+stop_all_of('client');
+my $caught_up = readers_catch_up();
+stop_all_of('reader');
 my $rejoined = rejoin('one');
 
 my $seen = what_clients_saw();
 my $rows = rows_of($promoted);
 my %figure = figures($seen, $rows);
 
-note sprintf('%-36s %8d', $_->[0], $figure{ $_->[1] }) for
+note sprintf('%-40s %8d', $_->[0], $figure{ $_->[1] }) for
   [ 'acknowledged', 'acknowledged' ],
   [ '  by the killed primary', 'old' ],
+  [ '  on the way at the kill', 'between' ],
   [ "  by server $promoted", 'new' ],
   [ 'keys that came twice', 'duplicates' ],
   [ 'ordered keys out of order', 'id' ],
@@ -74,12 +85,20 @@ note sprintf('%-36s %8d', $_->[0], $figure{ $_->[1] }) for
   [ 'keys of comb_generate() out of order', 'plain' ],
   [ 'acknowledged but lost', 'lost' ],
   [ 'stored, but not acknowledged', 'unanswered' ];
-note sprintf('%-36s %8.1f s', 'longest outage', $figure{outage});
+note sprintf('%-40s %8.1f s', 'longest outage', $figure{outage});
+note '';
+my %read = map { $_ => read_by($_) } sort keys %bound;
+note "Two readers follow these rows, through the failover.  Of the @{[ scalar(keys %$rows) ]} rows:";
+note '';
+note sprintf('%-40s %8d rows, %d lost, %d twice, %d out of order', $_->[1], @{ $read{ $_->[0] } }{qw(rows lost twice back)}) for
+  [ 'settled', 'WHERE id > ... AND id < comb_settled()' ],
+  [ 'naive', 'WHERE id > ...' ];
 note '';
 
 isnt($promoted, 'one', "the killed primary's place is taken by server $promoted");
 cmp_ok($figure{old}, '>', 1000, 'the clients were served before');
 cmp_ok($figure{new}, '>', 1000, 'and after');
+is($figure{old} + $figure{between} + $figure{new}, $figure{acknowledged}, 'each acknowledged row counts in one part');
 my ($clock) = query($promoted, "SELECT extract(epoch FROM now())::int - " . time);
 cmp_ok($clock, '<', -290, "the new primary's clock is behind by " . -$clock . ' s');
 is($figure{duplicates}, 0, 'no key came twice');
@@ -94,6 +113,10 @@ else
 {
 	note "$figure{lost} acknowledged rows are lost, as asynchronous replication allows.";
 }
+ok($caught_up, 'both readers come to the end');
+is(join(' ', @{ $read{settled} }{qw(lost twice back)}), '0 0 0', 'the reader with comb_settled() got each row once, in order');
+is($read{settled}{rows}, scalar(keys %$rows), 'and all of them');
+cmp_ok($read{naive}{lost}, '>', 0, 'the reader without it lost some, and the count shows that');
 is($rejoined, 'streaming', 'the old primary is a standby of the new one');
 is(query('one', 'SELECT count(*), pg_is_in_recovery() FROM journal'), scalar(keys %$rows) . '|t', 'and has the same rows');
 
@@ -296,43 +319,44 @@ sub rejoin
 # The clients
 #
 
+sub in_background
+{
+	my ($name, $work) = @_;
+	my $pid = fork() // die "could not fork: $!";
+	if (!$pid)
+	{
+		eval { $work->(); 1 } or print STDERR $@;
+		_exit(0);
+	}
+	$pid{$name} = $pid;
+	return;
+}
+
 sub start_clients
 {
 	foreach my $client (1 .. $clients)
 	{
-		my $pid = fork() // die "could not fork: $!";
-		if (!$pid)
-		{
-			eval { client($client); 1 } or print STDERR $@;
-			_exit(0);
-		}
-		$pid{"client $client"} = $pid;
+		in_background("client $client", sub { client($client) });
 	}
 	return;
 }
 
-# Insert row after row, and connect again after an error.  Only what the server has
-# acknowledged is written down.
-sub client
+# Call a function with a connection to the primary again and again, until SIGTERM.
+# Connect again after an error.
+sub with_connection
 {
-	my ($client) = @_;
+	my ($work) = @_;
 	my $source = 'dbi:Pg:dbname=postgres;host=' . join(',', ('127.0.0.1') x @members)
 	  . ';port=' . join(',', @port{@members}) . ';target_session_attrs=read-write;connect_timeout=2';
 	my $stopped = 0;
-	my $n = 0;
 	my $connection;
 
 	local $SIG{TERM} = sub { $stopped = 1 };
-	open(my $fh, '>', "$dir/client_$client") or die "could not open $dir/client_$client: $!";
 	until ($stopped)
 	{
 		eval {
 			$connection //= DBI->connect($source, 'postgres', '', { RaiseError => 1, PrintError => 0, pg_server_prepare => 0 });
-			my $began = clock_gettime(CLOCK_MONOTONIC);
-			my ($id, $flake, $plain) = $connection->selectrow_array(
-				"INSERT INTO journal (client, n) VALUES ($client, " . ++$n . ') RETURNING id, flake, plain');
-			my $ended = clock_gettime(CLOCK_MONOTONIC);
-			printf $fh "%.6f %.6f %d %s %s %s\n", $began, $ended, $n, $id, $flake, $plain;
+			$work->($connection);
 			1;
 		} or do {
 			$connection = undef;
@@ -340,16 +364,82 @@ sub client
 		};
 		usleep(2_000);
 	}
+	return;
+}
+
+# Insert row after row.  Only what the server has acknowledged is written down.
+sub client
+{
+	my ($client) = @_;
+	my $n = 0;
+
+	open(my $fh, '>', "$dir/client_$client") or die "could not open $dir/client_$client: $!";
+	with_connection(
+		sub {
+			my ($connection) = @_;
+			my $began = clock_gettime(CLOCK_MONOTONIC);
+			my ($id, $flake, $plain) = $connection->selectrow_array(
+				"INSERT INTO journal (client, n) VALUES ($client, " . ++$n . ') RETURNING id, flake, plain');
+			my $ended = clock_gettime(CLOCK_MONOTONIC);
+			printf $fh "%.6f %.6f %d %s %s %s\n", $began, $ended, $n, $id, $flake, $plain;
+		});
 	close($fh);
 	return;
 }
 
-sub stop_clients
+# Stop the clients, or the readers.
+sub stop_all_of
 {
-	my @names = grep { /^client/ } keys %pid;
+	my ($kind) = @_;
+	my @names = grep { /^$kind/ } keys %pid;
 	kill 'TERM', @pid{@names};
 	waitpid(delete $pid{$_}, 0) for @names;
 	return;
+}
+
+#
+# The readers
+#
+
+# One statement reads a batch, keeps it, and moves the reader's place.
+sub start_readers
+{
+	foreach my $reader (sort keys %bound)
+	{
+		query('one', "INSERT INTO place VALUES ('$reader', '00000000-0000-0000-0000-000000000000')");
+		my $poll = qq{
+			WITH batch AS MATERIALIZED (
+				SELECT id FROM journal WHERE id > (SELECT last FROM place WHERE reader = '$reader' FOR UPDATE)
+					AND $bound{$reader} ORDER BY id LIMIT 1000
+			), kept AS (
+				INSERT INTO got (reader, id) SELECT '$reader', id FROM batch ORDER BY id
+			)
+			UPDATE place SET last = (SELECT id FROM batch ORDER BY id DESC LIMIT 1)
+			WHERE reader = '$reader' AND EXISTS (SELECT FROM batch)};
+		in_background("reader $reader", sub { with_connection(sub { $_[0]->do($poll) }) });
+	}
+	return;
+}
+
+# Wait until both readers are at the last row.
+sub readers_catch_up
+{
+	my $at_end = q{SELECT count(*) FROM place WHERE last = (SELECT id FROM journal ORDER BY id DESC LIMIT 1)};
+	return eval { wait_for('the end of the readers', sub { query($promoted, $at_end) == keys %bound }); 1 };
+}
+
+# What a reader got, against the rows of the journal
+sub read_by
+{
+	my ($reader) = @_;
+	my %read;
+
+	@read{qw(rows lost twice back)} = split(/\|/, query($promoted, qq{
+		SELECT count(*), (SELECT count(*) FROM journal AS j
+				WHERE NOT EXISTS (SELECT FROM got AS g WHERE g.id = j.id AND g.reader = '$reader')),
+			count(*) - count(DISTINCT id), count(*) FILTER (WHERE id <= before)
+		FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before FROM got WHERE reader = '$reader') AS s}));
+	return \%read;
 }
 
 #
@@ -412,6 +502,7 @@ sub figures
 	$figure{$_} = out_of_order($seen, $_) for qw(id flake plain);
 	$figure{old} = grep { $_->{ended} < $killed } @$seen;
 	$figure{new} = grep { $_->{began} > $killed } @$seen;
+	$figure{between} = grep { $_->{began} <= $killed && $_->{ended} >= $killed } @$seen;
 	$figure{lost} = grep { !$rows->{"$_->{client} $_->{n} $_->{id} $_->{flake}"} } @$seen;
 	$figure{unanswered} = keys(%$rows) - @$seen + $figure{lost};
 	foreach my $row (sort { $a->{ended} <=> $b->{ended} } @$seen)
@@ -441,11 +532,11 @@ sub processes
 	return @found;
 }
 
-# Stop the clients, then each Patroni, which stops its server, then etcd.  Whatever
+# Stop the clients and readers, then each Patroni, which stops its server, then etcd.  Whatever
 # remains after half a minute is killed.
 sub stop_all
 {
-	foreach my $pattern (qr/^client/, qr/^(one|two|three)$/, qr/^etcd$/)
+	foreach my $pattern (qr/^(client|reader)/, qr/^(one|two|three)$/, qr/^etcd$/)
 	{
 		my @names = grep { /$pattern/ } keys %pid;
 		kill 'TERM', @pid{@names} if @names;

@@ -1,7 +1,9 @@
 # Sessions that stay open while a test goes on, and readers of events.
 #
 # A session is a psql that the test talks to.  A reader is a session with the
-# keys that it has read from the table event so far.
+# keys that it has read from the table event so far.  A reader with the option
+# "query" asks this query, which has $last in the place of the last key.  The option
+# "column" says where the key is in its rows.
 package CombSession;
 
 use strict;
@@ -9,7 +11,7 @@ use warnings;
 
 use IPC::Run ();
 use Test::More;
-use Time::HiRes qw(usleep);
+use Time::HiRes qw(time usleep);
 
 use constant NIL => '00000000-0000-0000-0000-000000000000';
 
@@ -41,7 +43,7 @@ sub new
 	my ($class, $node, $database, %options) = @_;
 	my $self = bless {
 		node => $node, database => $database // 'postgres', n => 0,
-		last => NIL, got => [], table => 'event', %options }, $class;
+		last => NIL, got => [], table => 'event', key => 'id', column => 0, lag => [], %options }, $class;
 
 	return $self->connect;
 }
@@ -54,18 +56,20 @@ sub connect
 	my $user = $self->{user} ? " user=$self->{user}" : '';
 
 	@$self{qw(in out err)} = ('', '', '');
+	$self->{timer} = IPC::Run::timeout(90);
 	$self->{run} = IPC::Run::start(
 		[ 'psql', '-XqAt', '-f', '-', '-d', $self->{node}->connstr($self->{database}) . $user ],
-		'<', \$self->{in}, '>', \$self->{out}, '2>', \$self->{err}, IPC::Run::timeout(90));
+		'<', \$self->{in}, '>', \$self->{out}, '2>', \$self->{err}, $self->{timer});
 	$self->{pid} = $self->ask('SELECT pg_backend_pid()');
 	return $self;
 }
 
-# Start a statement, and go on.
+# Start a statement, and go on.  It has 90 seconds.
 sub send
 {
 	my ($self, $sql) = @_;
 	$self->{n}++;
+	$self->{timer}->start;
 	$self->{in} .= "$sql\n;\n\\echo done $self->{n}\n\\warn done $self->{n}\n";
 	$self->{run}->pump_nb;
 	return;
@@ -75,13 +79,17 @@ sub send
 sub result
 {
 	my ($self) = @_;
-	my $end = qr/^done $self->{n}\n/m;
+	my $end = "done $self->{n}\n";
+	my $complete = sub {
+		return !grep { length($_) < length($end) || substr($_, -length($end)) ne $end } @$self{qw(out err)};
+	};
 
-	while (!($self->{out} =~ $end && $self->{err} =~ $end))
+	while (!$complete->())
 	{
 		last unless $self->{run}->pumpable && eval { $self->{run}->pump; 1 };
 	}
 	die 'a session does not answer' if $@ && $@ =~ /timeout/;
+	$self->{ended} = !$complete->() || $self->{err} =~ /server closed the connection|connection to server was lost/;
 	my ($out, $err) = ($self->{out}, $self->{err});
 	s/done \d+\n// for ($out, $err);
 	chomp($out);
@@ -95,7 +103,7 @@ sub ask
 	my ($self, $sql) = @_;
 	$self->send($sql);
 	my ($out, $err) = $self->result;
-	die "$sql\n$err" if $err =~ /(?:ERROR|FATAL|PANIC): /;
+	die "$sql\n$err" if $self->{ended} || $err =~ /(?:ERROR|FATAL|PANIC): /;
 	return $out;
 }
 
@@ -153,18 +161,42 @@ sub again
 sub query
 {
 	my ($self, $settled) = @_;
+	return $self->{query} =~ s/\$last/'$self->{last}'/gr if $self->{query};
 	return "SELECT id FROM $self->{table} WHERE id > '$self->{last}' AND id < $settled ORDER BY id";
 }
 
-# Remember what a query returned, and return how many rows there were.
+# Remember what a query returned, and return how many rows there were.  For rows of
+# single statements, whose kind is "one", remember how old their keys are.
 sub take
 {
 	my ($self, $out) = @_;
-	my @rows = grep { /^[0-9a-f-]{36}$/ } split(/\n/, $out);
+	my @rows = map { [ split(/\|/) ] } grep { /^[0-9a-f-]{36}/ } split(/\n/, $out);
+	my $now  = time();
 
-	push @{ $self->{got} }, @rows;
-	$self->{last} = $rows[-1] if @rows;
+	foreach my $row (@rows)
+	{
+		my $key = $row->[ $self->{column} ];
+		push @{ $self->{got} }, $key;
+		push @{ $self->{lag} }, $now - key_time($key) if ($row->[1] // '') eq 'one';
+		$self->{last} = $key;
+	}
 	return scalar(@rows);
+}
+
+# The time of a key, in seconds.  The 48 bits are read in two parts for machines with
+# integers of 32 bits.
+sub key_time
+{
+	my ($key) = @_;
+	return (hex(substr($key, 0, 8)) * 65536 + hex(substr($key, 9, 4))) / 1000;
+}
+
+# The median of the keys' ages, in milliseconds
+sub lag
+{
+	my ($self) = @_;
+	my @lag = sort { $a <=> $b } @{ $self->{lag} };
+	return @lag ? int(1000 * $lag[ @lag / 2 ]) : 'no';
 }
 
 sub poll
@@ -195,22 +227,29 @@ sub poll_late
 	return $self->take($out);
 }
 
-# Read the rest.  Everything must then have been read once, in the order of keys.
-sub reads_all
+# Compare what was read with the table: rows read, lost, after the last one read, never
+# committed, and read twice or out of order
+sub counts
 {
-	my ($self, $name) = @_;
-	$self->poll;
+	my ($self) = @_;
 	my %seen = map { $_ => 1 } @{ $self->{got} };
-	my %rows = map { $_ => 1 } split(/\n/, $self->ask("SELECT id FROM $self->{table}"));
+	my %rows = map { $_ => 1 } split(/\n/, $self->ask("SELECT $self->{key} FROM $self->{table}"));
 	my @missing = grep { !$seen{$_} } keys %rows;
 	my $lost    = grep { $_ lt $self->{last} } @missing;
 	my $got     = $self->{got};
 	my $down    = grep { $got->[$_] le $got->[ $_ - 1 ] } 1 .. $#$got;
+	return (scalar(@$got), $lost, @missing - $lost, scalar(grep { !$rows{$_} } keys %seen), $down);
+}
+
+# Read the rest, also with a query that has LIMIT 1000.  Everything must then have been read once, in the order of keys.
+sub reads_all
+{
+	my ($self, $name) = @_;
+	1 while $self->poll >= 1000;
+	my (undef, @counts) = $self->counts;
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	return is(
-		sprintf('%d lost, %d held back, %d never committed, %d twice or out of order',
-			$lost, @missing - $lost, scalar(grep { !$rows{$_} } keys %seen), $down),
+	return is(sprintf('%d lost, %d held back, %d never committed, %d twice or out of order', @counts),
 		'0 lost, 0 held back, 0 never committed, 0 twice or out of order', $name);
 }
 

@@ -2,8 +2,7 @@
 # row.  A reader that does not ask comb_settled() must lose some, or the test would
 # show nothing.
 #
-# DURATION sets the seconds, 10 by default, and SEED repeats a run's order of events.
-# Only runs of up to a minute limit the writers' rate.
+# The soak takes ten seconds, or DURATION.
 #
 # A reader's place is a row of the table place, which the reader updates in the
 # transaction that reads.  So a reader goes on after a crash.  For each poll the table
@@ -15,39 +14,18 @@ use warnings;
 use FindBin qw($RealBin);
 use lib "$RealBin/../perl";
 use CombSession;
+use CombSoak;
 use CombTest;
-use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-my $duration = $ENV{DURATION} || 10;
-my $seed     = $ENV{SEED}     || (time() * 65536 + $$) % 1_000_000_007;
-srand($seed);
-diag("soak of the feed, $duration seconds, SEED=$seed");
-
-my $dir = PostgreSQL::Test::Utils::tempdir();
-my %loops;
-my $scripts = 0;
+begin_soak('soak of the feed', 10);
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf(
-	'postgresql.conf', q{
-autovacuum_naptime = 5s
-checkpoint_timeout = 1h
-fsync = off
-log_statement = none
-log_min_messages = fatal
-max_connections = 60
-max_prepared_transactions = 40
-max_wal_size = 4GB
-restart_after_crash = on
-shared_buffers = 128MB
-pg_comb.lease = 100ms
-pg_comb.snowflake_instance = 5
-});
+$node->append_conf('postgresql.conf', soak_settings());
 $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE other');
 $node->safe_psql('other', 'CREATE EXTENSION pg_comb_ordered CASCADE; CREATE TABLE event (id uuid DEFAULT comb_generate_ordered())');
@@ -105,13 +83,6 @@ total AS (SELECT count(*) AS n, (SELECT id FROM got ORDER BY id DESC LIMIT 1) AS
 moved AS (UPDATE place SET last = total.last FROM total WHERE reader = :c AND n > 0)
 INSERT INTO poll (reader, last, n) SELECT :c, last, n FROM total WHERE n > 0;
 };
-}
-
-sub pause
-{
-	my ($ms) = @_;
-	my $us = 2000 * $ms;
-	return "\\set us random(0, $us)\n\\sleep :us us\n";
 }
 
 $node->safe_psql(
@@ -207,81 +178,22 @@ $node->safe_psql(
 $node->safe_psql('postgres',
 	"INSERT INTO place SELECT i, '00000000-0000-0000-0000-000000000000' FROM generate_series(0, $#names) AS i");
 
-#
-# Writers, each with its share
-#
 my %writers = (
-	rows      => [ 30, "\\set n random(1, 20)\nINSERT INTO event (kind) SELECT 'rows' FROM generate_series(1, :n);\n" ],
-	one       => [ 30, "INSERT INTO event (kind) VALUES ('one');\n" ],
-	slow      => [ 12, "\\set n random(1, 10)\nBEGIN;\nINSERT INTO event (kind) SELECT 'slow' FROM generate_series(1, :n);\n"
-		  . pause(25) . "INSERT INTO event (kind) VALUES ('slow');\nCOMMIT;\n" ],
-	late      => [ 8, "BEGIN;\nSELECT comb_generate_ordered() AS key \\gset\n" . pause(10)
-		  . "INSERT INTO event (id, kind) VALUES (':key', 'late');\nCOMMIT;\n" ],
-	key       => [ 8, "BEGIN;\nSELECT comb_generate_ordered(), comb_snowflake();\n" . pause(10) . "COMMIT;\n" ],
-	abort     => [ 8, "BEGIN;\nINSERT INTO event (kind) VALUES ('abort');\n" . pause(5) . "ROLLBACK;\n" ],
-	savepoint => [ 8, "BEGIN;\nINSERT INTO event (kind) VALUES ('s1');\nSAVEPOINT a;\nINSERT INTO event (kind) VALUES ('s2');\n"
-		  . pause(5) . "ROLLBACK TO a;\nINSERT INTO event (kind) VALUES ('s3');\nSAVEPOINT b;\n"
-		  . "INSERT INTO event (kind) VALUES ('s4');\nRELEASE b;\nCOMMIT;\n" ],
+	%$event_writers,
 	subtransactions => [ 2, "\\set n random(1, 100)\nSELECT fails(:n);\n" ],
-	chain     => [ 8, "BEGIN;\nINSERT INTO event (kind) VALUES ('c1');\nCOMMIT AND CHAIN;\nINSERT INTO event (kind) VALUES ('c2');\n"
-		  . pause(3) . "ROLLBACK AND CHAIN;\nINSERT INTO event (kind) VALUES ('c3');\nCOMMIT;\n" ],
-	procedure => [ 4, "\\set n random(1, 30)\nCALL writer(:n);\n" ],
-	prepared  => [ 5, "\\set gid random(1, 1000000000)\nBEGIN;\nINSERT INTO event (kind) VALUES ('prepared');\n"
-		  . pause(3) . "PREPARE TRANSACTION 'g:gid';\n" ],
-	other     => [ 1, "INSERT INTO event DEFAULT VALUES;\n" ]);
+	procedure => [ 4, "\\set n random(1, 30)\nCALL writer(:n);\n" ]);
+my $conninfo = conninfo('postgres', $node);
 
-# Options of pgbench for some kinds of writers
-sub kinds
-{
-	my @files;
-	foreach my $kind (@_)
-	{
-		my $file = "$dir/writer_$kind.sql";
-		append_to_file($file, $writers{$kind}[1]) unless -e $file;
-		push @files, '-f', "$file\@$writers{$kind}[0]";
-	}
-	return @files;
-}
-
-# Run a command of a client again and again, until the file "stop NAME" exists.
-sub start_loop
-{
-	my ($name, @command) = @_;
-	my $script = "$dir/loop" . $scripts++;
-	append_to_file("$script.sh",
-		"until [ -e '$dir/stop $name' ]; do\n" . join(' ', map { "'$_'" } @command) . "\nsleep 0.05\ndone\n");
-	local $ENV{PGAPPNAME} = $name;
-	push @{ $loops{$name} }, IPC::Run::start([ 'sh', "$script.sh" ], '<', '/dev/null', '>', "$script.out", '2>', "$script.err");
-	return;
-}
-
-sub start_writers
-{
-	my ($clients, $rate, $database, @options) = @_;
-	my @rate = $duration > 60 ? () : ('-R', $rate);
-	return start_loop('writer', 'pgbench', '-n', '-c', $clients, '-T', 20, @rate, @options, $node->connstr($database) =~ s/'//gr);
-}
-
-start_writers(12, 250, 'postgres', kinds(grep { $_ ne 'other' } sort keys %writers));
-start_writers(2, 20, 'postgres', '-C', kinds(qw(one abort slow prepared)));
-start_writers(2, 100, 'postgres', '-M', 'prepared', kinds(qw(rows one slow key abort chain)));
-start_writers(1, 20, 'other', kinds('other'));
-
-# Prepared transactions are ended by another session.
-append_to_file("$dir/resolve.sql", q{
-SELECT format('%s PREPARED %L', CASE WHEN random() < 0.7 THEN 'COMMIT' ELSE 'ROLLBACK' END, gid)
-FROM pg_prepared_xacts WHERE random() < 0.5 \gexec
-SELECT pg_sleep(random() * 0.05);
-} x 100);
-start_loop('resolver', 'psql', '-Xqo', '/dev/null', '-d', $node->connstr('postgres') =~ s/'//gr, '-f', "$dir/resolve.sql");
-
+start_writers($conninfo, 12, 250, \%writers);
+start_writers($conninfo, 2, 20, kinds(\%writers, qw(one abort slow prepared)), '-C');
+start_writers($conninfo, 2, 100, kinds(\%writers, qw(rows one slow key abort chain)), '-M', 'prepared');
+start_writers(conninfo('other', $node), 1, 20, { other => [ 1, "INSERT INTO event DEFAULT VALUES;\n" ] });
+start_resolver($conninfo);
 foreach my $name (@names)
 {
 	my ($script, @options) = @{ $readers{$name} };
-	append_to_file("$dir/reader_$number{$name}.sql", $script);
 	local $ENV{PGOPTIONS} = join(' ', map { "-c $_" } map { split } grep { /=/ } @options);
-	start_loop('reader', 'pgbench', '-n', '-c', 1, '-T', 3600, '-D', "c=$number{$name}", (grep { !/=/ } @options),
-		'-f', "$dir/reader_$number{$name}.sql", $node->connstr('postgres') =~ s/'//gr);
+	start_readers($conninfo, $script, '-D', "c=$number{$name}", grep { !/=/ } @options);
 }
 
 #
@@ -300,42 +212,20 @@ while ($killed == 0 || time() - $started < $duration)
 	$unrelated->quit;
 
 	usleep(int(rand($duration > 60 ? 20_000_000 : 2_000_000)));
-	my $pid = $node->safe_psql('postgres',
-		q{SELECT pid FROM pg_stat_activity WHERE application_name IN ('writer', 'reader') ORDER BY random() LIMIT 1});
-	next if $pid eq '' || !kill('KILL', $pid);
-	$killed++;
-	usleep(200_000);
-	wait_for_server($node);
+	$killed += kill_backend($node, 'writer', 'reader');
 }
 
 #
 # Stop the writers; the readers read the rest
 #
-sub stop_loops
-{
-	my ($name) = @_;
-	append_to_file("$dir/stop $name", '');
-	foreach (1 .. 300)
-	{
-		last unless grep { $_->pumpable } @{ $loops{$name} };
-		$node->safe_psql('postgres',
-			"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = '$name'");
-		usleep(100_000);
-	}
-	$_->finish foreach (@{ delete $loops{$name} });
-	return;
-}
-
-stop_loops('writer');
-stop_loops('resolver');
-$node->safe_psql('postgres', "SELECT format('COMMIT PREPARED %L', gid) FROM pg_prepared_xacts\n\\gexec");
+end_writers($node);
 # The lock waits for transactions that have not seen the row of the table stopped.
 $node->safe_psql('postgres', 'INSERT INTO stopped VALUES (true)');
 $node->safe_psql('postgres', 'BEGIN; LOCK TABLE event IN SHARE MODE; COMMIT');
 my $all_read = $node->poll_query_until('postgres',
 	"SELECT bool_and(last >= (SELECT id FROM event ORDER BY id DESC LIMIT 1)) FROM place WHERE reader IN ($readers)");
 ok($all_read, 'readers come to the end');
-stop_loops('reader');
+stop_loops($node, 'reader');
 
 #
 # Count
@@ -364,17 +254,7 @@ diag("$rows rows, $killed backends killed; the reader that does not ask lost $lo
 cmp_ok($lost, '>', 0, 'a reader that does not ask loses rows');
 is($held, 0, "an unrelated writer holds nobody back, $passed times");
 
-my $errors = join('', map { slurp_file($_) } glob("$dir/loop*.err"));
-unlike($errors, qr/out of order/, 'rows come in order');
-my @errors = grep { !/connection|terminat|shut|crash|recovery|in progress|not currently|rollback|maximum number|prepared transaction with identifier/ }
-  $errors =~ /ERROR: +(.*)/g;
-is(join("\n", @errors), '', 'nothing fails otherwise');
+is(loop_errors(), '', 'nothing fails otherwise');
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|signal (?!9|15)\d/, 'no server process failed by itself');
 done_testing();
-
-END
-{
-	local $?;
-	$_->kill_kill foreach (map { @$_ } values %loops);
-}

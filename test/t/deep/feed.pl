@@ -1,8 +1,8 @@
 # Writers and readers of events are held between two steps, on a server built with
 # injection points.
 #
-# A writer takes its announcement back when its transaction has become visible, and
-# is held there.  A reader is held between the places where it looks.
+# A writer is held where it withdraws its announcement, once its transaction is visible.
+# A reader is held between the places where it looks.
 use strict;
 use warnings;
 

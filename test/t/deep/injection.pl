@@ -1,10 +1,12 @@
 # Sessions are held between two steps, on a server built with injection points.
 #
-# A session is held after it takes its time from the shared counter, before it checks
-# the lease, or before it extends the lease.  Or a session is held after it writes a lease, before it flushes the WAL.
-# A session that renews a limit ahead is held before it writes the limit, after that, and
-# before it relies on the limit.  comb_ordered_reset() is held before it sets the counters,
-# before it changes the incarnation, and before the first new limit is on disk.
+# - A session that makes a key is held between taking its time from the shared counter and
+#   checking the lease, before it extends the lease, and between writing the lease and
+#   flushing the WAL.
+# - A session that renews a limit ahead is held before it writes the limit, after that, and
+#   before it relies on the limit.
+# - comb_ordered_reset() is held before it sets the counters, before it changes the
+#   incarnation, and before the first new limit is on disk.
 use strict;
 use warnings;
 

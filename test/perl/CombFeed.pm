@@ -1,0 +1,112 @@
+# The recipes of doc/feed_readers.md, and a reader of rows that change.
+#
+# The reader is a session that keeps a copy of the table: a hash from id to the rest of
+# the row.
+package CombFeed;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use FindBin qw($RealBin);
+use PostgreSQL::Test::Utils;
+use Test::More;
+use parent 'CombSession';
+
+our @EXPORT = qw(recipes);
+
+# Return the SQL below a heading, one text for each block.
+sub recipes
+{
+	my ($heading) = @_;
+	my ($document) = grep { -e $_ } map { "$RealBin/$_/doc/feed_readers.md" } '../..', '../../..';
+	my ($section) = slurp_file($document) =~ /^##+ \Q$heading\E\n(.*?)(?=^##|\z)/ms
+	  or die "no section $heading in $document";
+	return $section =~ /^```sql\n(.*?)^```/msg;
+}
+
+sub new
+{
+	my ($class, $node, %options) = @_;
+	return CombSession::new($class, $node, 'postgres', copy => {}, rows => 0, %options);
+}
+
+# Rows are id, position, whether the id is deleted, and the rest.
+sub take
+{
+	my ($self, $out) = @_;
+	my @rows = map { [ split(/\|/, $_, 4) ] } split(/\n/, $out);
+
+	foreach my $row (@rows)
+	{
+		my ($id, $version, $deleted, $rest) = @$row;
+		if   ($deleted eq 't') { delete $self->{copy}{$id}; }
+		else                   { $self->{copy}{$id} = $rest; }
+		$self->{last} = $version;
+		$self->{rows}++;
+	}
+	return scalar(@rows);
+}
+
+# Compare the copy with the table: how many rows are stale, missing, and not deleted.
+sub differences
+{
+	my ($self) = @_;
+	my $copy = $self->{copy};
+	my %item = map { split(/\|/, $_, 2) } split(/\n/, $self->ask('SELECT id, name FROM item'));
+	my $stale   = grep { defined $copy->{$_} && $copy->{$_} ne $item{$_} } keys %item;
+	my $missing = grep { !defined $copy->{$_} } keys %item;
+	my $gone    = grep { !defined $item{$_} } keys %$copy;
+	return "$stale stale, $missing missing, $gone not deleted";
+}
+
+# Compare the log of all versions with the table: for how many ids does the last version
+# in the log differ?
+sub log_differs
+{
+	my ($self) = @_;
+	return $self->ask(q{
+	SELECT count(*)
+	FROM (SELECT DISTINCT ON (item_id) item_id, name
+	      FROM (SELECT id, (old->>'id')::bigint AS item_id, NULL AS name FROM item_log
+	            WHERE old IS NOT NULL AND old->>'id' IS DISTINCT FROM new->>'id'
+	            UNION ALL
+	            SELECT id, (new->>'id')::bigint, new->>'name' FROM item_log WHERE new IS NOT NULL) AS changes
+	      ORDER BY item_id, id DESC) AS last
+	LEFT JOIN item ON item.id = item_id
+	WHERE last.name IS DISTINCT FROM item.name});
+}
+
+# Read the rest.  The copy must then be the table.
+sub reads_all
+{
+	my ($self, $name) = @_;
+	1 while $self->poll >= 1000;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return is($self->differences, '0 stale, 0 missing, 0 not deleted', $name);
+}
+
+# A reader on a standby that fetches the bound from the primary, where it has a second
+# session.  With the option "wait", its query begins with WAIT FOR.
+package CombFetchingReader;
+
+use parent -norequire, 'CombSession';
+
+sub poll
+{
+	my ($self) = @_;
+	my ($bound, $lsn) = split(/\|/, $self->{primary}->ask($self->{fetch}));
+	my $out = $self->ask($self->query =~ s/\$bound/'$bound'/gr =~ s/\$lsn/$lsn/gr);
+	return 0 if $self->{wait} && $out !~ s/^success\n?//;
+	return $self->take($out);
+}
+
+sub again
+{
+	my ($self) = @_;
+	$self->{primary}->again;
+	return $self->SUPER::again;
+}
+
+1;

@@ -1,0 +1,290 @@
+# What the soaks of the feed share: clients that begin again after each crash, kinds of
+# writers, killed backends, and the end of a run.
+#
+# DURATION sets a soak's seconds, and SEED repeats a run's order of events.  Only runs
+# of up to a minute limit the writers' rate.
+package CombSoak;
+
+use strict;
+use warnings;
+
+use CombTest;
+use Exporter 'import';
+use IPC::Run ();
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+our @EXPORT = qw($duration $seed $event_writers begin_soak soak_settings conninfo pause late kinds
+  start_loop start_writers start_resolver start_readers terminate_backend kill_backend
+  stop_loops end_writers read_quietly read_until read_rest
+  all_is_read is_lost loop_errors);
+
+our ($duration, $seed);
+my $dir = PostgreSQL::Test::Utils::tempdir();
+my %loops;
+my $files = 0;
+
+sub begin_soak
+{
+	my ($what, $default) = @_;
+	$duration = $ENV{DURATION} || $default;
+	$seed     = $ENV{SEED}     || (time() * 65536 + $$) % 1_000_000_007;
+	srand($seed);
+	diag("$what, $duration seconds, SEED=$seed");
+	return;
+}
+
+# Servers crash, but the machine does not.
+sub soak_settings
+{
+	return q{
+autovacuum_naptime = 5s
+checkpoint_timeout = 1h
+fsync = off
+log_statement = none
+log_min_messages = log
+max_connections = 60
+max_prepared_transactions = 40
+max_wal_size = 4GB
+restart_after_crash = on
+shared_buffers = 128MB
+wal_retrieve_retry_interval = 100ms
+pg_comb.lease = 100ms
+pg_comb.snowflake_instance = 5
+};
+}
+
+# Where clients connect: if there are several servers, to the one that takes writes
+sub conninfo
+{
+	my ($database, @nodes) = @_;
+	my ($hosts, $ports) = map { my $what = $_; join(',', map { $_->$what } @nodes) } qw(host port);
+	return "host=$hosts port=$ports dbname=$database" . (@nodes > 1 ? ' target_session_attrs=read-write' : '');
+}
+
+#
+# Scripts of pgbench
+#
+
+# Sleep for so many milliseconds in the mean.
+sub pause
+{
+	my ($ms) = @_;
+	my $us = 2000 * $ms;
+	return "\\set us random(0, $us)\n\\sleep :us us\n";
+}
+
+# Statements in a transaction that commits late
+sub late
+{
+	my ($ms, $sql) = @_;
+	return "BEGIN;\n$sql" . pause($ms) . "COMMIT;\n";
+}
+
+# Writers of the table event, each with its share
+our $event_writers = {
+	rows      => [ 30, "\\set n random(1, 20)\nINSERT INTO event (kind) SELECT 'rows' FROM generate_series(1, :n);\n" ],
+	one       => [ 30, "INSERT INTO event (kind) VALUES ('one');\n" ],
+	slow      => [ 12, "\\set n random(1, 10)\nBEGIN;\nINSERT INTO event (kind) SELECT 'slow' FROM generate_series(1, :n);\n"
+		  . pause(25) . "INSERT INTO event (kind) VALUES ('slow');\nCOMMIT;\n" ],
+	late      => [ 8, "BEGIN;\nSELECT comb_generate_ordered() AS key \\gset\n" . pause(10)
+		  . "INSERT INTO event (id, kind) VALUES (':key', 'late');\nCOMMIT;\n" ],
+	key       => [ 8, late(10, "SELECT comb_generate_ordered(), comb_snowflake();\n") ],
+	abort     => [ 8, "BEGIN;\nINSERT INTO event (kind) VALUES ('abort');\n" . pause(5) . "ROLLBACK;\n" ],
+	savepoint => [ 8, "BEGIN;\nINSERT INTO event (kind) VALUES ('s1');\nSAVEPOINT a;\nINSERT INTO event (kind) VALUES ('s2');\n"
+		  . pause(5) . "ROLLBACK TO a;\nINSERT INTO event (kind) VALUES ('s3');\nSAVEPOINT b;\n"
+		  . "INSERT INTO event (kind) VALUES ('s4');\nRELEASE b;\nCOMMIT;\n" ],
+	chain     => [ 8, "BEGIN;\nINSERT INTO event (kind) VALUES ('c1');\nCOMMIT AND CHAIN;\nINSERT INTO event (kind) VALUES ('c2');\n"
+		  . pause(3) . "ROLLBACK AND CHAIN;\nINSERT INTO event (kind) VALUES ('c3');\nCOMMIT;\n" ],
+	prepared  => [ 5, "\\set gid random(1, 1000000000)\nBEGIN;\nINSERT INTO event (kind) VALUES ('prepared');\n"
+		  . pause(3) . "PREPARE TRANSACTION 'g:gid';\n" ] };
+
+# Some of the writers
+sub kinds
+{
+	my ($writers, @kinds) = @_;
+	return { map { $_ => $writers->{$_} } @kinds };
+}
+
+#
+# Clients
+#
+
+# Run a command of a client again and again, until the file "stop NAME" exists.
+sub start_loop
+{
+	my ($name, @command) = @_;
+	my $script = "$dir/loop" . $files++;
+	append_to_file("$script.sh",
+		"until [ -e '$dir/stop $name' ]; do\n" . join(' ', map { "'$_'" } @command) . "\nsleep 0.05\ndone\n");
+	local $ENV{PGAPPNAME} = $name;
+	push @{ $loops{$name} }, IPC::Run::start([ 'sh', "$script.sh" ], '<', '/dev/null', '>', "$script.out", '2>', "$script.err");
+	return;
+}
+
+sub script
+{
+	my ($text) = @_;
+	my $file = "$dir/script" . $files++;
+	append_to_file($file, $text);
+	return $file;
+}
+
+sub start_writers
+{
+	my ($conninfo, $clients, $rate, $writers, @options) = @_;
+	my @rate = $duration > 60 ? () : ('-R', $rate);
+	my @files = map { ('-f', script($writers->{$_}[1]) . "\@$writers->{$_}[0]") } sort keys %$writers;
+	return start_loop('writer', 'pgbench', '-n', '-c', $clients, '-T', 20, @rate, @options, @files, $conninfo);
+}
+
+# Readers whose position is in the database
+sub start_readers
+{
+	my ($conninfo, $text, @options) = @_;
+	return start_loop('reader', 'pgbench', '-n', '-c', 1, '-T', 3600, @options, '-f', script($text), $conninfo);
+}
+
+# Prepared transactions are ended by another session.
+sub start_resolver
+{
+	my ($conninfo) = @_;
+	return start_loop('resolver', 'psql', '-Xqo', '/dev/null', '-d', $conninfo, '-f', script(q{
+SELECT format('%s PREPARED %L', CASE WHEN random() < 0.7 THEN 'COMMIT' ELSE 'ROLLBACK' END, gid)
+FROM pg_prepared_xacts WHERE random() < 0.5 AND gid LIKE 'g%' \gexec
+SELECT pg_sleep(random() * 0.05);
+} x 100));
+}
+
+sub random_backend
+{
+	my ($node, @names) = @_;
+	my $names = join(', ', map { "'$_'" } @names);
+	return $node->safe_psql('postgres',
+		"SELECT pid FROM pg_stat_activity WHERE application_name IN ($names) ORDER BY random() LIMIT 1");
+}
+
+# Terminate a session of one of these clients.  Return how many were terminated.
+sub terminate_backend
+{
+	my $pid = random_backend(@_);
+	return $pid eq '' ? 0 : kill('TERM', $pid);
+}
+
+# Kill a session of one of these clients, and wait for the server's restart.  Return how
+# many were killed.
+sub kill_backend
+{
+	my ($node) = @_;
+	my $pid = random_backend(@_);
+	return 0 if $pid eq '' || !kill('KILL', $pid);
+	usleep(200_000);
+	wait_for_server($node);
+	return 1;
+}
+
+sub stop_loops
+{
+	my ($node, $name) = @_;
+	append_to_file("$dir/stop $name", '');
+	foreach (1 .. 300)
+	{
+		last unless grep { $_->pumpable } @{ $loops{$name} };
+		$node->safe_psql('postgres',
+			"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = '$name'");
+		usleep(100_000);
+	}
+	$_->finish foreach (@{ delete $loops{$name} });
+	return;
+}
+
+# Stop the writers, and commit what they have prepared.
+sub end_writers
+{
+	my ($node) = @_;
+	stop_loops($node, 'writer');
+	stop_loops($node, 'resolver');
+	$node->safe_psql('postgres', "SELECT format('COMMIT PREPARED %L', gid) FROM pg_prepared_xacts WHERE gid LIKE 'g%'\n\\gexec");
+	return;
+}
+
+# Let readers follow a quiet server for some seconds, and say how far they are behind.
+sub read_quietly
+{
+	my ($node, $seconds, %readers) = @_;
+	start_loop('quiet', 'pgbench', '-n', '-c', 2, '-R', 100, '-T', 3600, '-f', script($event_writers->{one}[1]),
+		conninfo('postgres', $node));
+	read_until(time() + $seconds, values %readers);
+	stop_loops($node, 'quiet');
+	diag("on a quiet server: half of the rows are read after ", join(', ', map { $readers{$_}->lag . " ms ($_)" } sort keys %readers));
+	return;
+}
+
+# Let readers poll in turn until a time.  A reader that is behind asks again at once,
+# because rows are lost only where the newest are read.  A reader whose server has gone
+# connects again.
+sub read_until
+{
+	my ($time, @readers) = @_;
+	do
+	{
+		foreach my $reader (@readers)
+		{
+			next if eval { 1 while $reader->poll >= 1000 && time() < $time; 1 };
+			die $@ if $@ =~ /ERROR: /;
+			usleep(100_000);
+			eval { $reader->again };
+		}
+		usleep(10_000);
+	} while (time() < $time);
+	return;
+}
+
+sub read_rest
+{
+	foreach my $reader (@_)
+	{
+		$reader->again unless eval { $reader->poll; 1 };
+		1 while $reader->poll >= 1000;
+	}
+	return;
+}
+
+# A reader must have read each row once, in order.
+sub all_is_read
+{
+	my ($reader, $name) = @_;
+	my ($read, @counts) = $reader->counts;
+	diag("$name: $read rows read, $counts[0] lost, $counts[3] out of order");
+	return is(sprintf('%d lost, %d held back, %d never committed, %d twice or out of order', @counts),
+		'0 lost, 0 held back, 0 never committed, 0 twice or out of order', "$name (SEED=$seed)");
+}
+
+# A reader that leaves out a part of the recipe must have lost rows.
+sub is_lost
+{
+	my ($reader, $name) = @_;
+	my ($read, $lost) = $reader->counts;
+	diag("$name: $read rows read, $lost lost");
+	return cmp_ok($lost, '>', 0, "$name: rows are lost");
+}
+
+# What clients complained of, less what a crash or a promotion explains
+sub loop_errors
+{
+	my ($expected) = @_;
+	my $errors = join('', map { slurp_file($_) } glob("$dir/loop*.err"));
+	unlike($errors, qr/out of order/, 'rows come in order');
+	return join("\n", grep {
+		!/connection|terminat|shut|crash|recovery|in progress|not currently|rollback|maximum number|prepared transaction with identifier/
+		  && !($expected && $_ =~ $expected) } $errors =~ /ERROR: +(.*)/g);
+}
+
+END
+{
+	local $?;
+	$_->kill_kill foreach (map { @$_ } values %loops);
+}
+
+1;
