@@ -36,6 +36,14 @@ node_clients() {
 	done
 }
 
+# The sources of those clients that are programs for .NET
+dotnet_clients() {
+	local client
+	for client in "${all_clients[@]}"; do
+		case $(program "$client") in *.cs) say "clients/$client" ;; esac
+	done
+}
+
 lacks_node() {
 	local version
 	if [ -n "$(lacks node)" ]; then

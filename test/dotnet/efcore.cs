@@ -33,6 +33,7 @@ oracle.Load([.. times.Select(time =>
 })]);
 oracle.All("comb_timestamp() reads any time", "comb_timestamp(id, 'efcore') = at");
 oracle.All("comb_stamp() on the key itself changes nothing", "comb_stamp(id, at, 'efcore') = id");
+oracle.Restamped("", "efcore");
 oracle.Twin("efcore", "efcore", "1 us", until);
 oracle.All("to newid_sequential and back",
 	"comb_convert(comb_convert(id, 'efcore', 'newid_sequential'), 'newid_sequential', 'efcore') = id");

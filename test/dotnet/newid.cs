@@ -30,6 +30,7 @@ foreach (var (layout, toGuid, fromGuid) in new (string, Func<NewId, Guid>, Func<
 		new Sample(toGuid(pair.First), pair.Second, toGuid(Made(pair.Second)), pair.Second))]);
 	oracle.All($"{layout}: comb_timestamp() reads any time", $"comb_timestamp(id, '{layout}') = at");
 	oracle.All($"{layout}: comb_stamp() on the key itself changes nothing", $"comb_stamp(id, at, '{layout}') = id");
+	oracle.Restamped($"{layout}: ", layout);
 	oracle.All($"{layout}: a time that is a unit later gives other keys",
 		$"comb_stamp(id, at + interval '1 us', '{layout}') <> id");
 	Tap.Ok(oracle.Ids($"comb_stamp(base, at, '{layout}')").Zip(times).All(pair => fromGuid(pair.First).Timestamp == pair.Second),

@@ -9,7 +9,7 @@ using var oracle = new Oracle();
 
 var unix = new UnixDateTimeStrategy();
 var datetime = new SqlDateTimeStrategy();
-var unixEnd = new DateTime(2426, 1, 1);     // see the last test
+var unixEnd = new DateTime(2426, 1, 1);     // see the last tests
 var datetimeEnd = new DateTime(2079, 6, 6, 23, 59, 59).AddMicroseconds(999_999);
 (string Layout, string Name, ICombProvider Provider, DateTime Since, DateTime Until)[] providers =
 [
@@ -57,9 +57,9 @@ foreach (var (layout, name, provider, since, until) in providers)
 	oracle.All($"{name}: comb_timestamp() reads any time", SameTime(layout));
 	oracle.Twin(name, layout, SameTime(layout).Contains("us") ? "3334 us" : "1 ms", until);
 	var at = oracle.Ids($"comb_at(at, '{layout}')");
-	Tap.Ok(at.Length == times.Count && at.Zip(times).All(pair =>
+	Tap.Ok(at.Length == times.Count && at.Zip(times).All(pair => provider.Create(pair.First, pair.Second) == pair.First &&
 			provider.GetTimestamp(pair.First) == provider.GetTimestamp(provider.Create(Guid.Empty, pair.Second))),
-		$"{name}: GetTimestamp() reads comb_at() ({at.Length:N0})");
+		$"{name}: Create(base, time) changes no bit of comb_at(), and GetTimestamp() reads it ({at.Length:N0})");
 }
 
 // Converted keys, read by the provider of the other database
@@ -106,21 +106,41 @@ oracle.All("and none does here", "comb_stamp(base, comb_timestamp(base, 'rtcomb_
 var ahead = new UtcNoRepeatTimestampProvider();
 var norepeat = new SqlCombProvider(datetime, ahead.GetTimestamp);
 var begin = DateTime.UtcNow;
-var last = Enumerable.Range(0, 10_000).Select(_ => norepeat.Create()).ToList()[^1];
-Tap.Ok(norepeat.GetTimestamp(last) - begin > TimeSpan.FromSeconds(39),
+var newest = Enumerable.Range(0, 10_000).Select(_ => norepeat.Create()).ToList()[^1];
+Tap.Ok(norepeat.GetTimestamp(newest) - begin > TimeSpan.FromSeconds(39),
 	"to keep the order, RT.Comb lets the time of 10,000 keys run ahead by 40 s");
 
 // TimeSpan.TotalMilliseconds is a double.  After 2^57 ticks, in September 2426, it counts in
-// 32 ticks, and the last microsecond of every other millisecond is rounded up to the next one.
-oracle.Load([.. Enumerable.Range(0, Oracle.Keys).Select(i =>
+// 32 ticks, and in 512 at the end of the year 9999.  Near the ends of a millisecond RT.Comb then
+// writes the one before or after.
+var last = new DateTime(9999, 12, 31, 23, 59, 59, 999, DateTimeKind.Utc);
+foreach (var (layout, name, provider) in new[] { ("rtcomb_postgresql", "PostgreSql", Provider.PostgreSql),
+	("rtcomb_sql", "Sql", Provider.Sql), ("rtcomb_binary", "Oracle", Provider.Oracle) })
 {
-	var time = new DateTime(2500, 1, 1, 0, 0, 0, DateTimeKind.Utc).AddMilliseconds(i).AddMicroseconds(999);
-	return new Sample(Guid.Empty, time, Provider.PostgreSql.Create(Guid.Empty, time));
-})]);
-Tap.Ok(oracle.Count("comb_timestamp(id, 'rtcomb_postgresql') > at") == Oracle.Keys / 2,
-	"from 2426 on RT.Comb rounds every other millisecond up");
-oracle.All("and pg_comb cuts the microseconds off",
-	"comb_timestamp(comb_stamp(base, at, 'rtcomb_postgresql'), 'rtcomb_postgresql') = date_trunc('milliseconds', at)");
+	oracle.Load([.. oracle.Times(unixEnd, last).Append(last).Select(time =>
+	{
+		var id = Any();
+		var at = time.AddTicks(-(time.Ticks % TimeSpan.TicksPerMillisecond)).AddMicroseconds(oracle.Random.Next(50, 951));
+		return new Sample(id, at, provider.Create(id, at));
+	})]);
+	oracle.All($"{name}: comb_stamp() is Create(base, time) to the year 9999, but for 50 us at the ends of a millisecond",
+		$"comb_stamp(base, at, '{layout}') = id");
+	oracle.All($"{name}: comb_timestamp() reads these times", $"comb_timestamp(id, '{layout}') = date_trunc('milliseconds', at)");
+}
+
+foreach (var (year, microsecond, side) in new[] { (2500, 0, "before"), (2500, 999, "after"), (9999, 0, "before"), (9999, 999, "after") })
+{
+	oracle.Load([.. Enumerable.Range(0, Oracle.Keys).Select(i =>
+	{
+		var time = new DateTime(year, 1, 1, 0, 0, 0, DateTimeKind.Utc).AddMilliseconds(i).AddMicroseconds(microsecond);
+		return new Sample(Guid.Empty, time, Provider.PostgreSql.Create(Guid.Empty, time));
+	})]);
+	var off = oracle.Count("comb_timestamp(id, 'rtcomb_postgresql') = date_trunc('milliseconds', at) " +
+		$"{(side == "before" ? "-" : "+")} interval '1 ms'");
+	Tap.Ok(off > Oracle.Keys / 10, $"in {year} RT.Comb writes the millisecond {side} for times of {microsecond} us", $"{off} of {Oracle.Keys}");
+	oracle.All("and pg_comb cuts the microseconds off",
+		"comb_timestamp(comb_stamp(base, at, 'rtcomb_postgresql'), 'rtcomb_postgresql') = date_trunc('milliseconds', at)");
+}
 
 return Tap.Done();
 

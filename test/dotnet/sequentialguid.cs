@@ -27,6 +27,8 @@ foreach (var (layout, make) in new (string, Func<DateTime, Guid>)[] { ("uuidv7",
 	})]);
 	oracle.All($"{name}: comb_timestamp() is the time given", $"comb_timestamp(id, '{layout}') = date_trunc('milliseconds', at)");
 	oracle.All($"{name}: comb_stamp() on the key itself changes nothing", $"comb_stamp(base, at, '{layout}') = id");
+	oracle.Restamped($"{name}: ", layout);
+	oracle.BeforeEpoch($"{name}: ", layout, make);
 	oracle.Twin(name, layout, "1 ms", until);
 }
 

@@ -24,6 +24,8 @@ foreach (var (layout, name, make, at) in new (string, string, Func<Guid>, Func<D
 	oracle.Load([.. oracle.Times(DateTime.UnixEpoch, until).Select(time => Read(at(time), time))]);
 	oracle.All($"{name}: comb_timestamp() is the time given", $"comb_timestamp(id, '{layout}') = date_trunc('milliseconds', at)");
 	oracle.All($"{name}: comb_stamp() on the key itself changes nothing", $"comb_stamp(id, at, '{layout}') = id");
+	oracle.Restamped($"{name}: ", layout);
+	oracle.BeforeEpoch($"{name}: ", layout, time => at(time));
 	oracle.Twin(name, layout, "1 ms", until);
 }
 

@@ -15,6 +15,8 @@ oracle.All("the key is between comb_min() and comb_max() of its millisecond",
 oracle.All("and above comb_max() of the millisecond before",
 	"at < timestamptz '1970-01-02+00' OR id > comb_max(date_trunc('milliseconds', at) - interval '1 ms')");
 oracle.All("comb_stamp() on the key itself changes nothing", "comb_stamp(id, at) = id");
+oracle.Restamped("", "uuidv7");
+oracle.BeforeEpoch("", "uuidv7", time => Guid.CreateVersion7(time));
 oracle.Twin("CreateVersion7", "uuidv7", "1 ms", until);
 oracle.All("comb_inspect() names uuidv7",
 	"EXISTS (SELECT FROM comb_inspect(id, '1970-01-01', '10000-01-01') i WHERE i.layout = 'uuidv7')");

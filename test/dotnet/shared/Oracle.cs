@@ -100,13 +100,66 @@ sealed class Oracle : IDisposable
 		Tap.Ok(passed && count == 0, $"{name} ({rows:N0})", [$"{count} of {rows} rows differ: {condition}", .. wrong]);
 	}
 
-	// A unit that is off by one differs for each row: the comparison above can fail.
+	// A time that is one unit later differs for each row: the comparison above can fail.
 	public void Twin(string name, string layout, string unit, DateTime until) =>
 		All($"{name}: a time that is a unit later gives other keys",
 			$"CASE WHEN at + interval '{unit}' <= {Literal(until)} " +
 			$"THEN comb_stamp(base, at + interval '{unit}', '{layout}') <> id ELSE true END");
 
+	// comb_stamp() leaves a key alone that has the time already.  Another time comes first, so
+	// that each bit of the time is written.
+	public void Restamped(string name, string layout) =>
+		All($"{name}comb_stamp() writes the key's own time over another",
+			$"comb_stamp(comb_stamp(id, timestamptz '2001-02-03 04:05:06.789012+00', '{layout}'), at, '{layout}') = id " +
+			$"AND comb_stamp(id, timestamptz '2001-02-03 04:05:06.789012+00', '{layout}') <> id");
+
+	// The last microsecond before 1970 is an error, in the original and here.
+	public void BeforeEpoch(string name, string layout, Func<DateTime, Guid> make)
+	{
+		var time = DateTime.UnixEpoch.AddMicroseconds(-1);
+		Guid? made = null;
+		try
+		{
+			made = make(time);
+		}
+		catch (ArgumentException)
+		{
+			// as it should
+		}
+		Tap.Ok(made is null && Error($"SELECT comb_stamp('{Guid.Empty}', {Literal(time)}, '{layout}')") == "22008" &&
+			Error($"SELECT comb_at({Literal(time)}, '{layout}')") == "22008", $"{name}a time before 1970 is an error in both");
+	}
+
 	public static string Literal(DateTime time) => $"timestamptz '{time:yyyy-MM-dd HH:mm:ss.ffffff}+00'";
+
+	// Jeremy Todd's code, which some packages have.  It takes no time and reads none: "At" and
+	// "Read" are the clock before and after.
+	public void Todd(params (string Layout, Func<Guid> Make)[] kinds)
+	{
+		foreach (var (layout, make) in kinds)
+		{
+			var made = new List<Sample>();
+			for (var i = 0; i < Keys; i++)
+			{
+				var before = DateTime.UtcNow;
+				var key = make();
+				made.Add(new(key, before, key, DateTime.UtcNow));
+			}
+			Load(made);
+			All($"{layout}: comb_timestamp() is the clock's millisecond",
+				$"comb_timestamp(id, '{layout}') BETWEEN date_trunc('milliseconds', at) AND date_trunc('milliseconds', read)");
+			All($"{layout}: comb_inspect() names it", $"EXISTS (SELECT FROM comb_inspect(id) i WHERE i.layout = '{layout}')");
+			Run($"UPDATE sample SET at = comb_timestamp(id, '{layout}')");
+			Restamped($"{layout}: ", layout);
+			All($"{layout}: a time that is a unit later gives other keys",
+				$"comb_stamp(id, at + interval '1 ms', '{layout}') <> id");
+			foreach (var (target, _) in kinds)
+			{
+				All($"{layout} to {target} and back", $"comb_convert(comb_convert(id, '{layout}', '{target}'), '{target}', '{layout}') = id " +
+					$"AND comb_timestamp(comb_convert(id, '{layout}', '{target}'), '{target}') = at");
+			}
+		}
+	}
 
 	// How many rows meet the condition
 	public long Count(string condition) => Value<long>($"SELECT count(*) FROM sample WHERE {condition}");
