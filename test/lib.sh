@@ -102,8 +102,8 @@ choose_server() {
 
 # Prints a line for each thing that the groups need and the machine lacks: a
 # program, file, extension of PHP, Perl module, or package of Python or Ruby, and
-# Debian's package with it.  Packages can only
-# complete a server that came as a package itself.
+# Debian's package with it.  Packages can only complete a server that came as a
+# package itself.
 lacking() {
 	local group thing package share tests server=postgresql
 	share=$(pg_dir sharedir)/extension
@@ -362,28 +362,14 @@ prove_each() {
 # The copy, the build, the server
 #
 
-# Prints the files of the tree as git sees them, changes and new files included.
-# Without git, or in an unpacked archive inside somebody else's repository,
-# these are all files but what a build leaves behind.  With RUN_OBJECTS a build's
-# object files are copied as well, for test/mutants.
-tree_files() {
-	local git=(git -c "safe.directory=*" -C "$tree") name objects=(! -name '*.o' ! -name '*.so' ! -name '*.bc')
-	[ -z "${RUN_OBJECTS:-}" ] || objects=()
-	if have git && [ "$("${git[@]}" rev-parse --show-toplevel 2>/dev/null)" = "$(cd "$tree" && pwd -P)" ]; then
-		"${git[@]}" ls-files -z --cached --others --exclude-standard
-	else
-		(cd "$tree" && find . -name .git -prune -o \
-			\( -name results -o -name 'tmp_check*' -o -name output_iso -o -name node_modules \) -prune -o \
-			-type f "${objects[@]}" -print0)
-	fi | while IFS= read -r -d '' name; do
-		# git also lists a file that is deleted but not yet committed.
-		[ ! -e "$tree/$name" ] || printf '%s\0' "$name"
-	done
-}
-
+# Copies the tree, changes and new files included, without what a build leaves
+# behind.  With RUN_OBJECTS it copies the object files, too, for test/mutants.
 copy_tree() {
-	as_owner mkdir -p "$1" &&
-		tree_files | tar -C "$tree" --null -T - -cf - | as_owner tar -C "$1" -xf -
+	local left=(-name '*.zip')
+	[ -n "${RUN_OBJECTS:-}" ] || left+=(-o -name '*.o' -o -name '*.so' -o -name '*.bc')
+	as_owner mkdir -p "$1" && (cd "$tree" && find . \( -name .git -o -name results -o -name 'tmp_check*' -o -name output_iso \
+		-o -name 'build-*' -o -name node_modules -o -name bin -o -name obj \) -prune -o -type f ! \( "${left[@]}" \) -print0) |
+		tar -C "$tree" --null -T - -cf - | as_owner tar -C "$1" -xf -
 }
 
 # build DIR STAGE [argument of make]...

@@ -3,12 +3,12 @@
 # "test/all upgrade" runs this in a system that has several servers.  UPGRADE
 # names their major versions, and COMB_WORK has a stage of pg_comb for each.
 #
-# The first version gets a database of keys and of all that can be built on
-# them.  After each pg_upgrade the test looks whether everything is still there,
-# is used, and goes on.
+# The first version gets a database with keys and everything that can be built
+# on them.  After each pg_upgrade the test checks that everything is still there
+# and in use, and that keys continue.
 #
-# The extension is the same in all versions.  test/t/009_updates.pl updates it
-# within one server.
+# The extension's version does not change here.  test/t/009_updates.pl tests
+# updates of the extension.
 use strict;
 use warnings;
 

@@ -53,7 +53,7 @@ server_has_it() {
 		set_owner
 		chown -R postgres "$work"
 		start_server "$name-server" "fsync = off" || exit
-		answer=$(sql -d postgres -c "CREATE EXTENSION pg_comb_ordered CASCADE" -c "SELECT
+		answer=$(sql -d postgres -c "SET client_min_messages = warning" -c "CREATE EXTENSION pg_comb_ordered CASCADE" -c "SELECT
 			comb_timestamp(comb_generate()) <@ tstzrange(now() - '1 min'::interval, now() + '1 min'::interval)
 			AND comb_generate_ordered() < comb_generate_ordered()" 2>&1)
 		stop_server "$name-server"
@@ -65,26 +65,28 @@ server_has_it() {
 # The steps
 #
 
-# Runs a Dockerfile's lines for one version.  The files that COPY takes from here
-# come from the tree, the others from where an earlier line put them.  An
-# instruction that is not known here fails, so that none is passed over.
+# The Dockerfile as a shell script.  COPY takes files from the tree, or with
+# --from=build from where an earlier line put them.
+# shellcheck disable=SC2016 # a variable of the script
+dockerfile_script() {
+	local instruction rest
+	sed -e '/^ *#/d; /^$/d' "$tree/doc/packaging/Dockerfile" | sed -e ':a; /\\$/{N; ba' -e '}; s/\\\n *//g' |
+		while read -r instruction rest; do
+			case "$instruction $rest" in
+				ARG*) ;;
+				FROM*) say "cd /" ;;
+				WORKDIR*) say "mkdir -p $rest && cd $rest" ;;
+				RUN*) say "$rest" ;;
+				"COPY --from=build /stage /") say "cp -R /stage/. /" ;;
+				COPY*) say "(cd $tree && cp -R ${rest% *} \"\$OLDPWD/${rest##* }\")" ;;
+				*) say "echo 'The instruction $instruction is not known.'; exit 1" ;;
+			esac
+		done
+}
+
 package_image() {
-	local line instruction rest directory=/ froms=0
-	while IFS= read -r line; do
-		instruction=${line%% *} rest=${line#* }
-		case $instruction in
-			ARG) check "$line" test "${rest%%=*}" = PG_MAJOR ;;
-			FROM)
-				froms=$((froms + 1)) directory=/
-				# shellcheck disable=SC2016 # as it stands in the file
-				check "$line" grep -qxE 'postgres:\$\{PG_MAJOR\}( AS build)?' <<<"$rest" ;;
-			WORKDIR) directory=$rest; check "$line" mkdir -p "$directory" ;;
-			COPY) check "$line" image_copy "$directory" "$rest" ;;
-			RUN) check "$line" env -C "$directory" PG_MAJOR="$major" DEBIAN_FRONTEND=noninteractive sh -c "$rest" ;;
-			*) check "the instruction $instruction is known" false ;;
-		esac
-	done < <(sed -e '/^ *#/d' "$tree/doc/packaging/Dockerfile" | sed -e ':a' -e '/\\$/{N;ba' -e '}' -e 's/\\\n *//g' -e '/^$/d')
-	check "two stages" test "$froms" -eq 2
+	dockerfile_script >"$work/dockerfile.sh"
+	check "the lines of the Dockerfile" bounded env PG_MAJOR="$major" DEBIAN_FRONTEND=noninteractive sh -ex "$work/dockerfile.sh"
 	say "size of the image's layer: $(du -sb --apparent-size /stage | cut -f 1) bytes in $(find /stage -type f | wc -l) files"
 	check "the layer has the module, the control file and the script" diff <(find /stage -type f | sed 's,^/stage,,' | sort) <(installed_files | sort)
 	check "the server has pg_comb" server_has_it image
@@ -92,23 +94,6 @@ package_image() {
 	rm -r /stage /build
 	check "nothing is left" all_gone
 	done_checking
-}
-
-# image_copy DIRECTORY "[--from=build] FILE... TARGET"
-image_copy() {
-	local from=$tree words
-	read -ra words <<<"$2"
-	if [ "${words[0]}" = --from=build ]; then
-		from=/
-		# A directory's content is what COPY copies.
-		words=("${words[1]}/." "${words[2]}")
-	fi
-	cd "$from" || return
-	case ${words[-1]} in
-		/*) cp -R "${words[@]}" ;;
-		./) cp -R "${words[@]:0:${#words[@]}-1}" "$1/" ;;
-		*) mkdir -p "$1/${words[-1]}" && cp -R "${words[0]}/." "$1/${words[-1]}" ;;
-	esac
 }
 
 # The packages that the spec needs have other names in Debian, hence --nodeps.

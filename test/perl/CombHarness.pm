@@ -27,7 +27,7 @@ my (@skipped, @tap, @rows);
 sub new
 {
 	my $self = shift->SUPER::new(@_);
-	$self->callback(made_parser => sub { watch($self->jobs == 1, @_) });
+	$self->callback(made_parser => \&watch);
 	return $self;
 }
 
@@ -42,30 +42,24 @@ sub count
 	return;
 }
 
-# Failures are shown as they come, and with them the comments that follow.  If
-# sources run side by side, the comments wait for the source's end.
+# Failures, and the comments that follow them, are shown at the source's end: other
+# sources may run at the same time.
 sub watch
 {
-	my ($alone, $parser, $job) = @_;
+	my ($parser, $job) = @_;
 	my $source = $job->[1];
 	my %count = map { $_ => 0 } keys %total;
 	my ($server, @comments) = ('');
-	my $failure = sub {
-		@comments = () if $count{failed} == 1;
-		push @comments, "    not ok - $_[0]\n";
-		print splice(@comments) if $alone;
-	};
 
 	$parser->callback(test => sub {
 		my ($test) = @_;
 		my $name = "$source: " . $test->description =~ s/^- //r;
 		count(\%count, $test->has_skip ? 'skipped' : $test->is_ok ? 'passed' : 'failed', $name, $test->explanation);
-		$failure->($name) unless $test->is_ok;
+		return if $test->is_ok;
+		@comments = () if $count{failed} == 1;
+		push @comments, "    not ok - $name\n";
 	});
-	$parser->callback(comment => sub {
-		push @comments, '    ' . $_[0]->raw . "\n";
-		print splice(@comments) if $count{failed} && $alone;
-	});
+	$parser->callback(comment => sub { push @comments, '    ' . $_[0]->raw . "\n" });
 	$parser->callback(unknown => sub {
 		$server = $1 if $_[0]->raw =~ /^Testing pg_comb with (.*)\.$/;
 		print "$source: ", $_[0]->raw, "\n" if $_[0]->raw =~ /\S/;
