@@ -1,5 +1,5 @@
 --
--- The catalog: what every object of the extensions must have
+-- The catalog: rules for all objects of the extensions
 --
 
 -- objects without a comment: none

@@ -1,12 +1,11 @@
 --
--- Laws that hold for every input, and inputs that try the laws
+-- Laws that hold for every input, and inputs to test them with
 --
--- fuzz_round(seed, rows) makes "rows" inputs from the seed.  Half of the inputs are
--- of kinds that break things: edges of ranges, and values one bit off.  For each
--- law, the function counts the inputs for which the law is not true.  The function
--- returns the number of calls of the extension's functions.  A broken law is an error
--- that names the law, the seed and the first such input.  The expression of a law
--- can use all columns of fuzz_input.
+-- fuzz_round(seed, rows) makes "rows" inputs from the seed.  Half of them are of kinds
+-- that break things: edges of ranges, and values one bit off.  If an input breaks a
+-- law, an error names the law, the seed and the first such input.  The result is the
+-- number of calls of the extension's functions.  The expression of a law can use all
+-- columns of fuzz_input.
 --
 -- All inputs come from random() after setseed(), so that a round can be repeated.
 

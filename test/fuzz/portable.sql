@@ -1,6 +1,6 @@
 --
--- The functions of sql/portable beside those of the extension: what the test
--- test/t/070_portable.pl compares.  The extension is in the schema ext, the other
+-- Comparisons of the functions of sql/portable with those of the extension, for
+-- test/t/070_portable.pl.  The extension is in the schema ext, and the other
 -- functions are in the schema portable.
 --
 

@@ -1,4 +1,4 @@
--- What the catalog promises to the planner and to users, for each object
+-- The catalog entries of each object, on which the planner and users rely
 SET client_min_messages = warning;
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;

@@ -1,7 +1,7 @@
--- The filter on periods: a call site remembers a constant period, and no other
+-- The filter on periods: a call site remembers a period only if it is constant
 --
--- Every expected answer is computed without the operator.  The key of an hour is
--- known by its number.
+-- Every expected answer is computed without the operator, from the number of the
+-- key's hour.
 SET client_min_messages = warning;
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;

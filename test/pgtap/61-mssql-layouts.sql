@@ -1,4 +1,4 @@
--- Layouts made for SQL Server, in SQL Server's order, and converted from there
+-- Layouts made for SQL Server: their order there, and converting them
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pg_comb;

@@ -1,5 +1,5 @@
-# Several sessions make keys at once: no key comes twice, and each session's keys
-# rise.
+# Several sessions make keys at once: no key repeats, and the keys of each session
+# increase.
 #
 # COMB_KEYS sets the number of keys; 100 million keys take about 4 GB of disk.
 use strict;

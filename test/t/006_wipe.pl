@@ -1,5 +1,5 @@
-# Random bytes leave the memory of the process once a key has them: nobody who
-# reads the memory later learns of keys already made.
+# Random bytes are erased from memory once a key has used them, so that nobody who
+# reads the memory later learns anything about keys already made.
 use strict;
 use warnings;
 

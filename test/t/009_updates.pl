@@ -1,8 +1,8 @@
-# ALTER EXTENSION UPDATE: an extension created by an older script and updated is, object
-# by object, the one that the current script creates.
+# ALTER EXTENSION UPDATE: an extension that was created by an older script and updated
+# must be the same, object by object, as one that the current script creates.
 #
-# Each script without an update in its name counts, so a script that a release has
-# published stays in the tree with its updates.
+# The test starts from every install script in the tree, so the scripts of published
+# releases must stay there, with their updates.
 use strict;
 use warnings;
 

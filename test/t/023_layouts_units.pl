@@ -1,5 +1,5 @@
-# Every unit of a day: the codecs of days and units against the originals' arithmetic.
-# A program in C does the work, because SQL would take minutes.
+# Compares the codecs that count days and units with the originals' arithmetic, for
+# every unit of a day.  A program in C does the work, because SQL would take minutes.
 use strict;
 use warnings;
 

@@ -1,5 +1,5 @@
-# Ordered keys and Snowflakes of sixteen sessions: no key comes twice, and each key
-# is larger than all keys committed before the call
+# Sixteen sessions make ordered keys and Snowflakes: no key repeats, and each key is
+# larger than all keys committed before the call
 use strict;
 use warnings;
 

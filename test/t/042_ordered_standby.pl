@@ -1,5 +1,5 @@
-# A standby makes no ordered keys, and says so in an error.  After its promotion,
-# with a clock two hours behind, the standby makes larger keys than the primary did.
+# A standby refuses to make ordered keys.  After its promotion, with a clock two hours
+# behind, it makes larger keys than the primary did.
 use strict;
 use warnings;
 

@@ -1,5 +1,5 @@
-# A clock is far ahead for a while, in a running server and over a restart.
-# comb_ordered_reset() leads back to the right time, in each database.
+# The clock is far ahead for a while, in a running server and across a restart.
+# comb_ordered_reset() then brings each database back to the right time.
 use strict;
 use warnings;
 

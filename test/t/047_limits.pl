@@ -1,5 +1,5 @@
-# Others write limits, and a crash tears pages, but the server keeps what it promised:
-# only comb_ordered_reset() lowers a limit.
+# Something else writes limits, and a crash tears pages, but the server keeps its
+# promise: only comb_ordered_reset() lowers a limit.
 use strict;
 use warnings;
 

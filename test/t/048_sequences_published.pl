@@ -1,5 +1,5 @@
-# PostgreSQL 19 publishes sequences.  A refresh at the subscriber overwrites its
-# limits: one that is ahead raises them, one that is behind takes nothing back.
+# PostgreSQL 19 publishes sequences, and a refresh overwrites the subscriber's limits.
+# Limits that are ahead raise the subscriber's, and limits behind change nothing.
 use strict;
 use warnings;
 

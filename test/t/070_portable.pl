@@ -1,9 +1,9 @@
 # The functions of sql/portable do what the extension's functions do.
 #
-# The test runs the extension's own tests on a database without the extension: the
-# files of pg_regress less what stands between "-- extension only" and "-- extension
+# The test runs the extension's own tests in a database without the extension: the
+# files of pg_regress, without what is between "-- extension only" and "-- extension
 # and sql/portable", and files of pgTAP.  Then it compares both kinds of functions in
-# one database, on random values.  PORTABLE_INPUTS sets how many.
+# one database, on as many random values as PORTABLE_INPUTS says.
 
 use strict;
 use warnings;

@@ -6,9 +6,9 @@
 # begun.  SEED repeats a run's order of events.  The moment of each event depends on
 # the machine.
 #
-# Two kinds of clients are witnesses.  Clients of psql write down every key they are
-# shown, including keys of transactions that roll back.  Clients of pgbench put keys
-# into a table, which shows the keys that were committed and survived.
+# There are two kinds of clients.  Those of psql record every key that they are shown,
+# including keys of transactions that roll back.  Those of pgbench insert keys into a
+# table, which shows the keys that were committed and survived.
 #
 # An incarnation of a server, "life" in the code, is the time from a start of the
 # postmaster, or from the promotion of a standby, to the server's end.

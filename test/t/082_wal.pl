@@ -1,5 +1,5 @@
-# Redo of the WAL gives the same pages as on the primary.  A standby and crash
-# recovery compare each page with an image that the record carries.
+# Replaying the WAL makes the same pages as on the primary.  A standby and crash
+# recovery compare each page with an image in the record.
 use strict;
 use warnings;
 
