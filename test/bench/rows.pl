@@ -453,7 +453,8 @@ sub scale_charts
 {
 	my @labels = @_;
 	open(my $series, '>', "$dir/scale.series") or die "could not open scale.series: $!\n";
-	foreach my $label (@labels)
+	# The points of a line must follow each other.
+	foreach my $label (map { my $kind = $_; grep { /^\Q$kind\E, \d/ } @labels } scale_kinds())
 	{
 		my ($kind, $sessions) = $label =~ /^(.*), (\d+) sessions?$/;
 		print $series join("\t", $kind, $sessions, median(@{ $scaled{$label}{rate} }), median(@{ $scaled{$label}{wal} }),
