@@ -280,7 +280,7 @@ comb_max_backends(void)
 		"max_wal_senders"
 	};
 	int			backends = 1;	/* the launcher of autovacuum */
-	int			i;
+	size_t		i;
 
 	for (i = 0; i < lengthof(settings); i++)
 		backends += atoi(GetConfigOption(settings[i], false, false));

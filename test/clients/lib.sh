@@ -85,7 +85,10 @@ pgx_package=golang-github-jackc-pgx-v4-dev
 client_command() {
 	case $1 in
 		*.mjs) command=(node --test-reporter=tap "$1") ;;
-		*.py) command=(env PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 "$python" -P "$1") ;;
+		# A program has the name of the module that it imports, so its directory must not be
+		# searched.  Python has an option for this from 3.11 on.
+		*.py) command=(env PYTHONDONTWRITEBYTECODE=1 "$python" -c
+			'import runpy, sys; sys.path[0] = "python"; runpy.run_path(sys.argv[1], run_name="__main__")' "$1") ;;
 		*.rb) command=(ruby "$1") ;;
 		*.php) command=(php "$1") ;;
 		*.pl) command=(perl "$1") ;;
