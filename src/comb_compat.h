@@ -126,8 +126,11 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 #define MyProcNumber		(MyBackendId - 1)
 #endif
 
-/* PostgreSQL 16 has a search for a number in an array that uses SIMD */
-#if PG_VERSION_NUM >= 160000
+/*
+ * PostgreSQL has a search for a number in an array that uses SIMD.  That of 16
+ * takes no array of constants.
+ */
+#if PG_VERSION_NUM >= 170000
 #include "port/pg_lfind.h"
 #else
 static inline bool
