@@ -149,8 +149,9 @@ for my $source (map { slurp($_) } glob('src/ordered/*.c'))
 is_deeply($barrier{read},  \%reader, 'barriers.list has the functions with a read barrier');
 is_deeply($barrier{write}, \%writer, 'barriers.list has the functions with a write barrier');
 
-# Each seeded fault still fits: the text that it replaces stands in exactly one place.
-# Return the titles of those that do not.
+# Each seeded fault of the models still fits: the text that it replaces stands in exactly
+# one place.  Return the titles of those that do not.  test/mutants, which is run before a
+# release, does this itself for mutants.list: it would be a toll on each change of src.
 sub misfits
 {
 	my ($list, $source_of) = @_;
@@ -168,8 +169,6 @@ sub misfits
 	}
 	return $count > 0 ? @misfits : 'it has no entries';
 }
-my $sources = join('', map { slurp($_) } glob('src/*.[ch] src/ordered/*.[ch] sql/*--*.sql'));
-none('mutants.list fits the sources', misfits('test/mutants.list', sub { $sources }));
 none('twins.list fits the models and the sources',
 	misfits('test/models/twins.list',
 		sub { slurp($_[0] =~ /^! \w+ (\S+\.\w+)/m ? "src/$1" : $_[0] =~ /^! \w+ (\S+)/m ? "test/models/$1.pml" : '') }));
