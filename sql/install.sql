@@ -74,7 +74,7 @@ ALTER EXTENSION pg_comb_ordered SET SCHEMA moved;
 ALTER EXTENSION pg_comb SET SCHEMA moved;
 INSERT INTO orders DEFAULT VALUES;
 SELECT count(*) = 2 AS t FROM orders WHERE moved.comb_timestamp(id) <= clock_timestamp();
-SELECT count(*) = 2 AS t FROM orders WHERE moved.comb_between(id, now() - interval '1 hour', NULL);
+SELECT count(*) = 2 AS t FROM orders WHERE moved.comb_during(id, now() - interval '1 hour', NULL);
 SELECT count(*) = 1 AS t FROM parted WHERE moved.comb_created(id, tstzrange(now() - interval '1 hour', NULL));
 SELECT count(*) = 1 AS t FROM parted WHERE id OPERATOR(moved.<@) tstzrange(now() - interval '1 hour', NULL);
 SELECT keys.comb_generate_ordered() < keys.comb_generate_ordered() AS t;

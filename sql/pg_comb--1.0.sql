@@ -352,14 +352,7 @@ CREATE FUNCTION comb_period_support(internal) RETURNS internal
 	LANGUAGE C STABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_period_support(internal) IS
-	'planner support for uuid <@ period and comb_created()';
-
-CREATE FUNCTION comb_between_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'comb_between_support'
-	LANGUAGE C STABLE STRICT PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_between_support(internal) IS
-	'planner support for comb_between()';
+	'planner support for uuid <@ period and for comb_created() with a layout';
 
 CREATE FUNCTION comb_recheck_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'comb_recheck_support'
@@ -423,23 +416,27 @@ CREATE FUNCTION comb_created(id uuid, during tstzrange, layout comb_layout) RETU
 COMMENT ON FUNCTION comb_created(uuid, tstzrange, comb_layout) IS
 	'is the uuid a key of the given layout whose time is in the period?';
 
--- A name for the operator, for callers that cannot write operators, and for
--- drivers that cannot name the type of the right side.
+/*
+ * Names for the operator, for callers that cannot write operators, and for
+ * drivers that cannot name the type of the right side.
+ *
+ * A body of the SQL standard is parsed here and now, so nobody who may create
+ * in this schema can put another operator into it.  The planner inlines the
+ * body, and plans the operator as if the user had written it.
+ */
 CREATE FUNCTION comb_created(id uuid, during tstzrange) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'comb_created'
-	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
-	SUPPORT comb_period_support;
+	LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
+	RETURN id <@ during::comb_period;
 
 COMMENT ON FUNCTION comb_created(uuid, tstzrange) IS
 	'is the time of the UUIDv7 in the period? False for any other uuid';
 
 -- Not STRICT, because a NULL time leaves its side open.
-CREATE FUNCTION comb_between(id uuid, since timestamptz, until timestamptz) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'comb_between'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT comb_between_support;
+CREATE FUNCTION comb_during(id uuid, since timestamptz, until timestamptz) RETURNS boolean
+	LANGUAGE SQL IMMUTABLE PARALLEL SAFE
+	RETURN id <@ pg_catalog.tstzrange(since, until)::comb_period;
 
-COMMENT ON FUNCTION comb_between(uuid, timestamptz, timestamptz) IS
+COMMENT ON FUNCTION comb_during(uuid, timestamptz, timestamptz) IS
 	'is the time of the UUIDv7 at or after the first and before the second? NULL for a time means no bound';
 
 -- Where plans add a range of keys, comb_recheck() stands in for the clauses above.

@@ -106,8 +106,8 @@ bool
 comb_is_clause_code(PGFunction code)
 {
 	return code == comb_contained || code == comb_contains ||
-		code == comb_created || code == comb_created_layout ||
-		code == comb_recheck_layout || code == comb_in_range;
+		code == comb_created_layout || code == comb_recheck_layout ||
+		code == comb_in_range;
 }
 
 /* Is the expression of this type, or of a domain over this type? */

@@ -23,7 +23,6 @@ PG_FUNCTION_INFO_V1(comb_range_min);
 PG_FUNCTION_INFO_V1(comb_range_max);
 PG_FUNCTION_INFO_V1(comb_contained);
 PG_FUNCTION_INFO_V1(comb_contains);
-PG_FUNCTION_INFO_V1(comb_created);
 PG_FUNCTION_INFO_V1(comb_created_layout);
 PG_FUNCTION_INFO_V1(comb_recheck_layout);
 PG_FUNCTION_INFO_V1(comb_in_range);
@@ -133,7 +132,6 @@ comb_v7_in_range(FunctionCallInfo fcinfo, int idno, int periodno)
 
 /*
  * comb_contained(id uuid, period tstzrange) returns boolean
- * comb_created(id uuid, during tstzrange) returns boolean
  * comb_recheck(id uuid, period tstzrange) returns boolean
  * comb_contains(period tstzrange, id uuid) returns boolean
  *
@@ -142,12 +140,6 @@ comb_v7_in_range(FunctionCallInfo fcinfo, int idno, int periodno)
  */
 Datum
 comb_contained(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(comb_v7_in_range(fcinfo, 0, 1));
-}
-
-Datum
-comb_created(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(comb_v7_in_range(fcinfo, 0, 1));
 }

@@ -90,10 +90,8 @@ extern pg_uuid_t *comb_period_bound(const CombLayout *layout, Datum range,
  * The code of the functions in clauses and plans.  comb_clause.c tells the
  * extension's own functions by their code.
  */
-extern PGDLLEXPORT Datum comb_between(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_contained(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_contains(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum comb_created(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_created_layout(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_in_range(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_mssql_ge(PG_FUNCTION_ARGS);

@@ -194,18 +194,14 @@ comb_is_of_query(PlannerInfo *root)
 }
 
 /*
- * May a simplified call of the function contain a clause?  The planner puts a
- * clause in place of comb_between(), and the body of a function in SQL in place
- * of its calls.
+ * May a simplified call of the function contain a clause?  The planner puts
+ * the body of a function in SQL in place of its calls.
  */
 static bool
 comb_may_be_clause(Oid funcid, void *context)
 {
-	PGFunction	code;
-
 	return comb_language(funcid) == SQLlanguageId ||
-		(code = comb_code(funcid)) == comb_between ||
-		comb_is_clause_code(code);
+		comb_is_clause_code(comb_code(funcid));
 }
 
 static bool

@@ -452,14 +452,14 @@ BEGIN
 			'is the time of the UUIDv7 in the period? False for any other uuid'
 	$create$,
 	$create$
-		CREATE OR REPLACE FUNCTION comb_between(id uuid, since timestamptz, until timestamptz) RETURNS boolean
+		CREATE OR REPLACE FUNCTION comb_during(id uuid, since timestamptz, until timestamptz) RETURNS boolean
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
 		@return@ id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(pg_catalog.tstzrange(since, until))
 				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(pg_catalog.tstzrange(since, until))
 				AND (@checked@ OR id IS NULL) @end@
 	$create$,
 	$create$
-		COMMENT ON FUNCTION comb_between(uuid, timestamptz, timestamptz) IS
+		COMMENT ON FUNCTION comb_during(uuid, timestamptz, timestamptz) IS
 			'is the time of the UUIDv7 at or after the first and before the second? NULL for a time means no bound'
 	$create$,
 

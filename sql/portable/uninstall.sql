@@ -8,7 +8,7 @@
  */
 DROP OPERATOR <@ (uuid, comb_period), @> (comb_period, uuid);
 
-DROP FUNCTION comb_between(uuid, timestamptz, timestamptz),
+DROP FUNCTION comb_during(uuid, timestamptz, timestamptz),
 	comb_created(uuid, tstzrange),
 	comb_created(uuid, tstzrange, comb_layout),
 	comb_contained(uuid, comb_period),

@@ -46,7 +46,7 @@ end
 
 class Order < ActiveRecord::Base
   self.implicit_order_column = 'id'
-  scope :between, ->(since, till) { where('comb_between(orders.id, ?, ?)', since, till) }
+  scope :between, ->(since, till) { where('comb_during(orders.id, ?, ?)', since, till) }
   scope :during, ->(period) { where('id <@ tstzrange(?, ?)', period.begin, period.end) }
 end
 

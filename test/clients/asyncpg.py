@@ -39,7 +39,7 @@ async def time(id):
 
 async def between(since, until):
     return await connection.fetch(
-        "SELECT * FROM orders WHERE comb_between(id, $1, $2) ORDER BY id", since, until)
+        "SELECT * FROM orders WHERE comb_during(id, $1, $2) ORDER BY id", since, until)
 
 
 async def during(since, until):

@@ -49,7 +49,7 @@ sealed class Orders(NpgsqlConnection db) : Client
 		db.QuerySingleAsync<DateTime>("SELECT comb_timestamp(@id)", new { id });
 
 	public override async Task<List<Order>> Between(DateTime since, DateTime until) =>
-		[.. await db.QueryAsync<Order>("SELECT * FROM orders WHERE comb_between(id, @since, @until) ORDER BY id",
+		[.. await db.QueryAsync<Order>("SELECT * FROM orders WHERE comb_during(id, @since, @until) ORDER BY id",
 			new { since, until })];
 
 	public override async Task<List<Order>> During(DateTime since, DateTime until)

@@ -46,7 +46,7 @@ sub between
 {
 	my ($since, $until) = @_;
 	return $db->selectall_arrayref(
-		'SELECT * FROM orders WHERE comb_between(id, ?, ?) ORDER BY id', \%row, $since, $until);
+		'SELECT * FROM orders WHERE comb_during(id, ?, ?) ORDER BY id', \%row, $since, $until);
 }
 
 sub during

@@ -59,7 +59,7 @@ checkClient({
 	},
 	async between(since, until) {
 		return db.select().from(orders)
-			.where(sql`comb_between(${orders.id}, ${since}, ${until})`)
+			.where(sql`comb_during(${orders.id}, ${since}, ${until})`)
 			.orderBy(orders.id);
 	},
 	async during(since, until) {

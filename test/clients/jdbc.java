@@ -68,7 +68,7 @@ class Orders {
 	}
 
 	static List<Order> between(OffsetDateTime since, OffsetDateTime until) throws SQLException {
-		return query("SELECT * FROM orders WHERE comb_between(id, ?, ?) ORDER BY id", since, until);
+		return query("SELECT * FROM orders WHERE comb_during(id, ?, ?) ORDER BY id", since, until);
 	}
 
 	static List<Order> during(OffsetDateTime since, OffsetDateTime until) throws SQLException {

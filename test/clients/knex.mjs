@@ -58,7 +58,7 @@ checkClient({
 		return created;
 	},
 	async between(since, until) {
-		return knex('orders').whereRaw('comb_between(id, ?, ?)', [since, until]).orderBy('id');
+		return knex('orders').whereRaw('comb_during(id, ?, ?)', [since, until]).orderBy('id');
 	},
 	async during(since, until) {
 		return knex('orders').whereRaw('comb_created(id, ?)', range(since, until)).orderBy('id');

@@ -52,7 +52,7 @@ checkClient({
 	},
 	async between(since, until) {
 		return db.selectFrom('orders').selectAll()
-			.where((eb) => eb.fn('comb_between', ['id', eb.val(since), eb.val(until)]))
+			.where((eb) => eb.fn('comb_during', ['id', eb.val(since), eb.val(until)]))
 			.orderBy('id').execute();
 	},
 	async during(since, until) {

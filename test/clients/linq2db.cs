@@ -36,7 +36,7 @@ return Tap.Done();
 // The functions of the server, for queries only
 static class Comb
 {
-	[Sql.Expression("comb_between({0}, {1}, {2})", ServerSideOnly = true, IsPredicate = true)]
+	[Sql.Expression("comb_during({0}, {1}, {2})", ServerSideOnly = true, IsPredicate = true)]
 	public static bool Between(Guid id, DateTimeOffset since, DateTimeOffset until) => throw new NotSupportedException();
 
 	[Sql.Function("comb_timestamp", ServerSideOnly = true)]

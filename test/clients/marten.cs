@@ -157,7 +157,7 @@ sealed class Orders(IDocumentStore store) : Client
 	}
 
 	public override Task<List<Order>> Between(DateTime since, DateTime until) => Query(session => session.Query<Order>()
-		.Where(order => order.MatchesSql("comb_between(d.id, ?, ?)", new DateTimeOffset(since), new DateTimeOffset(until)))
+		.Where(order => order.MatchesSql("comb_during(d.id, ?, ?)", new DateTimeOffset(since), new DateTimeOffset(until)))
 		.OrderBy(order => order.Id));
 
 	public override Task<List<Order>> During(DateTime since, DateTime until) => Query(session => session.Query<Order>()

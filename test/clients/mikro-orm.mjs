@@ -66,7 +66,7 @@ checkClient({
 	},
 	async between(since, until) {
 		return orm.em.fork().find(Order,
-			{ [sql`comb_between(id, ${since}, ${until})`]: [] },
+			{ [sql`comb_during(id, ${since}, ${until})`]: [] },
 			{ orderBy: { id: 'asc' } });
 	},
 	async during(since, until) {

@@ -99,7 +99,7 @@ public class CombDialect : PostgreSQL83Dialect
 {
 	public CombDialect()
 	{
-		RegisterFunction("comb_between", new SQLFunctionTemplate(NHibernateUtil.Boolean, "comb_between(?1, ?2, ?3)"));
+		RegisterFunction("comb_during", new SQLFunctionTemplate(NHibernateUtil.Boolean, "comb_during(?1, ?2, ?3)"));
 		RegisterFunction("comb_timestamp", new SQLFunctionTemplate(NHibernateUtil.UtcDateTime, "comb_timestamp(?1)"));
 	}
 
@@ -147,7 +147,7 @@ sealed class Orders(ISessionFactory factory) : Client
 	}
 
 	public override Task<List<Order>> Between(DateTime since, DateTime until) =>
-		Query("from Order o where comb_between(o.Id, :since, :until) = true order by o.Id", ("since", since), ("until", until));
+		Query("from Order o where comb_during(o.Id, :since, :until) = true order by o.Id", ("since", since), ("until", until));
 
 	public override async Task<List<Order>> During(DateTime since, DateTime until)
 	{

@@ -71,7 +71,7 @@ await Tap.Test("keys for COPY can be fetched before", async () =>
 
 await Tap.Test("an unspecified time is refused", async () =>
 {
-	await using var command = source.CreateCommand("SELECT * FROM orders WHERE comb_between(id, $1, $2)");
+	await using var command = source.CreateCommand("SELECT * FROM orders WHERE comb_during(id, $1, $2)");
 	command.Parameters.Add(new() { Value = new DateTime(2026, 11, 20) });
 	command.Parameters.Add(new() { Value = new DateTime(2026, 11, 21), NpgsqlDbType = NpgsqlDbType.TimestampTz });
 	try
@@ -142,7 +142,7 @@ sealed class Orders(NpgsqlDataSource source) : Client
 	}
 
 	public override Task<List<Order>> Between(DateTime since, DateTime until) =>
-		Query("SELECT * FROM orders WHERE comb_between(id, $1, $2) ORDER BY id", since, until);
+		Query("SELECT * FROM orders WHERE comb_during(id, $1, $2) ORDER BY id", since, until);
 
 	public override Task<List<Order>> During(DateTime since, DateTime until)
 	{

@@ -38,7 +38,7 @@ function query(string $query, array $values): array
 
 function between(DateTimeInterface $since, DateTimeInterface $until): array
 {
-	return query('SELECT * FROM orders WHERE comb_between(id, ?, ?) ORDER BY id',
+	return query('SELECT * FROM orders WHERE comb_during(id, ?, ?) ORDER BY id',
 		[$since->format(DATE_RFC3339_EXTENDED), $until->format(DATE_RFC3339_EXTENDED)]);
 }
 

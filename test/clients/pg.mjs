@@ -42,7 +42,7 @@ checkClient({
 	},
 	async between(since, until) {
 		const { rows } = await pool.query(
-			'SELECT * FROM orders WHERE comb_between(id, $1, $2) ORDER BY id', [since, until]);
+			'SELECT * FROM orders WHERE comb_during(id, $1, $2) ORDER BY id', [since, until]);
 		return rows;
 	},
 	async during(since, until) {

@@ -72,7 +72,7 @@ func items(orders []Order) string {
 }
 
 func between(since, until time.Time) []Order {
-	return query("SELECT "+columns+" FROM orders WHERE comb_between(id, $1, $2) ORDER BY id", since, until)
+	return query("SELECT "+columns+" FROM orders WHERE comb_during(id, $1, $2) ORDER BY id", since, until)
 }
 
 func during(since, until time.Time) []Order {

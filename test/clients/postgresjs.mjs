@@ -36,7 +36,7 @@ checkClient({
 		return created;
 	},
 	async between(since, until) {
-		return sql`SELECT * FROM orders WHERE comb_between(id, ${since}, ${until}) ORDER BY id`;
+		return sql`SELECT * FROM orders WHERE comb_during(id, ${since}, ${until}) ORDER BY id`;
 	},
 	async during(since, until) {
 		return sql`SELECT * FROM orders WHERE comb_created(id, ${range(since, until)}) ORDER BY id`;

@@ -43,7 +43,7 @@ checkClient({
 	},
 	async between(since, until) {
 		return prisma.$queryRaw`SELECT * FROM orders
-			WHERE comb_between(id, ${since}, ${until}) ORDER BY id`;
+			WHERE comb_during(id, ${since}, ${until}) ORDER BY id`;
 	},
 	async during(since, until) {
 		return prisma.$queryRaw`SELECT * FROM orders

@@ -50,7 +50,7 @@ def time(id):
 def between(since, until):
     cursor = connection.cursor()
     cursor.execute(
-        "SELECT * FROM orders WHERE comb_between(id, %s, %s) ORDER BY id", [since, until])
+        "SELECT * FROM orders WHERE comb_during(id, %s, %s) ORDER BY id", [since, until])
     return cursor
 
 

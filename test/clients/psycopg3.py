@@ -40,7 +40,7 @@ def time(id):
 
 def between(since, until):
     return connection.execute(
-        "SELECT * FROM orders WHERE comb_between(id, %s, %s) ORDER BY id", [since, until])
+        "SELECT * FROM orders WHERE comb_during(id, %s, %s) ORDER BY id", [since, until])
 
 
 def during(since, until):

@@ -44,7 +44,7 @@ checkClient({
 	},
 	async between(since, until) {
 		return Order.findAll({
-			where: fn('comb_between', col('id'), since, until),
+			where: fn('comb_during', col('id'), since, until),
 			order: ['id'],
 		});
 	},

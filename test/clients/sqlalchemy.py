@@ -79,7 +79,7 @@ def time(id):
 
 def between(since, until):
     return session.scalars(
-        select(Order).where(func.comb_between(Order.id, since, until)).order_by(Order.id))
+        select(Order).where(func.comb_during(Order.id, since, until)).order_by(Order.id))
 
 
 def during(since, until):

@@ -65,7 +65,7 @@ checkClient({
 	},
 	async between(since, until) {
 		return orders.find({
-			where: { id: Raw((id) => `comb_between(${id}, :since, :until)`, { since, until }) },
+			where: { id: Raw((id) => `comb_during(${id}, :since, :until)`, { since, until }) },
 			order: { id: 'ASC' },
 		});
 	},

@@ -28,8 +28,8 @@ BEGIN
 		AND (upper_inf(period) OR at < upper(period) OR (at = upper(period) AND upper_inc(period)));
 END $$;
 
--- The same for comb_between(): a missing end is open, a missing key is NULL.
-CREATE FUNCTION fuzz.brute_between(id uuid, since timestamptz, until timestamptz)
+-- The same for comb_during(): a missing end is open, a missing key is NULL.
+CREATE FUNCTION fuzz.brute_during(id uuid, since timestamptz, until timestamptz)
 RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
 	RETURN fuzz.brute(id, tstzrange(since, until));

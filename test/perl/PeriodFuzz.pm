@@ -607,7 +607,7 @@ sub clause
 		{
 			($a, $b) = ('w.since', 'w.until');
 		}
-		return both("comb_between($key, $a, $b)", "fuzz.brute_between($key, $a, $b)");
+		return both("comb_during($key, $a, $b)", "fuzz.brute_during($key, $a, $b)");
 	}
 
 	# PostgreSQL has to find the type of this operand.

@@ -198,7 +198,7 @@ for my $path ("''", 'evil, pg_catalog')
 	is(both(qq{
 		SET search_path = $path;
 		SELECT portable.comb_timestamp(portable.comb_stamp('5f0d7b1c-92e4-4a3b-8c6d-0123456789ab', '2026-11-20 09:30:00.123456+00')) = '2026-11-20 09:30:00.123+00',
-			portable.comb_between(portable.comb_generate(), '2026-01-01', NULL),
+			portable.comb_during(portable.comb_generate(), '2026-01-01', NULL),
 			portable.comb_created(portable.comb_at('2026-11-20'), '[2026-11-20,2026-11-21)', 'uuidv7'),
 			portable.comb_time_decoder(portable.comb_time_encoder('2026-11-20 00:00:00+00')::text) = '2026-11-20 00:00:00+00'}),
 		't|t|t|t', "search_path $path");
@@ -229,7 +229,7 @@ both(q{
 	CREATE FUNCTION comb_timestamp(anyelement) RETURNS timestamptz LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END'});
 my $calls = q{
 	SELECT x.comb_contained(id, p), x.comb_contains(p, id), id OPERATOR(x.<@) p, p OPERATOR(x.@>) id, x.comb_created(id, p::tstzrange),
-		x.comb_created(id, p::tstzrange, l), x.comb_between(id, lower(p), upper(p)),
+		x.comb_created(id, p::tstzrange, l), x.comb_during(id, lower(p), upper(p)),
 		x.comb_timestamp(id, l) = lower(p), x.comb_min(lower(p), l) < id, x.comb_max(lower(p), l) > id,
 		x.comb_range_min(p::tstzrange, l) < id, x.comb_range_max(p::tstzrange, l) > id, x.comb_stamp(id, lower(p), l) = id,
 		x.comb_generate(l) <> id, x.comb_at(lower(p), l) <> id
@@ -287,8 +287,8 @@ $node->safe_psql('side_by_side', q{
 sub plan_of { return both("SET search_path = portable, public; $_[0]"); }
 
 my $constants = qr/Index Cond: \(\(id >= '019b[0-9a-f-]{32}'::uuid\) AND \(id <= '019b[0-9a-f-]{32}'::uuid\)\)/;
-my $prepare = q{PREPARE asked(timestamptz, timestamptz) AS SELECT n FROM orders WHERE comb_between(id, $1, $2);};
-for my $clause ("comb_between(id, '2026-01-05', '2026-01-06')", "comb_created(id, tstzrange('2026-01-05', '2026-01-06'))",
+my $prepare = q{PREPARE asked(timestamptz, timestamptz) AS SELECT n FROM orders WHERE comb_during(id, $1, $2);};
+for my $clause ("comb_during(id, '2026-01-05', '2026-01-06')", "comb_created(id, tstzrange('2026-01-05', '2026-01-06'))",
 	"comb_created(id, tstzrange('2026-01-05', '2026-01-06'), 'uuidv7')", "id <@ tstzrange('2026-01-05', '2026-01-06')",
 	"tstzrange('2026-01-05', '2026-01-06') @> id")
 {
@@ -304,14 +304,14 @@ like(plan_of("$prepare EXPLAIN (COSTS OFF) EXECUTE asked('2026-01-05', '2026-01-
 like(plan_of("SET plan_cache_mode = force_generic_plan; $prepare EXPLAIN (COSTS OFF) EXECUTE asked('2026-01-05', '2026-01-06')"),
 	qr/Index Cond: \(\(id >= comb_range_min\(tstzrange\(\$1, \$2\)\)\) AND \(id <= comb_range_max\(tstzrange\(\$1, \$2\)\)\)\)/,
 	'generic plan');
-is(plan_of("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; PREPARE asked(timestamptz, timestamptz) AS SELECT count(*) FROM orders WHERE comb_between(id, \$1, \$2);
+is(plan_of("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; PREPARE asked(timestamptz, timestamptz) AS SELECT count(*) FROM orders WHERE comb_during(id, \$1, \$2);
 	EXECUTE asked('2026-01-05', '2026-01-06'); EXECUTE asked(NULL, '2026-01-02'); EXECUTE asked('2026-01-30 12:00', NULL)"),
 	"1440\n1440\n720", 'answers of the generic plan');
-like(plan_of('EXPLAIN (COSTS OFF) SELECT n FROM orders WHERE comb_between(id, now(), NULL)'),
+like(plan_of('EXPLAIN (COSTS OFF) SELECT n FROM orders WHERE comb_during(id, now(), NULL)'),
 	qr/Index Cond: \(\(id >= comb_range_min\(tstzrange\(now\(\)/, 'index for times of the clock');
-like(plan_of("SET plan_cache_mode = force_generic_plan; PREPARE asked(timestamptz, timestamptz) AS SELECT n FROM event WHERE comb_between(id, \$1, \$2);
+like(plan_of("SET plan_cache_mode = force_generic_plan; PREPARE asked(timestamptz, timestamptz) AS SELECT n FROM event WHERE comb_during(id, \$1, \$2);
 	EXPLAIN (COSTS OFF) EXECUTE asked('2026-01-05', '2026-01-06')"), qr/Subplans Removed: 1/, 'a generic plan prunes');
-like(plan_of("GRANT USAGE ON SCHEMA portable TO app; SET ROLE app; EXPLAIN (COSTS OFF) SELECT n FROM orders WHERE comb_between(id, '2026-01-05', '2026-01-06')"),
+like(plan_of("GRANT USAGE ON SCHEMA portable TO app; SET ROLE app; EXPLAIN (COSTS OFF) SELECT n FROM orders WHERE comb_during(id, '2026-01-05', '2026-01-06')"),
 	qr/$constants/, 'index under row security');
 
 #
@@ -322,7 +322,7 @@ sub moved { return $node->safe_psql('moved', $_[0]); }
 moved(q{
 	CREATE TABLE orders (id uuid PRIMARY KEY DEFAULT comb_generate(), n int);
 	INSERT INTO orders (n) SELECT generate_series(1, 1000);
-	CREATE INDEX recent ON orders (n) WHERE comb_between(id, '2026-01-01', NULL);
+	CREATE INDEX recent ON orders (n) WHERE comb_during(id, '2026-01-01', NULL);
 	CREATE VIEW orders_made AS SELECT id, comb_timestamp(id) AS made FROM orders});
 my $keys = moved('SELECT md5(string_agg(id::text, n::text ORDER BY n)) FROM orders');
 my $relation = moved("SELECT pg_relation_filenode('orders'), pg_relation_filenode('orders_pkey')");
@@ -338,7 +338,7 @@ my $from = q{
 };
 my $to = q{
 	ALTER TABLE orders ALTER id SET DEFAULT comb_generate();
-	CREATE INDEX recent ON orders (n) WHERE comb_between(id, '2026-01-01', NULL);
+	CREATE INDEX recent ON orders (n) WHERE comb_during(id, '2026-01-01', NULL);
 	CREATE VIEW orders_made AS SELECT id, comb_timestamp(id) AS made FROM orders;
 };
 $node->safe_psql('moved', "BEGIN; SET client_min_messages = warning; $from\n"

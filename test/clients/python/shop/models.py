@@ -17,7 +17,7 @@ class Snowflake(models.Func):
 
 
 class Between(models.Func):
-    function = "comb_between"
+    function = "comb_during"
     output_field = models.BooleanField()
 
 
