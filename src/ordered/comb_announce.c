@@ -37,9 +37,8 @@
  * 17.  Besides, the first releases of 17 and 18 did not try again to make a
  * segment of the registry after they had failed once.
  *
- * A writer must not fail because of readers that may not even exist.  If the
- * segment cannot be had, the writer counts itself as unseated.  Readers then
- * know nothing until all unseated transactions are visible to everybody.
+ * A writer that cannot have the memory fails, because without its announcement
+ * readers could pass over its rows.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -61,7 +60,6 @@
 #include "storage/procarray.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
 #include "comb_announce.h"
@@ -75,13 +73,11 @@ CombSeats  *comb_seats = NULL;
 uint64		comb_announced[COMB_SERIES];
 
 /*
- * What the end of the transaction must take back: announcements, or being
- * counted as unseated.  comb_announced does not tell: a transaction has to
- * announce again after a reset, and its seat has the announcement from before.
+ * The announcements that the end of the transaction must take back.
+ * comb_announced does not tell: a transaction has to announce again after a
+ * reset, and its seat has the announcement from before.
  */
 static bool comb_seated[COMB_SERIES];
-static bool comb_unseated = false;
-static pg_atomic_uint32 *comb_unseated_pid = NULL;
 
 /* Does the list of prepared transactions know what is announced? */
 static bool comb_listed = false;
@@ -180,41 +176,26 @@ comb_seats_init_main(void *segment)
 	comb_seats_init((CombSeats *) segment);
 }
 
+/* Add a hint to PostgreSQL's errors about dynamic shared memory */
+static void
+comb_segment_hint(void *arg)
+{
+	errhint("Set \"shared_preload_libraries\" to \"pg_comb\", so that the server reserves this memory at its start.");
+}
+
 /*
- * Map the seats, and create them if no session has.  Raises an error if the
- * memory cannot be had.  Not on a standby, where the next xid is not known.
+ * Return the dynamic segment of the seats, and create it if no session has.
  */
-void
-comb_seats_attach(void)
+static dsm_segment *
+comb_seats_segment(void)
 {
 	pg_atomic_uint32 *known = &comb_shared->seats;
 	dsm_handle	handle = pg_atomic_read_u32(known);
 	dsm_segment *segment = NULL;
 
-	if (likely(comb_seats != NULL))
-		return;
-	Assert(!RecoveryInProgress());
-	if (comb_preloaded)
-	{
-		comb_seats = (CombSeats *) comb_main_segment("pg_comb 4 seats",
-													 comb_seats_size(),
-													 comb_seats_init_main);
-		return;
-	}
-	COMB_INJECTION_POINT("comb-seats-attach");
 	if (handle == DSM_HANDLE_INVALID)
 	{
-		/*
-		 * By default dsm_create() raises the error itself.  Earlier minor
-		 * releases did that with an LWLock held, which only the end of a
-		 * transaction releases.
-		 */
-		segment = dsm_create(comb_seats_size(),
-							 DSM_CREATE_NULL_IF_MAXSEGMENTS);
-		if (segment == NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
-					 errmsg("too many dynamic shared memory segments")));
+		segment = dsm_create(comb_seats_size(), 0);
 		comb_seats_init((CombSeats *) dsm_segment_address(segment));
 		dsm_pin_segment(segment);
 		if (!pg_atomic_compare_exchange_u32(known, &handle,
@@ -232,70 +213,36 @@ comb_seats_attach(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("could not map dynamic shared memory segment")));
-	dsm_pin_mapping(segment);
-	comb_seats = (CombSeats *) dsm_segment_address(segment);
-}
-
-/* Report once in a session why its transactions cannot announce keys */
-static void
-comb_warn_unseated(const ErrorData *error)
-{
-	static bool warned = false;
-
-	if (!warned)
-		ereport(WARNING,
-				(errmsg("no shared memory to announce keys for comb_settled()"),
-				 errdetail_internal("%s", error->message),
-				 errhint("Nothing is lost, but comb_settled() stands still while transactions like this one are open.")));
-	warned = true;
+	return segment;
 }
 
 /*
- * Map the seats.  False if they cannot be had, with a warning.
- *
- * A resource owner releases what dsm_create() and dsm_attach() hold when they
- * fail.  A subtransaction would do that, too, but cannot start in parallel
- * mode, and must not while a transaction runs its deferred triggers or keeps
- * the rows of its cursors.  The memory, once mapped, has no owner.
- *
- * A cancel request goes on to the caller.  The writer meets no other error.
+ * Map the seats.  Raises PostgreSQL's error if the memory cannot be had.  Not
+ * on a standby, where the next xid is not known.
  */
-bool
-comb_seats_try(void)
+void
+comb_seats_attach(void)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner caller = CurrentResourceOwner;
-	ResourceOwner owner;
-	ErrorData  *volatile error = NULL;
+	ErrorContextCallback hint = {.callback = comb_segment_hint};
+	dsm_segment *segment;
 
 	if (likely(comb_seats != NULL))
-		return true;
-	owner = ResourceOwnerCreate(caller, "pg_comb announcements");
-	CurrentResourceOwner = owner;
-	PG_TRY();
+		return;
+	Assert(!RecoveryInProgress());
+	if (comb_preloaded)
 	{
-		comb_seats_attach();
+		comb_seats = (CombSeats *) comb_main_segment("pg_comb 4 seats",
+													 comb_seats_size(),
+													 comb_seats_init_main);
+		return;
 	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-	}
-	PG_END_TRY();
-	CurrentResourceOwner = caller;
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_LOCKS, false, false);
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_AFTER_LOCKS, false, false);
-	ResourceOwnerDelete(owner);
-	if (error != NULL)
-	{
-		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
-			ReThrowError(error);
-		comb_warn_unseated(error);
-		FreeErrorData(error);
-	}
-	return comb_seats != NULL;
+	COMB_INJECTION_POINT("comb-seats-attach");
+	hint.previous = error_context_stack;
+	error_context_stack = &hint;
+	segment = comb_seats_segment();
+	error_context_stack = hint.previous;
+	dsm_pin_mapping(segment);
+	comb_seats = (CombSeats *) dsm_segment_address(segment);
 }
 
 /*
@@ -526,21 +473,6 @@ comb_take_back(uint64 fxid)
 			comb_seated[series] = false;
 		}
 	}
-	if (comb_unseated)
-	{
-		/*
-		 * "until" before the end of "running": a reader that no longer counts
-		 * the transaction must see "until".  The subtraction keeps earlier
-		 * writes before its own.
-		 */
-		(void) pg_atomic_monotonic_advance_u64(&comb_shared->unseated.s.until,
-											   comb_next_full_xid());
-		pg_atomic_fetch_sub_u64(&comb_shared->unseated.s.running, 1);
-		if (comb_unseated_pid != NULL)
-			pg_atomic_write_u32(comb_unseated_pid, 0);
-		comb_unseated_pid = NULL;
-		comb_unseated = false;
-	}
 }
 
 /*
@@ -602,27 +534,6 @@ comb_seat_move(CombSeat *seat)
 	pg_atomic_write_u32(&seat->s.database, MyDatabaseId);
 }
 
-/* Count the transaction among those that announce nothing */
-static void
-comb_count_unseated(void)
-{
-	int			i;
-
-	if (comb_unseated)
-		return;
-	/* before the counter moves, as an announcement */
-	pg_atomic_fetch_add_u64(&comb_shared->unseated.s.running, 1);
-	comb_unseated = true;
-	for (i = 0; i < COMB_UNSEATED_PIDS && comb_unseated_pid == NULL; i++)
-	{
-		pg_atomic_uint32 *pid = &comb_shared->unseated.s.pids[i];
-		uint32		none = 0;
-
-		if (pg_atomic_compare_exchange_u32(pid, &none, (uint32) MyProcPid))
-			comb_unseated_pid = pid;
-	}
-}
-
 /*
  * Announce that this transaction is going to take times from the counter of a
  * series, none of them below what the counter has now + 1.  After a reset the
@@ -645,31 +556,28 @@ comb_announce(CombSeries series, uint64 incarnation)
 	if (!registered)
 		RegisterXactCallback(comb_at_end, NULL);
 	registered = true;
-	if (!comb_seats_try() || (uint32) MyProcNumber >= comb_seats->head.h.nseats)
-		comb_count_unseated();
-	else
-	{
-		seat = comb_seat(series, MyProcNumber);
-		comb_seats_use(MyProcNumber);
-		if (pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
-			comb_seat_move(seat);
-		seat->s.pid = MyProcPid;
+	comb_seats_attach();
+	Assert((uint32) MyProcNumber < comb_seats->head.h.nseats);
+	seat = comb_seat(series, MyProcNumber);
+	comb_seats_use(MyProcNumber);
+	if (pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
+		comb_seat_move(seat);
+	seat->s.pid = MyProcPid;
 
-		/*
-		 * The pid and the database before "first": for comb_unsettled(),
-		 * which must not show another backend's.  comb_settled() needs no
-		 * order here.  It asks only for keys up to the counter that it has
-		 * read, and whoever sees the counter moved sees all stores of this
-		 * function: they come before the compare-and-swap.
-		 */
-		pg_write_barrier();
-		first = pg_atomic_read_u64(comb_counter(series, incarnation)) + 1;
-		COMB_INJECTION_POINT("comb-announce");
-		before = pg_atomic_read_u64(&seat->s.first);
-		comb_seated[series] = true;
-		if (before == 0 || first < before)
-			pg_atomic_write_u64(&seat->s.first, first);
-	}
+	/*
+	 * The pid and the database before "first": for comb_unsettled(), which
+	 * must not show another backend's.  comb_settled() needs no order here.
+	 * It asks only for keys up to the counter that it has read, and whoever
+	 * sees the counter moved sees all stores of this function: they come
+	 * before the compare-and-swap.
+	 */
+	pg_write_barrier();
+	first = pg_atomic_read_u64(comb_counter(series, incarnation)) + 1;
+	COMB_INJECTION_POINT("comb-announce");
+	before = pg_atomic_read_u64(&seat->s.first);
+	comb_seated[series] = true;
+	if (before == 0 || first < before)
+		pg_atomic_write_u64(&seat->s.first, first);
 	comb_announced[series] = incarnation;
 	comb_listed = false;
 }

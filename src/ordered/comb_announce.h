@@ -108,7 +108,6 @@ extern bool comb_prepared_copy(uint32 number, CombPrepared *copy);
 extern uint64 comb_unlisted_limit(void);
 extern Size comb_seats_size(void);
 extern void comb_seats_attach(void);
-extern bool comb_seats_try(void);
 extern void comb_announce(CombSeries series, uint64 incarnation);
 
 static inline CombSeat *

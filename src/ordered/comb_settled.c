@@ -12,9 +12,8 @@
  *	  disk: greater times are not settled,
  * 2. every seat (comb_announce.c): first the announcement of the running
  *	  transaction, then the ring of transactions that have committed, from the
- *	  latest back to the first one that the snapshot sees,
- * 3. the list of prepared transactions, and
- * 4. transactions that could announce nothing.
+ *	  latest back to the first one that the snapshot sees, and
+ * 3. the list of prepared transactions.
  * Writers go the same way in the opposite order.  Whatever a reader misses in
  * one place, because it has just moved on, the reader finds in the next.
  *
@@ -246,17 +245,6 @@ comb_prepared_bound(CombSeries series, const CombView *view)
 	return comb_any_unlisted(view) ? COMB_UNKNOWN : bound;
 }
 
-/* Does the snapshot see all transactions that could announce nothing? */
-static bool
-comb_sees_unseated(const CombView *view)
-{
-	if (pg_atomic_read_u64(&comb_shared->unseated.s.running) != 0)
-		return false;
-	/* "running" before "until", in which a transaction that ended counts */
-	pg_read_barrier();
-	return view->xmin >= pg_atomic_read_u64(&comb_shared->unseated.s.until);
-}
-
 /*
  * Return the smallest time that is not settled, as of now, in the incarnation
  * of this process' lease.
@@ -274,9 +262,8 @@ comb_settled_scan(CombSeries series, const CombView *view)
 	uint32		i;
 
 	/*
-	 * The counter before "used", the seats and "running": a transaction that
-	 * took a time up to the counter's has announced itself there before.
-	 * Among these three the order does not matter.
+	 * The counter before "used" and the seats: a transaction that took a time
+	 * up to the counter's has announced itself there before.
 	 */
 	pg_read_barrier();
 	COMB_INJECTION_POINT("comb-counter-read");
@@ -291,8 +278,6 @@ comb_settled_scan(CombSeries series, const CombView *view)
 	pg_read_barrier();
 	COMB_INJECTION_POINT("comb-seats-read");
 	prepared = comb_prepared_bound(series, view);
-	if (!comb_sees_unseated(view))
-		return COMB_UNKNOWN;
 	return Min(bound, prepared);
 }
 

@@ -40,7 +40,6 @@ comb_shared_init(void *segment)
 {
 	CombShared *shared = (CombShared *) segment;
 	int			series;
-	int			i;
 
 	pg_atomic_init_u64(&shared->incarnation.value, COMB_INCARNATION_NONE);
 	for (series = 0; series < COMB_SERIES; series++)
@@ -48,10 +47,6 @@ comb_shared_init(void *segment)
 		pg_atomic_init_u64(&shared->last[series][0].value, 0);
 		pg_atomic_init_u64(&shared->last[series][1].value, 0);
 	}
-	pg_atomic_init_u64(&shared->unseated.s.running, 0);
-	pg_atomic_init_u64(&shared->unseated.s.until, 0);
-	for (i = 0; i < COMB_UNSEATED_PIDS; i++)
-		pg_atomic_init_u32(&shared->unseated.s.pids[i], 0);
 	pg_atomic_init_u32(&shared->seats, 0);
 }
 

@@ -51,24 +51,6 @@ typedef union CombCounter
 } CombCounter;
 
 /*
- * Transactions that announce nothing, because there was no memory for
- * announcements (comb_announce.c).  "pids" is only for comb_unsettled(), and
- * has as many as fit in the cache line.
- */
-#define COMB_UNSEATED_PIDS		28
-
-typedef union CombUnseated
-{
-	struct
-	{
-		pg_atomic_uint64 running;	/* how many */
-		pg_atomic_uint64 until; /* those that ended have smaller full xids */
-		pg_atomic_uint32 pids[COMB_UNSEATED_PIDS];	/* 0 = free */
-	}			s;
-	char		pad[PG_CACHE_LINE_SIZE];
-} CombUnseated;
-
-/*
  * The incarnation is a random number, chosen anew at the server's start and by
  * comb_ordered_reset().  A counter has the time of the series' last key, a
  * CombTime (comb_clock.h), and only grows within an incarnation.
@@ -86,7 +68,6 @@ typedef struct CombShared
 {
 	CombCounter incarnation;
 	CombCounter last[COMB_SERIES][2];
-	CombUnseated unseated;
 	pg_atomic_uint32 seats;
 } CombShared;
 

@@ -300,64 +300,6 @@ comb_unsettled_unlisted(ReturnSetInfo *result, const CombView *view,
 	}
 }
 
-/* Write the transactions that could announce nothing */
-static void
-comb_unsettled_unannounced(ReturnSetInfo *result)
-{
-	CombUnseated *unseated = &comb_shared->unseated;
-	uint64		running = pg_atomic_read_u64(&unseated->s.running);
-	int			i;
-
-	for (i = 0; i < COMB_UNSEATED_PIDS; i++)
-	{
-		uint32		pid = pg_atomic_read_u32(&unseated->s.pids[i]);
-		CombUnsettled row = {.state = "unannounced"};
-
-		if (pid == 0)
-			continue;
-		comb_unsettled_backend(&row, (int) pid);
-		comb_unsettled_put(result, &row);
-		running -= (running > 0);
-	}
-	for (; running > 0; running--)
-	{
-		CombUnsettled row = {.state = "unannounced"};
-
-		comb_unsettled_put(result, &row);
-	}
-}
-
-/* Write the transactions that were open when such a transaction ended */
-static void
-comb_unsettled_concurrent(ReturnSetInfo *result, const CombView *view,
-						  CombPreparedNows *nows)
-{
-	uint64		until = pg_atomic_read_u64(&comb_shared->unseated.s.until);
-	uint32		i;
-
-	if (view->xmin >= until)
-		return;
-	for (i = 0; i < view->snapshot->xcnt; i++)
-	{
-		const CombPreparedNow *now;
-		CombUnsettled row = {.state = "concurrent"};
-
-		row.xid = view->snapshot->xip[i];
-		if (comb_full_xid(row.xid, view->next) >= until)
-			continue;
-		now = comb_prepared_find(nows, row.xid);
-		if (now != NULL)
-		{
-			row.database = now->database;
-			row.role = now->role;
-		}
-		else
-			comb_unsettled_backend(&row, BackendXidGetPid(row.xid));
-		if (now != NULL || row.pid != 0)
-			comb_unsettled_put(result, &row);
-	}
-}
-
 /*
  * comb_unsettled() returns setof (pid int, database name, state text,
  *		transaction xid, series text, first_key uuid, since timestamptz,
@@ -365,19 +307,14 @@ comb_unsettled_concurrent(ReturnSetInfo *result, const CombView *view,
  *
  * Returns the open transactions of all databases that have made ordered keys
  * or Snowflakes, or may have.  Each holds back comb_settled() or
- * comb_snowflake_settled() of its database.  "state" is
- * - running or prepared,
- * - unannounced: there was no shared memory for its announcement, so it holds
- *	 back all databases, or
- * - concurrent: was open when an unannounced transaction ended.
+ * comb_snowflake_settled() of its database.  "state" is running or prepared.
  *
- * pid is NULL for a prepared transaction.  transaction is NULL for a running
- * or unannounced one.  series, first_key, since and age are NULL if the keys
+ * pid is NULL for a prepared transaction, and transaction for a running one.
+ * series, first_key, since and age are NULL if the keys
  * are not known.  first_key is a lower bound of the transaction's keys, and
  * NULL for Snowflakes.  For other roles' transactions only pid and database
- * are shown, as in pg_stat_activity.  Raises 55000 on a standby.  Without
- * shared memory for announcements there is a warning, and only the last two
- * kinds are shown.
+ * are shown, as in pg_stat_activity.  Raises 55000 on a standby, and
+ * PostgreSQL's error if there is no shared memory for announcements.
  */
 Datum
 comb_unsettled(PG_FUNCTION_ARGS)
@@ -392,11 +329,8 @@ comb_unsettled(PG_FUNCTION_ARGS)
 	snapshot = comb_settled_snapshot();
 	comb_view_init(&view, IsInParallelMode() ? snapshot : GetLatestSnapshot());
 	comb_shared_attach();
+	comb_seats_attach();
 	nows = comb_prepared_nows(&view);
-	comb_unsettled_unannounced(result);
-	comb_unsettled_concurrent(result, &view, nows);
-	if (!comb_seats_try())
-		return (Datum) 0;
 	for (series = 0; series < COMB_SERIES; series++)
 		comb_unsettled_seats(result, (CombSeries) series);
 	comb_unsettled_listed(result, nows);

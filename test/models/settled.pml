@@ -132,7 +132,7 @@ proctype writer(byte w) provided (!stop) {
 			if :: db = 0 :: db = 1 fi;	/* a new backend on the same seat */
 #endif
 #ifdef UNSEATED
-			if :: seated = 0 :: skip fi;	/* comb_seats_try() fails */
+			if :: seated = 0 :: skip fi;	/* no memory for seats */
 #endif
 			if :: skip :: TAKE_XID fi };	/* there may be an xid before there is a key */
 		if				/* comb_announce() */
@@ -146,7 +146,7 @@ proctype writer(byte w) provided (!stop) {
 			fi;
 #endif
 			atomic { f = counter + 1; seat[w].first = f }	/* an older counter is a smaller bound */
-		:: else -> running++		/* comb_count_unseated() */
+		:: else -> running++		/* counted */
 		fi;
 		/* comb_ordered_step(): the CAS */
 		atomic { counter++; if :: db :: !db && me -> key[me] = counter :: !db && !me -> wkey[w] = counter fi };
@@ -325,7 +325,7 @@ inline read_dropped() {
 	od
 }
 
-/* comb_sees_unseated() */
+/* are transactions counted? */
 inline read_unseated() {
 	if :: running != 0 -> UNKNOWN :: else fi;
 	if :: sxmin < until -> UNKNOWN :: else fi
