@@ -42,7 +42,6 @@ REGRESS        = sanity time layouts generate ordered snowflake range hostile in
 REGRESS_OPTS   = $(addprefix --load-extension=,$(EXTENSION)) --encoding=UTF8 --no-locale
 # What newer servers have in addition.  A version's tests are chosen here, and no test
 # has more than one expected output.
-REGRESS_V14    = range-v14
 REGRESS_V18    = generate-v18
 REGRESS_V20    = generate-v20
 ISOLATION      = keys ordered range feed
@@ -118,9 +117,8 @@ $(error $(PG_CONFIG) leads to no PGXS: install the server's development package 
 endif
 include $(PGXS)
 
-REGRESS += $(if $(filter 13,$(MAJORVERSION)),,$(REGRESS_V14))
-REGRESS += $(if $(filter 13 14 15 16 17,$(MAJORVERSION)),,$(REGRESS_V18))
-REGRESS += $(if $(filter 13 14 15 16 17 18 19,$(MAJORVERSION)),,$(REGRESS_V20))
+REGRESS += $(if $(filter 15 16 17,$(MAJORVERSION)),,$(REGRESS_V18))
+REGRESS += $(if $(filter 15 16 17 18 19,$(MAJORVERSION)),,$(REGRESS_V20))
 
 # Debian's PostgreSQL has no autodepend.
 $(OBJS) $(OBJS:.o=.bc): $(addprefix $(srcdir)/,$(HDRS))

@@ -57,15 +57,14 @@ FROM comb_clock_status(), comb_internal.comb_lease_ordered;
 
 CREATE ROLE regress_comb_user;
 -- The sequences are in a schema of their own.  Ordinary roles can neither look into
--- this schema nor change its sequences.  On 13, which has no role for the owner of
--- the database, ordinary roles may read them.
+-- this schema nor change its sequences.
 SELECT relname, relnamespace::regnamespace,
-       has_sequence_privilege('regress_comb_user', oid, 'SELECT') = (current_setting('server_version_num')::int < 140000) AS t,
+       has_sequence_privilege('regress_comb_user', oid, 'SELECT') AS f,
        has_sequence_privilege('regress_comb_user', oid, 'UPDATE') AS f,
        has_sequence_privilege('regress_comb_user', oid, 'USAGE') AS f
 FROM pg_class
 WHERE relkind = 'S' AND relname LIKE 'comb\_%' ORDER BY relname;
-SELECT has_schema_privilege('regress_comb_user', 'comb_internal', 'USAGE') = (current_setting('server_version_num')::int < 140000) AS t,
+SELECT has_schema_privilege('regress_comb_user', 'comb_internal', 'USAGE') AS f,
        has_schema_privilege('regress_comb_user', 'comb_internal', 'CREATE') AS f;
 SELECT c::regclass::text AS dumped
 FROM pg_extension, unnest(extconfig) c WHERE extname IN ('pg_comb', 'pg_comb_ordered') ORDER BY c::regclass::text;

@@ -177,20 +177,5 @@ $$;
 -- A database's owner makes and restores dumps, and need not be a superuser.  A
 -- grant to the extension's owner would outlive the role in pg_init_privs, from
 -- which pg_dump learns the extension's own privileges.
---
--- PostgreSQL before 14 has no pg_database_owner.  There everyone may read the
--- sequences, so that every role that could dump the database still can.
--- Superusers restore the dump.
-DO $$
-BEGIN
-	IF pg_catalog.current_setting('server_version_num')::pg_catalog.int4
-		OPERATOR(pg_catalog.>=) 140000
-	THEN
-		GRANT USAGE ON SCHEMA comb_internal TO pg_database_owner;
-		GRANT SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA comb_internal TO pg_database_owner;
-	ELSE
-		GRANT USAGE ON SCHEMA comb_internal TO PUBLIC;
-		GRANT SELECT ON ALL SEQUENCES IN SCHEMA comb_internal TO PUBLIC;
-	END IF;
-END
-$$;
+GRANT USAGE ON SCHEMA comb_internal TO pg_database_owner;
+GRANT SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA comb_internal TO pg_database_owner;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * comb_compat.h
- *	  Differences between PostgreSQL 13 and 20.
+ *	  Differences between PostgreSQL 15 and 20.
  *
  * Only this file looks at PG_VERSION_NUM.  All other files use the names and
  * arguments of the newest server, and this file emulates them for older
@@ -17,26 +17,8 @@
 #ifndef COMB_COMPAT_H
 #define COMB_COMPAT_H
 
-#if PG_VERSION_NUM < 130000
-#error "pg_comb requires PostgreSQL 13 or newer"
-#endif
-
-/*
- * PostgreSQL 15 lets a module reserve the prefix of its settings.  Older
- * servers only warn about undefined settings with that prefix.
- */
 #if PG_VERSION_NUM < 150000
-#define MarkGUCPrefixReserved(prefix)	EmitWarningsOnPlaceholders(prefix)
-#endif
-
-/*
- * PostgreSQL 14 added the planner's state to the arguments, because these
- * functions look up placeholders there.
- */
-#if PG_VERSION_NUM < 140000
-#define pull_varnos(root, node)		pull_varnos(node)
-#define is_pseudo_constant_for_index(root, expr, index) \
-	is_pseudo_constant_for_index(expr, index)
+#error "pg_comb requires PostgreSQL 15 or newer"
 #endif
 
 /*
@@ -51,42 +33,6 @@
  * still 1 at that point.
  */
 #define COMB_STORED_IS_NUMBERED	(PG_VERSION_NUM >= 190000)
-
-/* PostgreSQL 14 can leave out partitions that are being detached */
-#if PG_VERSION_NUM < 140000
-#define RelationGetPartitionDesc(rel, omit_detached) \
-	RelationGetPartitionDesc(rel)
-#endif
-
-/*
- * PostgreSQL 15 has a function that sets up the tuplestore and the descriptor
- * of a set-returning function in materialize mode.
- */
-#if PG_VERSION_NUM < 150000
-#include "funcapi.h"
-#include "miscadmin.h"
-
-static inline void
-InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
-{
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	MemoryContext old;
-
-	if (result == NULL || !IsA(result, ReturnSetInfo) ||
-		!(result->allowedModes & SFRM_Materialize))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("set-valued function called in context that cannot accept a set")));
-	old = MemoryContextSwitchTo(result->econtext->ecxt_per_query_memory);
-	if (get_call_result_type(fcinfo, NULL, &result->setDesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	result->returnMode = SFRM_Materialize;
-	result->setResult =
-		tuplestore_begin_heap((result->allowedModes & SFRM_Materialize_Random) != 0,
-							  false, work_mem);
-	MemoryContextSwitchTo(old);
-}
-#endif
 
 /*
  * Before 16 the expression walkers take a pointer to a function without a
@@ -167,19 +113,6 @@ pg_atomic_monotonic_advance_u64(volatile pg_atomic_uint64 *ptr, uint64 target)
 }
 #endif
 
-/*
- * PostgreSQL 14 renamed the oldest xid that a snapshot may need, and the
- * predefined roles.  It moved the xid of a process into PGPROC.
- */
-#if PG_VERSION_NUM < 140000
-#define GetOldestNonRemovableTransactionId(rel) \
-	GetOldestXmin(rel, PROCARRAY_FLAGS_DEFAULT)
-#define ROLE_PG_READ_ALL_STATS		DEFAULT_ROLE_READ_ALL_STATS
-#define COMB_PROC_XID(proc)	(ProcGlobal->allPgXact[(proc)->pgprocno].xid)
-#else
-#define COMB_PROC_XID(proc)	((proc)->xid)
-#endif
-
 /* PostgreSQL 18 shows name and version in pg_get_loaded_modules() */
 #ifdef PG_MODULE_MAGIC_EXT
 #define COMB_MODULE_MAGIC \
@@ -194,26 +127,10 @@ pg_atomic_monotonic_advance_u64(volatile pg_atomic_uint64 *ptr, uint64 target)
 #endif
 
 /*
- * PostgreSQL 15 exports its comparison of abbreviated keys.  The sort
- * recognizes this function and inlines the comparison.  On older servers
- * every type has a comparison of its own.
- */
-#if PG_VERSION_NUM < 150000
-#include "utils/sortsupport.h"
-
-static inline int
-ssup_datum_unsigned_cmp(Datum x, Datum y, SortSupport ssup)
-{
-	return (x > y) - (x < y);
-}
-#endif
-
-/*
  * From 17 on every server has the setting trace_sort.  Before 17, only servers
- * built with TRACE_SORT have it.  Before 15, modules on Windows cannot read
- * the variable.
+ * built with TRACE_SORT have it.
  */
-#if PG_VERSION_NUM >= 170000 || (PG_VERSION_NUM >= 150000 && defined(TRACE_SORT))
+#if PG_VERSION_NUM >= 170000 || defined(TRACE_SORT)
 #define COMB_TRACE_SORT		trace_sort
 #else
 #define COMB_TRACE_SORT		false
@@ -255,39 +172,6 @@ comb_registry_segment(const char *name, Size size, comb_segment_init init)
 #else
 	return GetNamedDSMSegment(name, size, init, &found);
 #endif
-}
-#endif
-
-/*
- * PostgreSQL 15 has a hook for reserving shared memory, which runs when the
- * number of backends is known.  On older servers modules reserve shared
- * memory in _PG_init(), before the server has computed that number.
- */
-typedef void (*comb_shmem_hook) (void);
-
-#if PG_VERSION_NUM >= 150000
-#define COMB_RESERVE_SHMEM(request, next) \
-	(next = shmem_request_hook, shmem_request_hook = request)
-#define comb_max_backends()		MaxBackends
-#else
-#include "utils/guc.h"
-
-#define COMB_RESERVE_SHMEM(request, next) \
-	(next = NULL, request())
-
-static inline int
-comb_max_backends(void)
-{
-	static const char *const settings[] = {
-		"max_connections", "autovacuum_max_workers", "max_worker_processes",
-		"max_wal_senders"
-	};
-	int			backends = 1;	/* the launcher of autovacuum */
-	size_t		i;
-
-	for (i = 0; i < lengthof(settings); i++)
-		backends += atoi(GetConfigOption(settings[i], false, false));
-	return backends;
 }
 #endif
 

@@ -84,7 +84,7 @@ comb_define_shared_settings(void)
 							NULL);
 }
 
-static comb_shmem_hook comb_next_shmem_request;
+static shmem_request_hook_type comb_next_shmem_request;
 
 /* Reserve what a server may need, so that no session finds too little */
 static void
@@ -125,6 +125,7 @@ _PG_init(void)
 	if (process_shared_preload_libraries_in_progress)
 	{
 		comb_preloaded = true;
-		COMB_RESERVE_SHMEM(comb_shmem_request, comb_next_shmem_request);
+		comb_next_shmem_request = shmem_request_hook;
+		shmem_request_hook = comb_shmem_request;
 	}
 }

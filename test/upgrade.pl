@@ -56,13 +56,6 @@ sub is_as_new
 {
 	my ($before) = @_;
 
-	# 13 has no role pg_database_owner: there everybody may read what pg_comb keeps.
-	query(q{
-		REVOKE ALL ON SCHEMA comb_internal FROM PUBLIC;
-		REVOKE ALL ON ALL SEQUENCES IN SCHEMA comb_internal FROM PUBLIC;
-		GRANT USAGE ON SCHEMA comb_internal TO pg_database_owner;
-		GRANT SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA comb_internal TO pg_database_owner}) if $before == 13;
-
 	# What doc/mssql.md tells to do after an upgrade from before 18
 	if ($before < 18 && $major >= 18)
 	{

@@ -5,7 +5,7 @@
  * install an extension in C.  doc/portable.md says how to install this file, what
  * is missing, and how to move to the extension.
  *
- * The file needs PostgreSQL 13 or later and the privilege CREATE on the first
+ * The file needs PostgreSQL 15 or later and the privilege CREATE on the first
  * schema of search_path, and no superuser.  You can run the file again: it then
  * replaces the functions, and keeps what uses them.
  *
@@ -15,9 +15,7 @@
  *
  * No body calls a function of this file by its name.  Bodies in SQL are expressions
  * that PostgreSQL has parsed, and what they call stays the same if somebody else makes
- * a function of this name, or if the schema is renamed.  PostgreSQL 13 has no such
- * bodies.  There the names come with the schema and the exact types, so install the
- * file again if you rename the schema.
+ * a function of this name, or if the schema is renamed.
  */
 
 -- CREATE OR REPLACE leaves a function to its owner, who can replace it later.
@@ -79,8 +77,8 @@ COMMENT ON DOMAIN comb_period IS
 -- Keys of a given time, and bounds
 --
 -- Microseconds since 1970 are the whole seconds and the rest of a second, each as a
--- number that float8 holds exactly.  extract(epoch from ...) alone is not exact
--- enough, and on 13 it is float8 as well.
+-- number that float8 holds exactly.  date_part('epoch', ...) alone is not exact
+-- enough.
 --
 
 CREATE OR REPLACE FUNCTION comb_at(at timestamptz) RETURNS uuid
@@ -279,8 +277,6 @@ DO $functions$
 DECLARE
 	create_function text;
 	in_schema text := pg_catalog.quote_ident(pg_catalog.current_schema());
-	-- PostgreSQL 13 has no bodies of the SQL standard
-	standard boolean := pg_catalog.current_setting('server_version_num')::int OPERATOR(pg_catalog.>=) 140000;
 	modern boolean := pg_catalog.current_setting('server_version_num')::int OPERATOR(pg_catalog.>=) 180000;
 
 	-- Is the id a UUIDv7?  In a filter the planner has no statistics for the test: it
@@ -299,7 +295,7 @@ BEGIN
 	CASE WHEN modern THEN $create$
 		CREATE OR REPLACE FUNCTION comb_generate() RETURNS uuid
 			LANGUAGE sql VOLATILE PARALLEL SAFE
-			@return@ pg_catalog.uuidv7() @end@
+			RETURN pg_catalog.uuidv7()
 	$create$ ELSE $create$
 		CREATE OR REPLACE FUNCTION comb_generate() RETURNS uuid
 			LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
@@ -331,11 +327,11 @@ BEGIN
 	CASE WHEN modern THEN $create$
 		CREATE OR REPLACE FUNCTION comb_timestamp(id uuid) RETURNS timestamptz
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			@return@ CASE WHEN @key@ THEN pg_catalog.uuid_extract_timestamp(id) END @end@
+			RETURN CASE WHEN @key@ THEN pg_catalog.uuid_extract_timestamp(id) END
 	$create$ ELSE $create$
 		CREATE OR REPLACE FUNCTION comb_timestamp(id uuid) RETURNS timestamptz
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-		@return@ CASE WHEN @key@ THEN
+		RETURN CASE WHEN @key@ THEN
 				pg_catalog.timezone('0'::pg_catalog.interval, '1970-01-01 00:00:00'::pg_catalog.timestamp
 					OPERATOR(pg_catalog.+)
 					(('x' OPERATOR(pg_catalog.||) pg_catalog.encode(pg_catalog.substring(pg_catalog.uuid_send(id), 1, 4), 'hex'))
@@ -343,7 +339,7 @@ BEGIN
 					OPERATOR(pg_catalog.+)
 					(('x' OPERATOR(pg_catalog.||) pg_catalog.encode(pg_catalog.substring(pg_catalog.uuid_send(id), 5, 2), 'hex'))
 						::pg_catalog.bit(16)::pg_catalog.int4 OPERATOR(pg_catalog.*) '1 ms'::pg_catalog.interval))
-				END @end@
+				END
 	$create$ END,
 	$create$
 		COMMENT ON FUNCTION comb_timestamp(uuid) IS
@@ -421,9 +417,9 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_contained(id uuid, period comb_period) RETURNS boolean
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-		@return@ id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(period::pg_catalog.tstzrange)
+		RETURN id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(period::pg_catalog.tstzrange)
 				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(period::pg_catalog.tstzrange)
-				AND (@checked@ OR id IS NULL OR period IS NULL) @end@
+				AND (@checked@ OR id IS NULL OR period IS NULL)
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_contained(uuid, comb_period) IS
@@ -432,9 +428,9 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_contains(period comb_period, id uuid) RETURNS boolean
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-		@return@ id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(period::pg_catalog.tstzrange)
+		RETURN id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(period::pg_catalog.tstzrange)
 				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(period::pg_catalog.tstzrange)
-				AND (@checked@ OR id IS NULL OR period IS NULL) @end@
+				AND (@checked@ OR id IS NULL OR period IS NULL)
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_contains(comb_period, uuid) IS
@@ -443,9 +439,9 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_created(id uuid, during tstzrange) RETURNS boolean
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-		@return@ id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(during)
+		RETURN id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(during)
 				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(during)
-				AND (@checked@ OR id IS NULL OR during IS NULL) @end@
+				AND (@checked@ OR id IS NULL OR during IS NULL)
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_created(uuid, tstzrange) IS
@@ -454,9 +450,9 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_during(id uuid, since timestamptz, until timestamptz) RETURNS boolean
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-		@return@ id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(pg_catalog.tstzrange(since, until))
+		RETURN id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(pg_catalog.tstzrange(since, until))
 				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(pg_catalog.tstzrange(since, until))
-				AND (@checked@ OR id IS NULL) @end@
+				AND (@checked@ OR id IS NULL)
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_during(uuid, timestamptz, timestamptz) IS
@@ -467,7 +463,7 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_generate(layout comb_layout) RETURNS uuid
 			LANGUAGE sql VOLATILE PARALLEL SAFE
-			@return@ CASE WHEN @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_generate() END @end@
+			RETURN CASE WHEN @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_generate() END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_generate(comb_layout) IS
@@ -476,7 +472,7 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_at(at timestamptz, layout comb_layout) RETURNS uuid
 			LANGUAGE sql VOLATILE PARALLEL SAFE
-			@return@ CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_at(at) END @end@
+			RETURN CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_at(at) END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_at(timestamptz, comb_layout) IS
@@ -485,8 +481,8 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_stamp(base uuid, at timestamptz, layout comb_layout) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			@return@ CASE WHEN base IS NOT NULL AND at IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text)
-				THEN @schema@.comb_stamp(base, at) END @end@
+			RETURN CASE WHEN base IS NOT NULL AND at IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text)
+				THEN @schema@.comb_stamp(base, at) END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_stamp(uuid, timestamptz, comb_layout) IS
@@ -495,7 +491,7 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_timestamp(id uuid, layout comb_layout) RETURNS timestamptz
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			@return@ CASE WHEN id IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_timestamp(id) END @end@
+			RETURN CASE WHEN id IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_timestamp(id) END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_timestamp(uuid, comb_layout) IS
@@ -504,7 +500,7 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_min(at timestamptz, layout comb_layout) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			@return@ CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_min(at) END @end@
+			RETURN CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_min(at) END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_min(timestamptz, comb_layout) IS
@@ -513,7 +509,7 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_max(at timestamptz, layout comb_layout) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			@return@ CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_max(at) END @end@
+			RETURN CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_max(at) END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_max(timestamptz, comb_layout) IS
@@ -522,7 +518,7 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_range_min(period tstzrange, layout comb_layout) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			@return@ CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_range_min(period) END @end@
+			RETURN CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_range_min(period) END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_range_min(tstzrange, comb_layout) IS
@@ -531,7 +527,7 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_range_max(period tstzrange, layout comb_layout) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			@return@ CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_range_max(period) END @end@
+			RETURN CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_range_max(period) END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_range_max(tstzrange, comb_layout) IS
@@ -540,17 +536,15 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_created(id uuid, during tstzrange, layout comb_layout) RETURNS boolean
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-		@return@ id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(during, layout)
+		RETURN id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(during, layout)
 				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(during, layout)
-				AND (@checked@ OR id IS NULL OR during IS NULL OR layout IS NULL) @end@
+				AND (@checked@ OR id IS NULL OR during IS NULL OR layout IS NULL)
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_created(uuid, tstzrange, comb_layout) IS
 			'comb_created(id, during) for the layout "uuidv7", an error for any other'
 	$create$]
 	LOOP
-		create_function := pg_catalog.replace(create_function, '@return@', CASE WHEN standard THEN 'RETURN' ELSE 'AS $sql$SELECT' END);
-		create_function := pg_catalog.replace(create_function, '@end@', CASE WHEN standard THEN '' ELSE '$sql$' END);
 		EXECUTE pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(create_function,
 			'@schema@', in_schema), '@checked@', checked), '@key@', is_key);
 	END LOOP;

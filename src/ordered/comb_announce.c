@@ -102,7 +102,7 @@ comb_seats_size(void)
 	Size		size = offsetof(CombSeats, seats);
 
 	size = add_size(size, mul_size(COMB_SERIES * sizeof(CombSeat),
-								   comb_max_backends()));
+								   MaxBackends));
 	return add_size(size, mul_size(sizeof(CombPrepared), COMB_PREPARED_MAX));
 }
 

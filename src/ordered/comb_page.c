@@ -391,8 +391,8 @@ comb_page_lengthen(Page page)
  * off, as it can from core's own records of sequences.
  *
  * MarkBufferDirty() comes first because GenericXLogFinish() called it after
- * writing the record before 13.13, 14.10, 15.5 and 16.1.  A checkpoint in
- * between would have left the page behind.
+ * writing the record before 15.5 and 16.1.  A checkpoint in between would have
+ * left the page behind.
  */
 void
 comb_page_write(CombPage *page, int64 value, uint64 incarnation)

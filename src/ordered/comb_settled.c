@@ -170,7 +170,7 @@ comb_prepared_database(TransactionId xid)
 	{
 		PGPROC	   *proc = &PreparedXactProcs[i];
 
-		if (COMB_PROC_XID(proc) == xid)
+		if (proc->xid == xid)
 			database = proc->databaseId;
 	}
 	LWLockRelease(ProcArrayLock);

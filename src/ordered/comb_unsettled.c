@@ -205,7 +205,7 @@ comb_prepared_procs(void)
 	{
 		PGPROC	   *proc = &PreparedXactProcs[i];
 
-		nows->at[i].xid = COMB_PROC_XID(proc);
+		nows->at[i].xid = proc->xid;
 		nows->at[i].database = proc->databaseId;
 		nows->at[i].role = proc->roleId;
 	}

@@ -18,8 +18,6 @@ foreach my $node (values %node)
 	$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\ntimezone = 'UTC'\n");
 	$node->start;
 }
-plan skip_all => 'needs the option batch_size, of PostgreSQL 14'
-  if $node{main}->safe_psql('postgres', 'SHOW server_version_num') < 140000;
 make_tables();
 
 note '';

@@ -181,8 +181,7 @@ sub index_list
 
 	push @kinds, 'USING gist (id)', 'USING gist (id, p)' if $self->{server}{btree_gist};
 	push @kinds, 'USING brin (id uuid_minmax_multi_ops) WITH (pages_per_range = 1)',
-	  'USING brin (id uuid_bloom_ops) WITH (pages_per_range = 1)'
-	  if $self->{server}{major} >= 14;
+	  'USING brin (id uuid_bloom_ops) WITH (pages_per_range = 1)';
 	push @kinds, '(n) UNIQUE' unless $is{partitioned} || $is{arbiter};
 	push @kinds, ($self->{order} eq 'SQL Server' ? '(o comb_mssql_ops, n)' : '(o, n)') x 4;
 	@kinds = grep { /brin/ } @kinds if $is{brin};
@@ -911,7 +910,7 @@ sub query
 	# The planner reads such small tables from end to end unless told otherwise.
 	my @set = one_in(2) ? 'enable_seqscan = off' : ();
 	push @set, map { pick(@settings) } 1 .. pick(0, 0, 1, 2, 3);
-	push @set, 'enable_memoize = off' if $major >= 14 && one_in(8);
+	push @set, 'enable_memoize = off' if one_in(8);
 	push @set, 'plan_cache_mode = ' . pick('force_custom_plan', 'force_generic_plan', 'force_generic_plan', 'auto')
 	  if $q{executions};
 	push @set, ($major >= 16 ? 'debug_parallel_query' : 'force_parallel_mode') . ' = on', 'max_parallel_workers_per_gather = 2'

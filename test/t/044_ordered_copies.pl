@@ -93,47 +93,31 @@ $node->stop;
 # a dump by a user who is no superuser
 $node->start;
 $node->safe_psql('postgres', q{CREATE ROLE owner LOGIN; CREATE DATABASE owned OWNER owner});
-if ($node->safe_psql('postgres', 'SHOW server_version_num') >= 150000)
-{
-	$node->safe_psql('owned', 'ALTER SCHEMA public OWNER TO owner');
-}
+$node->safe_psql('owned', 'ALTER SCHEMA public OWNER TO owner');
 $node->safe_psql('owned', 'SET ROLE owner; CREATE EXTENSION pg_comb_ordered CASCADE; SELECT comb_generate_ordered() IS NOT NULL');
 is($node->safe_psql('owned', q{SELECT rolname = 'owner' FROM pg_extension e JOIN pg_roles r ON r.oid = extowner WHERE extname = 'pg_comb'}),
 	't', 'an extension of the database\'s owner');
 $node->command_ok([ 'pg_dump', '-d', $node->connstr('owned') . ' user=owner', '-f', "$dir/owned.sql" ],
 	'which the owner can dump');
 $node->safe_psql('postgres', 'CREATE DATABASE owned_again OWNER owner');
-if ($node->safe_psql('postgres', 'SHOW server_version_num') >= 150000)
-{
-	$node->safe_psql('owned_again', 'ALTER SCHEMA public OWNER TO owner');
-}
-SKIP:
-{
-	skip 'before 14 only superusers restore the limits', 3
-	  if $node->safe_psql('postgres', 'SHOW server_version_num') < 140000;
-	my $limit = 'SELECT last_value > 0, last_value FROM comb_internal.comb_lease_ordered';
-	$node->command_ok(
-		[ 'psql', '-XqAt', '-1', '-v', 'ON_ERROR_STOP=1',
-			'-d', $node->connstr('owned_again') . ' user=owner', '-f', "$dir/owned.sql" ],
-		'and restore');
-	is( $node->safe_psql('owned_again', $limit),
-		$node->safe_psql('owned',       $limit),
-		'with the limits');
-	like(error_of($node, 'owned', "SET ROLE pg_monitor; SELECT setval('comb_internal.comb_lease_ordered', 1)"),
-		qr/42501/, 'which others cannot set');
-}
+$node->safe_psql('owned_again', 'ALTER SCHEMA public OWNER TO owner');
+my $limit = 'SELECT last_value > 0, last_value FROM comb_internal.comb_lease_ordered';
+$node->command_ok(
+	[ 'psql', '-XqAt', '-1', '-v', 'ON_ERROR_STOP=1',
+		'-d', $node->connstr('owned_again') . ' user=owner', '-f', "$dir/owned.sql" ],
+	'and restore');
+is( $node->safe_psql('owned_again', $limit),
+	$node->safe_psql('owned',       $limit),
+	'with the limits');
+like(error_of($node, 'owned', "SET ROLE pg_monitor; SELECT setval('comb_internal.comb_lease_ordered', 1)"),
+	qr/42501/, 'which others cannot set');
 
 # A role that reads everything can dump.  Other roles cannot look into the limits.
-SKIP:
-{
-	skip 'before 14 there is no such role', 2
-	  if $node->safe_psql('postgres', 'SHOW server_version_num') < 140000;
-	$node->safe_psql('postgres', 'CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper; CREATE ROLE stranger LOGIN');
-	$node->command_ok([ 'pg_dump', '-d', $node->connstr('one') . ' user=dumper', '-f', "$dir/dumped.sql" ],
-		'a role that reads all data dumps the limits');
-	like(error_of($node, 'one', 'SET ROLE stranger; SELECT last_value FROM comb_internal.comb_lease_ordered'),
-		qr/42501/, 'which others cannot read');
-}
+$node->safe_psql('postgres', 'CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper; CREATE ROLE stranger LOGIN');
+$node->command_ok([ 'pg_dump', '-d', $node->connstr('one') . ' user=dumper', '-f', "$dir/dumped.sql" ],
+	'a role that reads all data dumps the limits');
+like(error_of($node, 'one', 'SET ROLE stranger; SELECT last_value FROM comb_internal.comb_lease_ordered'),
+	qr/42501/, 'which others cannot read');
 
 # into another server, whose clock is two hours behind
 @last = ask($node, 'one', 'SELECT max(key::text), max(id) FROM made');

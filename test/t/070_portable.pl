@@ -76,7 +76,7 @@ sub file_of
 }
 
 portable_database('regress');
-for my $name (qw(time generate range), $version >= 140000 ? 'range-v14' : (), $version >= 180000 ? 'generate-v18' : ())
+for my $name (qw(time generate range), $version >= 180000 ? 'generate-v18' : ())
 {
 	my $file = file_of('sql', for_both(slurp_file("sql/$name.sql")));
 	my $got = `PGTZ=America/Los_Angeles PGDATESTYLE='Postgres, MDY' psql -X -a -q -d regress <$file 2>&1`;
@@ -204,14 +204,10 @@ for my $path ("''", 'evil, pg_catalog')
 		't|t|t|t', "search_path $path");
 }
 
-SKIP:
-{
-	skip 'bodies in SQL are texts', 1 if $version < 140000;
-	is(both(q{
-		SELECT string_agg(p.oid::regprocedure::text, ', ') FROM pg_proc p JOIN pg_language l ON l.oid = prolang
-		WHERE pronamespace = 'portable'::regnamespace AND (lanname = 'sql' AND prosrc <> '' OR prosrc ~ 'portable[.]')}),
-		'', 'no body names functions of the file');
-}
+is(both(q{
+	SELECT string_agg(p.oid::regprocedure::text, ', ') FROM pg_proc p JOIN pg_language l ON l.oid = prolang
+	WHERE pronamespace = 'portable'::regnamespace AND (lanname = 'sql' AND prosrc <> '' OR prosrc ~ 'portable[.]')}),
+	'', 'no body names functions of the file');
 
 # A role that may create in the schema: overloads that match better than the functions
 # themselves.  Where they are called, the answer would be an error.
@@ -241,17 +237,13 @@ is(called_in('portable'), $all, 'no call walks into a better match');
 like(install('side_by_side', 'portable', 'pg_comb.sql'), qr/function comb_\w+\(.*\) belongs to role stranger/,
 	'the file does not install beside functions of another role');
 
-SKIP:
-{
-	skip 'bodies name the schema', 1 if $version < 140000;
-	both(q{
-		ALTER SCHEMA portable RENAME TO renamed;
-		CREATE SCHEMA portable AUTHORIZATION stranger});
-	is(called_in('renamed'), $all, 'another schema of the old name changes nothing');
-	both(q{
-		DROP SCHEMA portable;
-		ALTER SCHEMA renamed RENAME TO portable});
-}
+both(q{
+	ALTER SCHEMA portable RENAME TO renamed;
+	CREATE SCHEMA portable AUTHORIZATION stranger});
+is(called_in('renamed'), $all, 'another schema of the old name changes nothing');
+both(q{
+	DROP SCHEMA portable;
+	ALTER SCHEMA renamed RENAME TO portable});
 both('DROP OWNED BY stranger');
 is(install('side_by_side', 'portable', 'pg_comb.sql'), '', 'without them it does');
 for my $object ('FUNCTION comb_min(timestamptz) RETURNS uuid LANGUAGE sql AS $$ SELECT NULL::uuid $$',

@@ -72,10 +72,9 @@ my %server = (
 	major => $node->safe_psql('postgres', q{SELECT current_setting('server_version_num')::int / 10000}),
 	btree_gist => $node->safe_psql('postgres', q{SELECT count(*) FROM pg_opclass WHERE opcname = 'gist_uuid_ops'}));
 
-$node->safe_psql('postgres', q{ALTER SERVER same OPTIONS (ADD async_capable 'true')})
-  if $server{major} >= 14;
+$node->safe_psql('postgres', q{ALTER SERVER same OPTIONS (ADD async_capable 'true')});
 
-# Some minor releases, such as 13.16 and 15.18, leave a default partition out if a
+# Some minor releases, such as 15.18, leave a default partition out if a
 # condition says IS NOT NULL of the key.  There the random queries do without, for the
 # answer is wrong with integers, too.
 $server{prunes_rightly} = $node->safe_psql(

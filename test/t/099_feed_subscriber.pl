@@ -23,8 +23,7 @@ my $tables = q{
 
 my ($publisher, $subscriber) = map { server($_) } qw(publisher subscriber);
 my $connection = $publisher->connstr('postgres') =~ s/'/''/gr;
-my $version = $publisher->safe_psql('postgres', 'SHOW server_version_num');
-my $options = join('', $version >= 140000 ? ', streaming = on' : (), $version >= 150000 ? ', two_phase = true' : ());
+my $options = ', streaming = on, two_phase = true';
 my ($first, $second) = map { CombSession->new($publisher, 'postgres', table => 'outbox') } 1 .. 2;
 
 # Keys wait for no flush, and nobody but the WAL writer flushes what others have written.
@@ -146,20 +145,16 @@ $_->{got} = [ grep { $_ ne $reader->{got}[-2] } @{ $_->{got} } ] foreach ($reade
 beat('heartbeat');
 $ordered->poll;
 
-SKIP:
-{
-	skip 'subscribers commit prepared transactions as others before PostgreSQL 15', 1 if $version < 150000;
-	$first->ask('BEGIN');
-	$first->event;
-	$first->ask("PREPARE TRANSACTION 'p'");
-	$subscriber->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pg_prepared_xacts') or die 'nothing is prepared';
-	$second->event;
-	arrive(1);
-	is($reader->poll, 0, 'what is prepared on the subscriber holds the feed');
-	$first->ask("COMMIT PREPARED 'p'");
-	arrive(1);
-	is($reader->poll, 2, 'until it is committed');
-}
+$first->ask('BEGIN');
+$first->event;
+$first->ask("PREPARE TRANSACTION 'p'");
+$subscriber->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pg_prepared_xacts') or die 'nothing is prepared';
+$second->event;
+arrive(1);
+is($reader->poll, 0, 'what is prepared on the subscriber holds the feed');
+$first->ask("COMMIT PREPARED 'p'");
+arrive(1);
+is($reader->poll, 2, 'until it is committed');
 
 #
 # A heartbeat in another subscription, and one that comes before a first copy

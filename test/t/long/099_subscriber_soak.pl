@@ -23,8 +23,7 @@ my ($heartbeat) = recipes('On a physical standby');
 
 my ($publisher, $subscriber) = map { server($_) } qw(publisher subscriber);
 my $version = $publisher->safe_psql('postgres', 'SHOW server_version_num');
-my $options = $version >= 160000 ? ', streaming = parallel' : $version >= 140000 ? ', streaming = on' : '';
-$options .= ', two_phase = true' if $version >= 150000;
+my $options = ', two_phase = true, streaming = ' . ($version >= 160000 ? 'parallel' : 'on');
 
 sub server
 {
