@@ -16,26 +16,22 @@ CREATE SCHEMA comb_internal;
 COMMENT ON SCHEMA comb_internal IS
 	'internal objects of pg_comb_ordered; do not change';
 
--- The module writes these sequences.  pg_dump dumps the sequences, so that a
--- restored database continues after the keys that it contains.
+-- The module writes the first two sequences.  pg_dump dumps the sequences, so
+-- that a restored database continues after the keys that it contains.
 CREATE SEQUENCE comb_internal.comb_lease_ordered AS bigint MINVALUE 0 START WITH 0;
 CREATE SEQUENCE comb_internal.comb_lease_snowflake AS bigint MINVALUE 0 START WITH 0;
-CREATE SEQUENCE comb_internal.comb_lease_snowflake_slow AS bigint MINVALUE 0 START WITH 0;
-CREATE SEQUENCE comb_internal.comb_snowflake_claimed AS bigint MINVALUE 0 START WITH 0;
+CREATE SEQUENCE comb_internal.comb_snowflake_claimed AS int MINVALUE 0 START WITH 0 CYCLE;
 
 SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_lease_ordered', '');
 SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_lease_snowflake', '');
-SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_lease_snowflake_slow', '');
 SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_snowflake_claimed', '');
 
 COMMENT ON SEQUENCE comb_internal.comb_lease_ordered IS
 	'time limit of ordered keys, in microseconds since 1970; do not change';
 COMMENT ON SEQUENCE comb_internal.comb_lease_snowflake IS
 	'time limit of Snowflakes, in microseconds since 1970; do not change';
-COMMENT ON SEQUENCE comb_internal.comb_lease_snowflake_slow IS
-	'time limit of Snowflakes whose parameters allow fewer than 100000 a second, in microseconds since 1970; do not change';
 COMMENT ON SEQUENCE comb_internal.comb_snowflake_claimed IS
-	'last instance number that comb_snowflake_claim() gave; do not change';
+	'last number that comb_snowflake_claim() tried; do not change';
 
 CREATE FUNCTION comb_generate_ordered() RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_generate_ordered'
@@ -68,9 +64,53 @@ COMMENT ON FUNCTION comb_snowflake(
 	timestamptz, int, int, interval) IS
 	'new Snowflake of this server, larger than all earlier Snowflakes with the same parameters, across crash, failover and a clock set back';
 
+-- The sequence goes from number to number, and a session that gets a number
+-- holds its advisory lock.  The lowest free number would not do: ids of its
+-- last holder may be ahead of the next holder's clock, so a number should rest
+-- as long as possible.  The sequence has 2^31 numbers, so with fewer bits it
+-- repeats all numbers of these bits in turn.
+--
+-- A session gets its own locks again, so pg_try_advisory_lock() alone would
+-- give it a number twice.
+--
+-- The function runs with its owner's rights, because its callers have none on
+-- comb_internal.  LOAD defines the setting in sessions that have not called
+-- the module yet.
 CREATE FUNCTION comb_snowflake_claim(instance_bits int DEFAULT 10) RETURNS int
-	AS 'MODULE_PATHNAME', 'comb_snowflake_claim'
-	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	sequence CONSTANT oid := 'comb_internal.comb_snowflake_claimed'::regclass;
+	numbers bigint;
+	excluded int[];
+	number int;
+	tried bigint := 0;
+BEGIN
+	IF instance_bits NOT BETWEEN 0 AND 31 THEN
+		RAISE EXCEPTION 'instance number of % bits is out of range', instance_bits
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = 'An instance number has 0 to 31 bits.';
+	END IF;
+	numbers := 1::bigint << instance_bits;
+	LOAD 'pg_comb';
+	SELECT array_agg(objid::int) || current_setting('pg_comb.snowflake_instance')::int
+		INTO excluded
+		FROM pg_locks
+		WHERE locktype = 'advisory' AND pid = pg_backend_pid()
+			AND classid = sequence AND objsubid = 2;
+	WHILE tried < numbers LOOP
+		number := nextval(sequence) % numbers;
+		IF number <> ALL (excluded) AND pg_try_advisory_lock(sequence::int, number) THEN
+			RETURN number;
+		END IF;
+		tried := tried + 1;
+	END LOOP;
+	RAISE EXCEPTION 'all % instance numbers of % bits are in use', numbers, instance_bits
+		USING ERRCODE = 'object_in_use',
+			HINT = 'End sessions that hold one, or claim numbers of more bits.';
+END
+$$;
 
 COMMENT ON FUNCTION comb_snowflake_claim(int) IS
 	'instance number for a program that makes its own Snowflakes; the session keeps the number until the session ends';

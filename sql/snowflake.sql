@@ -60,6 +60,17 @@ SELECT state, message FROM failure($$SELECT comb_snowflake(tick => '1 month')$$)
 SELECT state, message FROM failure($$SELECT comb_snowflake(tick => '1 day 1 us')$$);
 SELECT * FROM failure($$SELECT comb_snowflake(tick => '2147483647 days')$$);
 SELECT * FROM failure($$SELECT comb_snowflake(epoch => '1969-12-31 23:59:59.999999+00')$$);
+-- ids of parameters with room for fewer than 10000 a second can be read, but not made
+SELECT * FROM failure($$SELECT comb_snowflake(instance_bits => 0, sequence_bits => 0, tick => '101 us')$$);
+SELECT * FROM failure($$SELECT comb_snowflake(instance_bits => 0, sequence_bits => 7, tick => '13 ms')$$);
+SELECT * FROM failure($$SELECT comb_snowflake(instance_bits => 0, sequence_bits => 31, tick => '1 day')$$);
+SELECT state, detail, hint FROM failure($$SELECT comb_snowflake(sequence_bits => 0, tick => '1 day')$$);
+SELECT state FROM failure($$SELECT comb_snowflake_settled(instance_bits => 0, sequence_bits => 0, tick => '101 us')$$);
+SELECT comb_snowflake(instance_bits => 0, sequence_bits => 0, tick => '100 us')
+       < comb_snowflake_min(now() + interval '1 minute', instance_bits => 0, sequence_bits => 0, tick => '100 us') AS t,
+       comb_snowflake(instance_bits => 0, sequence_bits => 7, tick => '12.8 ms')
+       < comb_snowflake_min(now() + interval '1 minute', instance_bits => 0, sequence_bits => 7, tick => '12.8 ms') AS t;
+SELECT comb_snowflake_timestamp(7, instance_bits => 0, sequence_bits => 0, tick => '1 day') = '2024-01-08 00:00:00+00' AS t;
 SELECT state FROM failure($$SELECT comb_snowflake(epoch => '-infinity')$$);
 SELECT state FROM failure($$SELECT comb_snowflake(epoch => 'infinity')$$);
 -- functions that read ids check the parameters too
@@ -92,23 +103,29 @@ SELECT comb_snowflake_timestamp(id) BETWEEN now() - interval '1 ms' AND clock_ti
        comb_snowflake_sequence(id) BETWEEN 0 AND 4095 AS t
 FROM comb_snowflake() id;
 
--- 100000 ids are more than one instance number allows in this time, so the ids
--- take future time, more than any server needs to make them
-SELECT bool_and(id > before) AS t, count(DISTINCT id) AS "100000",
-       max(comb_snowflake_timestamp(id, sequence_bits => 2, tick => '100 ms'))
-       - min(comb_snowflake_timestamp(id, sequence_bits => 2, tick => '100 ms')) >= '2499.9 s' AS t
+-- 200000 ids have room in 20 s, more than any server needs to make them, so they
+-- take future time
+SELECT bool_and(id > before) AS t, count(DISTINCT id) AS "200000",
+       max(comb_snowflake_timestamp(id, sequence_bits => 2, tick => '400 us'))
+       - min(comb_snowflake_timestamp(id, sequence_bits => 2, tick => '400 us')) >= '19.9 s' AS t
 FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before
-      FROM (SELECT n, comb_snowflake(sequence_bits => 2, tick => '100 ms') AS id FROM generate_series(1, 100000) n) made) lagged;
+      FROM (SELECT n, comb_snowflake(sequence_bits => 2, tick => '400 us') AS id FROM generate_series(1, 200000) n) made) lagged;
 -- no gaps: each id takes the slot after the previous id
 SELECT bool_and(id = before + CASE WHEN before % 4 = 3 THEN 4096 - 3 ELSE 1 END) AS t
 FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before
-      FROM (SELECT n, comb_snowflake(sequence_bits => 2, tick => '100 ms') AS id FROM generate_series(1, 1000) n) made) lagged;
+      FROM (SELECT n, comb_snowflake(sequence_bits => 2, tick => '400 us') AS id FROM generate_series(1, 1000) n) made) lagged;
+-- ids of other parameters go on from there
+SELECT comb_snowflake_timestamp(comb_snowflake()) > clock_timestamp() + interval '1 s' AS t;
 -- pg_comb.max_ordered_drift limits the future time
-SELECT state, message, hint FROM failure(
-	$$SELECT max(comb_snowflake(tick => '1 hour', sequence_bits => 0)) FROM generate_series(1, 30)$$);
--- parameter sets that hold 100000 ids a second are not affected
-SELECT snowflake_ahead > '22 hours' AS t FROM comb_clock_status();
-SELECT comb_snowflake_timestamp(comb_snowflake()) < clock_timestamp() + interval '1 minute' AS t;
+ALTER SYSTEM SET pg_comb.max_ordered_drift = '1s';
+SELECT pg_reload_conf();
+\c -
+SET timezone = 'UTC';
+SELECT state, message, hint FROM failure('SELECT comb_snowflake()');
+ALTER SYSTEM RESET pg_comb.max_ordered_drift;
+SELECT pg_reload_conf();
+\c -
+SET timezone = 'UTC';
 SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
 SELECT snowflake_ahead < '1 minute' AS t FROM comb_clock_status();
 
@@ -123,7 +140,7 @@ WITH made AS MATERIALIZED (
 	       comb_snowflake('2024-01-01 00:00:00+00', 0, 5, '1 us') AS g,
 	       comb_snowflake('2024-01-01 00:00:00+00', 10, 24, '7 s') AS h,
 	       comb_snowflake('2024-01-01 00:00:00.000001+00', 10, 3, '333 us') AS i,
-	       comb_snowflake('2024-01-01 00:00:00+00', 10, 0) AS j
+	       comb_snowflake('2024-01-01 00:00:00+00', 10, 4) AS j
 	FROM generate_series(1, 5000) n)
 SELECT count(DISTINCT a) + count(DISTINCT b) + count(DISTINCT c) + count(DISTINCT d)
        + count(DISTINCT e) + count(DISTINCT f) + count(DISTINCT g) + count(DISTINCT h)
@@ -161,13 +178,27 @@ COMMIT;
 SELECT array_agg(comb_snowflake_claim(2) ORDER BY n) @> '{0,1,2,3}' AS t FROM generate_series(1, 4) n;
 SELECT * FROM failure('SELECT comb_snowflake_claim(2)');
 SELECT * FROM failure('SELECT comb_snowflake_claim(32)');
+SELECT state FROM failure('SELECT comb_snowflake_claim(-1)');
 SELECT count(*) AS "4", bool_and(mode = 'ExclusiveLock' AND granted) AS t
-FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND objsubid = 3;
--- pg_advisory_unlock() does not release a claim, pg_advisory_unlock_all() does
-SET client_min_messages = error;
-SELECT pg_advisory_unlock(0, 1) AS f;
-RESET client_min_messages;
-SELECT state FROM failure('SELECT comb_snowflake_claim(2)');
+FROM pg_locks JOIN pg_class c ON c.oid = classid AND relname = 'comb_snowflake_claimed'
+WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND objsubid = 2;
+-- an error takes no claim back
+BEGIN;
+SELECT comb_snowflake_claim(3) = comb_snowflake_claim(3) AS f;
+ROLLBACK;
+SELECT count(*) AS "6"
+FROM pg_locks JOIN pg_class c ON c.oid = classid AND relname = 'comb_snowflake_claimed'
+WHERE locktype = 'advisory' AND pid = pg_backend_pid();
+SELECT pg_advisory_unlock_all();
+-- callers need no rights but EXECUTE, and no search_path
+CREATE ROLE claimer;
+SET ROLE claimer;
+SET search_path = '';
+SELECT public.comb_snowflake_claim(31) >= 0 AS t;
+SELECT * FROM comb_internal.comb_snowflake_claimed;
+RESET ROLE;
+RESET search_path;
+DROP ROLE claimer;
 SELECT pg_advisory_unlock_all();
 -- claims leave out the server's own number
 ALTER SYSTEM SET pg_comb.snowflake_instance = 2;
@@ -179,12 +210,15 @@ SELECT pg_advisory_unlock_all();
 -- a claim gets the next number, even if a lower number is free again
 SELECT comb_snowflake_claim() AS n FROM generate_series(1, 3) OFFSET 2 \gset
 SELECT pg_advisory_unlock_all();
-SELECT comb_snowflake_claim() = :n + 1 AS t;
+SELECT comb_snowflake_claim() = (:n + 1) % 1024 AS t;
 SELECT pg_advisory_unlock_all();
 BEGIN READ ONLY;
-SELECT comb_snowflake_claim() = :n + 2 AS t;
+SELECT state FROM failure('SELECT comb_snowflake_claim()');
 ROLLBACK;
-SELECT last_value = :n + 2 AS t FROM comb_internal.comb_snowflake_claimed;
+-- after the largest number the sequence starts over
+SELECT setval('comb_internal.comb_snowflake_claimed', 2147483647);
+SELECT comb_snowflake_claim(31) AS "0";
+SELECT pg_advisory_unlock_all();
 
 ALTER SYSTEM RESET pg_comb.snowflake_instance;
 SELECT pg_reload_conf();

@@ -39,8 +39,13 @@
 /* Each number fits in an int, and at least one bit is left for the time */
 #define COMB_PART_BITS_MAX		31
 
-/* A parameter set with fewer slots than this in a second is slow */
-#define COMB_FAST_RATE			100000
+/*
+ * comb_snowflake() needs a slot for each of these, on average.  With longer
+ * slots, a few ids would push the counter, and so the time of all other ids,
+ * far ahead of the clock.
+ */
+#define COMB_SLOT_US_MAX		100
+#define COMB_RATE_MIN			(COMB_US_PER_S / COMB_SLOT_US_MAX)
 
 /*
  * The time of a Snowflake: a number of its parameter set's ticks, since the
@@ -72,7 +77,7 @@ typedef struct CombSnowflake
 	uint64		slot;			/* of all slots but the last */
 	uint64		last_sequence;
 	CombSlotTime end;			/* the first time that no id has */
-	bool		slow;			/* fewer slots a second than COMB_FAST_RATE */
+	bool		slow;			/* slots are longer than COMB_SLOT_US_MAX */
 	CombSlotTime tick_time;
 	CombTime	tick_start;
 } CombSnowflake;
@@ -110,7 +115,8 @@ comb_snowflake_derive(CombSnowflake *set)
 	set->last_sequence = Min(numbers, set->span) - 1;
 	/* no id has the last time, so that a bound can be above all ids */
 	set->end = comb_snowflake_time_max(set);
-	set->slow = (set->slot > COMB_TIME_PER_S / COMB_FAST_RATE);
+	set->slow = (set->tick_us >
+				 (int64) (set->last_sequence + 1) * COMB_SLOT_US_MAX);
 	set->tick_time = 0;
 	set->tick_start = set->epoch;
 }

@@ -92,8 +92,7 @@ static bool
 comb_any_seated(void)
 {
 	return comb_seated[COMB_SERIES_ORDERED] ||
-		comb_seated[COMB_SERIES_SNOWFLAKE] ||
-		comb_seated[COMB_SERIES_SLOW];
+		comb_seated[COMB_SERIES_SNOWFLAKE];
 }
 
 Size

@@ -202,9 +202,9 @@ comb_reset_limits(uint64 ended, uint64 next)
 }
 
 /*
- * Lock out resets in other databases, which use the same counters.  The
- * database of the lock's tag is 0, so the lock conflicts with no claim of an
- * instance number (comb_snowflake_generate.c).
+ * Lock out resets in other databases, which use the same counters.  The lock's
+ * tag ends with 3.  PostgreSQL's own functions for advisory locks write 1 or 2
+ * there, so they cannot take this lock.
  */
 static void
 comb_reset_lock(LOCKTAG *tag)

@@ -3,10 +3,10 @@
  * comb_page.c
  *	  The sequences of the extension: finding, locking and writing them.
  *
- * A sequence holds a time limit that must survive a crash (comb_lease.c), or
- * the last instance number claimed.  Sequences reach standbys, base backups,
- * copies of a database and pg_upgrade.  pg_dump dumps them too, because the
- * extension's script declares them as configuration.
+ * A sequence holds a time limit that must survive a crash (comb_lease.c).
+ * Sequences reach standbys, base backups, copies of a database and
+ * pg_upgrade.  pg_dump dumps them too, because the extension's script declares
+ * them as configuration.
  *
  * We write the sequence's only page with generic WAL, which works in read-only
  * transactions, and needs neither a transaction id nor a preloaded library,
@@ -49,15 +49,13 @@
 #include "comb_compat.h"
 #include "comb_page.h"
 
-static const char *const comb_sequence_names[COMB_SEQUENCES] = {
+static const char *const comb_sequence_names[COMB_SERIES] = {
 	[COMB_SERIES_ORDERED] = "comb_lease_ordered",
-	[COMB_SERIES_SNOWFLAKE] = "comb_lease_snowflake",
-	[COMB_SERIES_SLOW] = "comb_lease_snowflake_slow",
-	[COMB_SERIES_CLAIM] = "comb_snowflake_claimed"
+	[COMB_SERIES_SNOWFLAKE] = "comb_lease_snowflake"
 };
 
 /* The sequences that this process has found, or InvalidOid */
-static Oid	comb_sequence_oids[COMB_SEQUENCES];
+static Oid	comb_sequence_oids[COMB_SERIES];
 
 uint64		comb_sequence_generation = 0;
 
@@ -67,7 +65,7 @@ comb_sequence_forget(Datum arg, Oid relid)
 {
 	int			i;
 
-	for (i = 0; i < COMB_SEQUENCES; i++)
+	for (i = 0; i < COMB_SERIES; i++)
 	{
 		if (OidIsValid(comb_sequence_oids[i]) &&
 			(relid == InvalidOid || relid == comb_sequence_oids[i]))

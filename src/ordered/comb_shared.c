@@ -29,7 +29,7 @@
  * new module asked for another size under the same name, every new session
  * would fail.
  */
-#define COMB_SEGMENT_NAME	"pg_comb 4"
+#define COMB_SEGMENT_NAME	"pg_comb 5"
 
 bool		comb_preloaded = false;
 CombShared *comb_shared = NULL;

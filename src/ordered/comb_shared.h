@@ -23,25 +23,14 @@
  * A series of ever larger times has a counter in shared memory, and in every
  * database a lease (comb_lease.h) and a sequence with its limit
  * (comb_page.c).
- *
- * Snowflakes have two series.  Asking for more ids than a parameter set holds
- * pushes the counter ahead of the clock.  With a tick of a second or a day a
- * few calls suffice, so such slow parameter sets have a counter of their own.
- *
- * The instance numbers of comb_snowflake_claim() are not times.  They have a
- * sequence in every database, but neither a counter nor a lease.
  */
 typedef enum CombSeries
 {
 	COMB_SERIES_ORDERED,		/* uuid keys */
-	COMB_SERIES_SNOWFLAKE,		/* COMB_FAST_RATE ids a second or more */
-	COMB_SERIES_SLOW,			/* Snowflakes with other parameters */
-	COMB_SERIES_CLAIM			/* instance numbers claimed */
+	COMB_SERIES_SNOWFLAKE		/* Snowflakes of all parameters */
 } CombSeries;
 
-/* How many series have a counter, and how many have a sequence */
-#define COMB_SERIES			(COMB_SERIES_SLOW + 1)
-#define COMB_SEQUENCES		(COMB_SERIES_CLAIM + 1)
+#define COMB_SERIES			(COMB_SERIES_SNOWFLAKE + 1)
 
 /* A number on a cache line of its own */
 typedef union CombCounter

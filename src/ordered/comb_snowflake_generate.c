@@ -1,13 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * comb_snowflake_generate.c
- *	  64-bit keys: making Snowflakes, the bound of their feeds, and instance
- *	  numbers for programs that make their own.
+ *	  64-bit keys: making Snowflakes, and the bound of their feeds.
  *
- * Ids take their slots from counters in shared memory (comb_shared.c).
- * Different parameter sets share a counter; comb_snowflake.h says why this
- * works.  Slots do not depend on the instance number either, so a server whose
- * instance number changes repeats no id.
+ * Ids take their slots from a counter in shared memory (comb_shared.c), which
+ * all parameter sets share; comb_snowflake.h explains why this works.  Slots
+ * do not depend on the instance number either, so a server whose instance
+ * number changes repeats no id.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -18,17 +17,12 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-#include "storage/lmgr.h"
-#include "storage/lock.h"
-
 #include "comb_lease.h"
 #include "comb_settled.h"
 #include "comb_snowflake.h"
 
 PG_FUNCTION_INFO_V1(comb_snowflake);
 PG_FUNCTION_INFO_V1(comb_snowflake_settled);
-PG_FUNCTION_INFO_V1(comb_snowflake_claim);
 
 /* The argument of comb_snowflake_step(): the set to use, and the slot taken */
 typedef struct CombSnowflakeTaken
@@ -37,10 +31,35 @@ typedef struct CombSnowflakeTaken
 	CombSlot	slot;
 } CombSnowflakeTaken;
 
-static inline CombSeries
-comb_snowflake_series(const CombSnowflake *set)
+/* Raise 22023 for a parameter set with too few slots, and name larger ones */
+static pg_noinline void
+comb_snowflake_slow_error(const CombSnowflake *set)
 {
-	return set->slow ? COMB_SERIES_SLOW : COMB_SERIES_SNOWFLAKE;
+	uint64		numbers = set->last_sequence + 1;
+	int64		tick_max = (int64) numbers * COMB_SLOT_US_MAX;
+	int			bits = set->sequence_bits;
+
+	while (set->tick_us > (INT64CONST(1) << bits) * COMB_SLOT_US_MAX)
+		bits++;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("parameters of a Snowflake have room for too few ids"),
+			 errdetail("They have room for %g ids a second.  Below %d, a few ids would push all Snowflakes of the server ahead of the clock.",
+					   (double) numbers * COMB_US_PER_S / set->tick_us,
+					   (int) COMB_RATE_MIN),
+			 errhint("Use sequence_bits of at least %d, or a tick of at most " INT64_FORMAT " us.",
+					 bits, tick_max)));
+}
+
+/* Return the parameter set of a call that makes ids, or is about them */
+static inline CombSnowflake *
+comb_snowflake_own_set(FunctionCallInfo fcinfo)
+{
+	CombSnowflake *set = comb_snowflake_set(fcinfo, 0);
+
+	if (unlikely(set->slow))
+		comb_snowflake_slow_error(set);
+	return set;
 }
 
 /* Raise 22008, and say for which times the parameters can make ids */
@@ -103,7 +122,7 @@ comb_snowflake_step(void *arg)
 	CombSnowflakeTaken *taken = (CombSnowflakeTaken *) arg;
 	CombSnowflake *set = taken->set;
 	CombSlot   *slot = &taken->slot;
-	pg_atomic_uint64 *counter = comb_leases[comb_snowflake_series(set)].counter;
+	pg_atomic_uint64 *counter = comb_leases[COMB_SERIES_SNOWFLAKE].counter;
 	CombTime	now = comb_clock_time();
 	CombTime	last = pg_atomic_read_u64(counter);
 	CombTime	next;
@@ -142,8 +161,9 @@ comb_snowflake_step(void *arg)
  *
  * Raises 22008 for an epoch out of range, and for a clock before the epoch or
  * after the last time that the bits hold.  Raises 22023 for other bad
- * parameters, and for an instance number that the bits cannot hold.  Raises
- * 55000 on a standby, without an instance number, if the clock is behind by
+ * parameters, for those with room for fewer than COMB_RATE_MIN ids a second,
+ * and for an instance number that the bits cannot hold.  Raises 55000 on a
+ * standby, without an instance number, if the clock is behind by
  * more than pg_comb.max_ordered_drift, and if the clock jumped ahead by ten
  * years.
  *
@@ -155,9 +175,9 @@ comb_snowflake(PG_FUNCTION_ARGS)
 	CombSnowflakeTaken taken;
 	uint64		instance;
 
-	taken.set = comb_snowflake_set(fcinfo, 0);
+	taken.set = comb_snowflake_own_set(fcinfo);
 	instance = comb_snowflake_server(taken.set);
-	(void) comb_lease_take(comb_snowflake_series(taken.set), comb_snowflake_step, &taken);
+	(void) comb_lease_take(COMB_SERIES_SNOWFLAKE, comb_snowflake_step, &taken);
 	PG_RETURN_INT64(comb_snowflake_compose(taken.set, taken.slot, instance));
 }
 
@@ -174,9 +194,9 @@ comb_snowflake(PG_FUNCTION_ARGS)
 Datum
 comb_snowflake_settled(PG_FUNCTION_ARGS)
 {
-	CombSnowflake *set = comb_snowflake_set(fcinfo, 0);
+	CombSnowflake *set = comb_snowflake_own_set(fcinfo);
 	uint64		instance = comb_snowflake_server(set);
-	CombTime	bound = comb_settled_bound(comb_snowflake_series(set));
+	CombTime	bound = comb_settled_bound(COMB_SERIES_SNOWFLAKE);
 	CombSlot	slot;
 
 	if (bound <= set->epoch)
@@ -191,113 +211,4 @@ comb_snowflake_settled(PG_FUNCTION_ARGS)
 		slot.sequence = 0;
 	}
 	PG_RETURN_INT64(comb_snowflake_compose(set, slot, instance));
-}
-
-/*
- * Return the tag of an instance number's lock.  Its last field is 3.
- * PostgreSQL's own functions for advisory locks write 1 or 2 there, so they
- * cannot take or release these locks by accident.  pg_locks shows the field as
- * objsubid.
- */
-static LOCKTAG
-comb_claim_tag(uint32 number)
-{
-	LOCKTAG		tag;
-
-	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 0, number, 3);
-	return tag;
-}
-
-/*
- * Lock an instance number for this transaction, so that an error frees it.
- * False if a session holds the number, even if it is this one.
- */
-static bool
-comb_claim_lock(uint32 number)
-{
-	LOCKTAG		tag = comb_claim_tag(number);
-	LockAcquireResult result = LockAcquire(&tag, ExclusiveLock, false, true);
-
-	if (result == LOCKACQUIRE_ALREADY_HELD)
-		(void) LockRelease(&tag, ExclusiveLock, false);
-	return result == LOCKACQUIRE_OK;
-}
-
-/* Keep a number that the transaction has locked until the session ends */
-static void
-comb_claim_keep(uint32 number)
-{
-	LOCKTAG		tag = comb_claim_tag(number);
-
-	(void) LockAcquire(&tag, ExclusiveLock, true, true);
-	(void) LockRelease(&tag, ExclusiveLock, false);
-}
-
-/*
- * Lock and return the first free number after "last", starting over at 0 after
- * the last number.  Returns -1 if no number is free.  The server's own
- * instance number is never free, although no session locks it.
- */
-static int64
-comb_claim_next(uint64 last, uint64 numbers)
-{
-	uint64		i;
-
-	for (i = 1; i <= numbers; i++)
-	{
-		uint64		number = (last + i) % numbers;
-
-		CHECK_FOR_INTERRUPTS();
-		if ((int64) number != comb_instance &&
-			comb_claim_lock((uint32) number))
-			return (int64) number;
-	}
-	return -1;
-}
-
-/*
- * comb_snowflake_claim(instance_bits int) returns int
- *
- * Returns an instance number for a program that makes its own Snowflakes.  The
- * session holds the number until the session ends.  Raises 22023 for bad bits,
- * 55006 if no number is free, and 55000 on a standby.
- *
- * The search starts after the number that this database returned last, and
- * skips numbers that sessions hold, and the server's own.  The lowest free
- * number would not do: ids of its last holder may be ahead of the next
- * holder's clock, so a number should rest as long as possible.
- *
- * The lock on the sequence lets only one session claim at a time.  The page is
- * closed while we lock numbers, because a process must not wait for a
- * heavyweight lock while it holds a buffer lock.
- */
-Datum
-comb_snowflake_claim(PG_FUNCTION_ARGS)
-{
-	int32		bits = PG_GETARG_INT32(0);
-	uint64		numbers;
-	int64		number;
-	CombPage	page;
-	Oid			locked;
-
-	comb_check_instance_bits(bits);
-	numbers = UINT64CONST(1) << bits;
-
-	locked = comb_sequence_lock(COMB_SERIES_CLAIM, ShareRowExclusiveLock);
-	comb_page_open(&page, COMB_SERIES_CLAIM, RowExclusiveLock);
-	comb_page_close(&page, true);
-	number = comb_claim_next((uint64) page.value, numbers);
-	if (number < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("all " UINT64_FORMAT " instance numbers of %d bits are in use",
-						numbers, bits),
-				 errhint("End sessions that hold one, or claim numbers of more bits.")));
-	COMB_INJECTION_POINT("comb-claim-locked");
-	comb_page_open(&page, COMB_SERIES_CLAIM, RowExclusiveLock);
-	comb_page_write(&page, number, page.incarnation);
-	comb_page_close(&page, true);
-	comb_claim_keep((uint32) number);
-	UnlockRelationOid(locked, ShareRowExclusiveLock);
-	PG_RETURN_INT32((int32) number);
 }

@@ -94,8 +94,6 @@ comb_status_process(CombStatus *status)
 
 /*
  * Set the columns of a series: the counter, and the limit in this database.
- * The two series of Snowflakes share columns, which show the series further
- * ahead.
  */
 static void
 comb_status_series(CombStatus *status, CombSeries series)

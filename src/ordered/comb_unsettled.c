@@ -53,8 +53,7 @@ enum
 
 static const char *const comb_series_text[] = {
 	[COMB_SERIES_ORDERED] = "ordered",
-	[COMB_SERIES_SNOWFLAKE] = "snowflake",
-	[COMB_SERIES_SLOW] = "slow snowflake"
+	[COMB_SERIES_SNOWFLAKE] = "snowflake"
 };
 
 /* A row.  Unknown members are zero */

@@ -257,6 +257,14 @@ sub messages
 			$messages{ $message =~ s/%\w/…/gr } = $code;
 		}
 	}
+	for my $file (glob('sql/*--1.0.sql'))
+	{
+		my $script = slurp($file);
+		while ($script =~ /\bRAISE EXCEPTION '([^']+)'.*?ERRCODE = '(\w+)'/gs)
+		{
+			$messages{ $1 =~ s/%/…/gr } = $sqlstate{ uc $2 } || "SQLSTATE of $2";
+		}
+	}
 	return %messages;
 }
 

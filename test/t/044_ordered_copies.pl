@@ -80,7 +80,7 @@ $node->command_ok([ 'pg_dump', '-d', $node->connstr('one'), '-Fc', '-f', "$dir/o
 my ($list) = run_command([ 'pg_restore', '-f', '-', "$dir/one.dump" ]);
 my @limits = $list =~ /setval\('comb_internal\.(comb_\w+)', \d+, \w+\)/g;
 is(join(' ', sort @limits),
-	'comb_lease_ordered comb_lease_snowflake comb_lease_snowflake_slow comb_snowflake_claimed',
+	'comb_lease_ordered comb_lease_snowflake comb_snowflake_claimed',
 	'the limits are dumped');
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 $node->command_ok([ 'pg_restore', '-d', $node->connstr('restored'), "$dir/one.dump" ], 'restored here');

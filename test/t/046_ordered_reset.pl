@@ -52,7 +52,7 @@ my $load = PostgreSQL::Test::Utils::tempdir() . '/load.sql';
 append_to_file(
 	$load, q{
 INSERT INTO made SELECT generation(), us(), comb_generate_ordered(),
-	comb_snowflake(instance_bits => 0, sequence_bits => 1, tick => '1 s'), us(), generation();
+	comb_snowflake(instance_bits => 0), us(), generation();
 });
 my $clients = IPC::Run::start(
 	[ 'pgbench', '-n', '-M', 'prepared', '-c', '8', '-j', '2', '-R', '2000', '-T', '60', '-f', $load,

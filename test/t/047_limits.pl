@@ -101,19 +101,19 @@ foreach my $mode ('immediate', 'fast')
 {
 	if ($mode eq 'fast')
 	{
-		# these ids are now some ticks of a second ahead, which is more than four leases
+		# these ids are some seconds ahead by now, more than four leases of a second
 		$node->append_conf('postgresql.conf', 'pg_comb.lease = 10s');
 		$node->reload;
 	}
-	my $slow = "comb_snowflake('2024-01-01', 10, 0, '1 s')";
+	my $slow = "comb_snowflake('2024-01-01', 10, 0, '100 us')";
 	$node->safe_psql('postgres', "CREATE TABLE IF NOT EXISTS slow (id bigint PRIMARY KEY);
-		INSERT INTO slow SELECT $slow FROM generate_series(1, 4)");
+		INSERT INTO slow SELECT $slow FROM generate_series(1, 40000)");
 	@last = ask($node, 'postgres', $make);
 	$node->stop($mode);
 	start_at($node);
 	$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
 	@last = larger("stop -m $mode and a reset", @last);
-	my ($rc, undef, $err) = $node->psql('postgres', "INSERT INTO slow SELECT $slow FROM generate_series(1, 4)");
+	my ($rc, undef, $err) = $node->psql('postgres', "INSERT INTO slow SELECT $slow FROM generate_series(1, 40000)");
 	is($rc, 0, "stop -m $mode and a reset: ids ahead of the clock do not come twice") or diag $err;
 }
 $node->append_conf('postgresql.conf', 'pg_comb.lease = 60s');

@@ -35,9 +35,9 @@ foreach my $database ('postgres', 'other')
 		$database, q{
 		CREATE EXTENSION pg_comb_ordered CASCADE;
 		CREATE FUNCTION slow() RETURNS bigint VOLATILE LANGUAGE sql AS
-			$$SELECT comb_snowflake(instance_bits => 0, sequence_bits => 0, tick => '1 s')$$;
+			$$SELECT comb_snowflake(instance_bits => 0, sequence_bits => 0, tick => '100 us')$$;
 		CREATE FUNCTION slow_settled() RETURNS bigint STABLE LANGUAGE sql AS
-			$$SELECT comb_snowflake_settled(instance_bits => 0, sequence_bits => 0, tick => '1 s')$$;
+			$$SELECT comb_snowflake_settled(instance_bits => 0, sequence_bits => 0, tick => '100 us')$$;
 		CREATE TABLE event (id uuid PRIMARY KEY DEFAULT comb_generate_ordered());
 		CREATE TABLE slow_event (id bigint PRIMARY KEY DEFAULT slow())});
 }
@@ -56,13 +56,13 @@ my $all_slow    = sprintf($all, 'slow_settled()', 'slow_event');
 my $all_ordered = sprintf($all, 'comb_settled()', 'event');
 
 #
-# Another database has taken the counter an hour ahead
+# Another database has taken the counter a minute ahead
 #
 my $reader = CombSession->new($node);
 my $writer = CombSession->new($node);
 $writer->ask('INSERT INTO slow_event DEFAULT VALUES');
 is($reader->ask($all_slow), 't', 'a reader sees a row');
-$node->safe_psql('other', 'SELECT count(slow()) FROM generate_series(1, 3600)');
+$node->safe_psql('other', 'SELECT count(slow()) FROM generate_series(1, 600000)');
 my $bound = $reader->ask('SELECT slow_settled()');
 is($reader->ask($all_slow), 't', 'also while another database is ahead');
 $_->quit foreach ($reader, $writer);
@@ -82,7 +82,7 @@ is($reader->ask($all_slow), 't', 'a reader that comes first after a restart sees
 $writer->connect;
 foreach my $round (1 .. 5)
 {
-	$node->safe_psql('other', 'SELECT count(slow()) FROM generate_series(1, 10)') if $round % 2;
+	$node->safe_psql('other', 'SELECT count(slow()) FROM generate_series(1, 100000)') if $round % 2;
 	$writer->ask('INSERT INTO slow_event SELECT FROM generate_series(1, 10)');
 	is($reader->ask($all_slow), 't', "the bound passes the rows of round $round");
 }
@@ -92,18 +92,18 @@ is($reader->ask($all_slow), 't', 'also if a commit did not wait for the disk');
 # Somebody has the sequence locked
 my $holder = CombSession->new($node);
 $reader->ask(q{SET statement_timeout = '20s'});
-$node->safe_psql('other', 'SELECT slow()');
-$holder->ask('BEGIN; ALTER SEQUENCE comb_internal.comb_lease_snowflake_slow RENAME TO renamed');
+$node->safe_psql('other', 'SELECT count(slow()) FROM generate_series(1, 20000)');
+$holder->ask('BEGIN; ALTER SEQUENCE comb_internal.comb_lease_snowflake RENAME TO renamed');
 is($reader->ask($all_slow), 't', 'a reader does not wait for the lock of the limit');
 $holder->ask('ROLLBACK');
 
 #
 # Calls that are cancelled while they wait for their limit have moved the counter
 #
-$holder->ask('BEGIN; ALTER SEQUENCE comb_internal.comb_lease_snowflake_slow OWNED BY NONE');
+$holder->ask('BEGIN; ALTER SEQUENCE comb_internal.comb_lease_snowflake OWNED BY NONE');
 foreach (1 .. 60)
 {
-	my $complaint = $writer->complaints(q{SET statement_timeout = '10ms'; INSERT INTO slow_event DEFAULT VALUES});
+	my $complaint = $writer->complaints(q{SET statement_timeout = '10ms'; INSERT INTO slow_event SELECT FROM generate_series(1, 100000)});
 	die $complaint unless $complaint =~ /canceling statement due to statement timeout/;
 }
 is($reader->ask('SELECT snowflake_last > snowflake_lease FROM comb_clock_status()'), 't', 'the counter is beyond the limit');
@@ -122,14 +122,14 @@ $node->restart;
 $_->connect foreach ($holder, $reader, $writer);
 $writer->ask('INSERT INTO slow_event DEFAULT VALUES');
 is($reader->ask($all_slow), 't', 'a reader knows a limit');
-$node->safe_psql('other', 'SELECT count(slow()) FROM generate_series(1, 3600)');
+$node->safe_psql('other', 'SELECT count(slow()) FROM generate_series(1, 600000)');
 my $walwriter = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'});
 kill 'STOP', $walwriter;
 my $raised = $holder->ask(q{
 	BEGIN;
-	SELECT setval('comb_internal.comb_lease_snowflake_slow', last_value + 1800 * 1000000::bigint) FROM comb_internal.comb_lease_snowflake_slow});
+	SELECT setval('comb_internal.comb_lease_snowflake', last_value + 30 * 1000000::bigint) FROM comb_internal.comb_lease_snowflake});
 $bound = $reader->ask('SELECT slow_settled()');
-is($reader->ask("SELECT comb_snowflake_min(to_timestamp($raised / 1000000), instance_bits => 0, sequence_bits => 0, tick => '1 s') <= $bound"),
+is($reader->ask("SELECT comb_snowflake_min(to_timestamp($raised / 1000000), instance_bits => 0, sequence_bits => 0, tick => '100 us') <= $bound"),
 	't', 'a bound at a limit that is not committed');
 crash($node);
 kill 'KILL', $walwriter;
