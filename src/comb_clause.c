@@ -339,67 +339,6 @@ comb_clause_has_time(const CombClause *clause)
 	return (Node *) result;
 }
 
-/* Look through casts that check a value, or give it another type */
-static Node *
-comb_uncast(Node *node)
-{
-	for (;;)
-	{
-		if (IsA(node, RelabelType))
-			node = (Node *) ((RelabelType *) node)->arg;
-		else if (IsA(node, CoerceToDomain))
-			node = (Node *) ((CoerceToDomain *) node)->arg;
-		else
-			return node;
-	}
-}
-
-/*
- * Does a stored condition say of the clause's column that all values have a
- * time?  The condition is comb_timestamp(id) IS NOT NULL, or has this as one
- * of its parts.
- *
- * Nothing is folded.  Folding calls functions of the table's owner with the
- * rights of whoever reads the table.
- */
-bool
-comb_says_time(const CombClause *clause, Node *condition)
-{
-	const FuncExpr *call;
-	const Var  *column;
-	Node	   *label;
-	ListCell   *lc;
-	PGFunction	code;
-
-	if (is_andclause(condition))
-	{
-		foreach(lc, ((BoolExpr *) condition)->args)
-		{
-			if (comb_says_time(clause, (Node *) lfirst(lc)))
-				return true;
-		}
-		return false;
-	}
-	if (!IsA(condition, NullTest) ||
-		((NullTest *) condition)->nulltesttype != IS_NOT_NULL ||
-		!IsA(((NullTest *) condition)->arg, FuncExpr))
-		return false;
-	call = (const FuncExpr *) ((NullTest *) condition)->arg;
-	if (call->funcresulttype != TIMESTAMPTZOID || call->args == NIL)
-		return false;
-	column = (const Var *) comb_uncast((Node *) linitial(call->args));
-	if (!IsA(column, Var) ||
-		column->varattno != comb_clause_var(clause)->varattno)
-		return false;
-	code = comb_code(call->funcid);
-	if (code == comb_timestamp)
-		return clause->layout == comb_layout_default;
-	if (code != comb_timestamp_layout)
-		return false;
-	label = comb_uncast((Node *) lsecond(call->args));
-	return clause->layout == comb_clause_layout(label);
-}
-
 /*
  * Return the first or the last value of the clause's period, or NULL.  For a
  * constant period the value is a constant, because the planner does not

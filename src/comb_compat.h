@@ -28,13 +28,6 @@
 #define COMB_GROUPS_BY_COLUMN	(PG_VERSION_NUM >= 180000)
 
 /*
- * PostgreSQL 19 gives the columns in stored expressions the number of their
- * table before it simplifies the expressions.  On older servers the number is
- * still 1 at that point.
- */
-#define COMB_STORED_IS_NUMBERED	(PG_VERSION_NUM >= 190000)
-
-/*
  * Before 16 the expression walkers take a pointer to a function without a
  * prototype.  In C23 that means a function without arguments.
  */

@@ -123,7 +123,6 @@ extern Node *comb_clause_period(const CombClause *clause);
 extern Node *comb_clause_recheck(const CombClause *clause);
 extern Node *comb_clause_in_range(const CombClause *clause);
 extern Node *comb_clause_has_time(const CombClause *clause);
-extern bool comb_says_time(const CombClause *clause, Node *condition);
 extern List *comb_clause_bounds(const CombClause *clause, Oid ge, Oid le);
 extern bool comb_layout_operators(const CombClause *clause, Oid *ge, Oid *le);
 extern bool comb_family_operators(const CombClause *clause, Oid opfamily,

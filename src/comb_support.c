@@ -7,7 +7,9 @@
  * from comb_range_min(period) to comb_range_max(period).  The version bits are
  * not part of the order, so a version 4 uuid may lie between the two.  The
  * range is therefore lossy, and PostgreSQL checks the clause again on every
- * row that the index finds, unless the table can have no such values.
+ * row that the index finds.  A constraint of the table does not change this:
+ * a cached plan can meet a snapshot that is older than the constraint, and
+ * shows rows that the constraint forbids.
  *
  * Partition pruning, foreign data wrappers and columnar access methods know
  * plain comparisons, but no support functions.  And the executor evaluates the
@@ -28,7 +30,7 @@
  *	recheck		comb_recheck(id, period), which is the clause by another name
  *	rest		comb_timestamp(id) IS NOT NULL OR comb_recheck(id, period)
  *
- * If the range is exact, the last part is left out.  A clause that would have
+ * If the layout's range is exact, the last part is left out.  A clause that would have
  * to wait for policies of row security is replaced like one with a computed
  * period.  Periods that are volatile or read the key's own row, and clauses
  * that the planner has to recognize, stay as they are.
@@ -57,11 +59,8 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "access/table.h"
-#include "access/transam.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_constraint.h"
 #include "catalog/pg_language.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -69,9 +68,6 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
-#include "partitioning/partdesc.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #include "comb_period.h"
@@ -98,8 +94,12 @@ comb_is_not_heap(const RangeTblEntry *rte)
 }
 
 /*
- * Return the table that has the clause's key as a column, or NULL.  In an
- * expression that is being planned, varno and varlevelsup can be anything.
+ * Return the table that has the clause's key as a column, or NULL.
+ *
+ * The planner also simplifies expressions with another query's "root": the
+ * WHERE of an EXISTS, and before 19 the constraints of children.  We then look
+ * at the wrong table.  This does no harm, because the table only chooses
+ * between replacements, and each has the value of the clause in any table.
  */
 static RangeTblEntry *
 comb_key_table(PlannerInfo *root, const CombClause *clause)
@@ -112,85 +112,6 @@ comb_key_table(PlannerInfo *root, const CombClause *clause)
 		return NULL;
 	rte = rt_fetch(var->varno, root->parse->rtable);
 	return rte->rtekind == RTE_RELATION ? rte : NULL;
-}
-
-/*
- * Return the table by whose kind a clause on "rte" is replaced.  Clauses on a
- * child were replaced when they were clauses on its parent.  Constraints and
- * predicates of indexes of the child, which have constant periods, should
- * become the same.  A period that could not be replaced in the parent may have
- * become a parameter.
- */
-static const RangeTblEntry *
-comb_queried_table(PlannerInfo *root, const CombClause *clause,
-				   const RangeTblEntry *rte)
-{
-	Index		varno = comb_clause_var(clause)->varno;
-
-	while (IsA(clause->period, Const) && root->append_rel_array &&
-		   root->append_rel_array[varno])
-	{
-		const RangeTblEntry *parent;
-
-		varno = root->append_rel_array[varno]->parent_relid;
-		parent = rt_fetch(varno, root->parse->rtable);
-		if (parent->rtekind != RTE_RELATION)
-			break;
-		rte = parent;
-	}
-	return rte;
-}
-
-/* Is there an EXISTS that the planner has not planned yet? */
-static bool
-comb_exists_walker(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, SubLink) &&
-		((SubLink *) node)->subLinkType == EXISTS_SUBLINK)
-		return true;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node,
-								 comb_walker(comb_exists_walker), context, 0);
-	return expression_tree_walker(node, comb_walker(comb_exists_walker),
-								  context);
-}
-
-/*
- * Is the expression a stored constraint of a table?  Before 19 the number of
- * the table is 1 there, whatever the table's number in the query is.
- *
- * get_relation_constraints() simplifies constraints with the query's "root".
- * By then the query has its array of relations.  Of the query's own
- * expressions only those of children are simplified so late, and children
- * follow their parents, so that their numbers are above 1.
- */
-static bool
-comb_is_stored(PlannerInfo *root, const CombClause *clause)
-{
-	const Var  *var = comb_clause_var(clause);
-
-	return !COMB_STORED_IS_NUMBERED && root->simple_rel_array != NULL &&
-		var != NULL && var->varno == 1;
-}
-
-/*
- * Does the number of the key's table surely mean a table of this query?
- *
- * convert_EXISTS_to_ANY() simplifies the WHERE of an EXISTS with the "root"
- * of the query around it.  Nothing in the expression or in "root" tells these
- * calls from others.  But every such EXISTS is still in the query or in its
- * list of children, because the planner replaces an expression only after it
- * has planned the subqueries in it.  A query whose EXISTS have become joins
- * has none left, and other kinds of subqueries do not matter.
- */
-static bool
-comb_is_of_query(PlannerInfo *root)
-{
-	return !(root->parse->hasSubLinks &&
-			 (comb_exists_walker((Node *) root->parse, NULL) ||
-			  comb_exists_walker((Node *) root->append_rel_list, NULL)));
 }
 
 /*
@@ -324,117 +245,11 @@ comb_may_wait(PlannerInfo *root, const CombClause *clause)
 	return clause->label != NULL && root->qual_security_level > 0;
 }
 
-/*
- * Can every snapshot of the session see this row of a catalog?  An old
- * snapshot sees rows of the table that a newer constraint forbids.  Core has
- * the same rule for indexes with indcheckxmin.  As there, the plan is to be
- * made anew when the oldest snapshot has gone.
- */
-static bool
-comb_is_old(PlannerInfo *root, HeapTuple tuple)
-{
-	if (TransactionIdPrecedes(HeapTupleHeaderGetXmin(tuple->t_data),
-							  TransactionXmin))
-		return true;
-	root->glob->transientPlan = true;
-	return false;
-}
-
-/* The same of one of a table's constraints */
-static bool
-comb_constraint_is_old(PlannerInfo *root, Oid relid, const char *name)
-{
-	Oid			oid = get_relation_constraint_oid(relid, name, true);
-	HeapTuple	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(oid));
-	bool		result;
-
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	result = comb_is_old(root, tuple);
-	ReleaseSysCache(tuple);
-	return result;
-}
-
-/*
- * Do all children of the table obey its constraints?  Nobody checks the rows
- * of foreign tables.  A child that joined its parent after an old snapshot was
- * taken may have had other rows then; joining changes its row in pg_class.
- *
- * The children of children, and children by inheritance, would have to be
- * looked up in pg_inherits for each query.  The partitions of a table are in
- * its cache entry.
- */
-static bool
-comb_children_obey(PlannerInfo *root, Relation rel)
-{
-	PartitionDesc partitions;
-	bool		obey = true;
-	int			i;
-
-	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
-		return false;
-	partitions = RelationGetPartitionDesc(rel, false);
-	for (i = 0; i < partitions->nparts && obey; i++)
-	{
-		Oid			oid = partitions->oids[i];
-		HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(oid));
-
-		if (!HeapTupleIsValid(tuple))
-			return false;
-		obey = ((Form_pg_class) GETSTRUCT(tuple))->relkind == RELKIND_RELATION &&
-			comb_is_old(root, tuple);
-		ReleaseSysCache(tuple);
-	}
-	return obey;
-}
-
-/*
- * Does a constraint of the table say that all values in the clause's column
- * are keys of the layout?
- */
-static bool
-comb_is_constrained(PlannerInfo *root, const RangeTblEntry *rte,
-					const CombClause *clause)
-{
-	Relation	rel;
-	TupleConstr *constr;
-	bool		found = false;
-	int			i;
-
-	/* the planner holds a lock on every table of the query */
-	rel = table_open(rte->relid, NoLock);
-	constr = rel->rd_att->constr;
-	for (i = 0; constr && i < constr->num_check && !found; i++)
-	{
-		const ConstrCheck *check = &constr->check[i];
-
-		found = check->ccvalid &&
-			comb_says_time(clause, (Node *) stringToNode(check->ccbin)) &&
-			comb_constraint_is_old(root, rte->relid, check->ccname) &&
-			(!rte->inh || comb_children_obey(root, rel));
-	}
-	table_close(rel, NoLock);
-	return found;
-}
-
 /* Is every value between the bounds a key of the layout with a time? */
 static bool
 comb_layout_is_exact(const CombLayout *layout)
 {
 	return !layout->versioned && !layout->codec->gaps;
-}
-
-/*
- * Does a replacement need no more than the range of keys?  "rte" is the key's
- * table, and NULL if the table is not known.
- */
-static bool
-comb_range_suffices(PlannerInfo *root, const RangeTblEntry *rte,
-					const CombClause *clause)
-{
-	return comb_layout_is_exact(clause->layout) ||
-		(rte != NULL && comb_is_constrained(root, rte, clause) &&
-		 comb_is_of_query(root));
 }
 
 /*
@@ -469,17 +284,13 @@ comb_clause_rest(const CombClause *clause, bool bounds)
  * so does the clause with a filter.
  */
 static Node *
-comb_split(PlannerInfo *root, const RangeTblEntry *rte,
-		   const CombClause *clause, bool waits)
+comb_split(const CombClause *clause, bool waits)
 {
-	bool		exact;
+	bool		exact = comb_layout_is_exact(clause->layout);
 	Node	   *range;
 	Node	   *rest;
 
-	if (!waits && !comb_is_computed(clause->period))
-		return NULL;
-	exact = comb_range_suffices(root, rte, clause);
-	if (!waits && exact)
+	if (!waits && (exact || !comb_is_computed(clause->period)))
 		return NULL;
 	range = comb_clause_in_range(clause);
 	if (range == NULL || exact)
@@ -490,13 +301,12 @@ comb_split(PlannerInfo *root, const RangeTblEntry *rte,
 
 /* Return the clause as bounds and what the bounds do not say, or NULL */
 static Node *
-comb_bound(PlannerInfo *root, const RangeTblEntry *rte,
-		   const CombClause *clause, Oid ge, Oid le)
+comb_bound(const CombClause *clause, Oid ge, Oid le)
 {
 	List	   *quals = comb_clause_bounds(clause, ge, le);
 	Node	   *rest;
 
-	if (quals != NIL && !comb_range_suffices(root, rte, clause))
+	if (quals != NIL && !comb_layout_is_exact(clause->layout))
 	{
 		rest = comb_clause_rest(clause, true);
 		quals = rest ? lappend(quals, rest) : NIL;
@@ -510,9 +320,7 @@ comb_bound(PlannerInfo *root, const RangeTblEntry *rte,
  *
  * Without "root" the expression is about to be stored, as an index's
  * predicate or a constraint.  A stored expression must stay comparable with
- * the clauses of queries, so the clause is kept.  A stored constraint that
- * comes with "root" is to exclude a child of some table, where the clauses of
- * queries have become bounds.
+ * the clauses of queries, so the clause is kept.
  *
  * If the user may not call the clause's function, the clause is kept and
  * fails.  The replacement calls other functions, and would not fail.
@@ -534,19 +342,17 @@ comb_simplify(SupportRequestSimplify *req)
 		!comb_can_repeat(root, clause.id, clause.period) ||
 		!comb_layout_operators(&clause, &ge, &le))
 		return NULL;
-	if (comb_is_stored(root, &clause))
-		return comb_bound(root, NULL, &clause, ge, le);
 	rte = comb_key_table(root, &clause);
 	if (rte == NULL)
 		return NULL;
 
 	/* bounds that read columns would wait, too */
 	waits = comb_may_wait(root, &clause);
-	if (comb_can_prune(comb_queried_table(root, &clause, rte), &clause) &&
+	if (comb_can_prune(rte, &clause) &&
 		comb_is_cheap(root, clause.period) &&
 		!(waits && contain_var_clause(clause.period)))
-		return comb_bound(root, rte, &clause, ge, le);
-	return comb_split(root, rte, &clause, waits);
+		return comb_bound(&clause, ge, le);
+	return comb_split(&clause, waits);
 }
 
 /*
@@ -558,7 +364,6 @@ static List *
 comb_index_condition(SupportRequestIndexCondition *req, bool in_range)
 {
 	CombClause	clause;
-	RangeTblEntry *rte;
 	List	   *args;
 	Oid			ge;
 	Oid			le;
@@ -577,9 +382,7 @@ comb_index_condition(SupportRequestIndexCondition *req, bool in_range)
 		contain_subplans(clause.period) ||
 		!is_pseudo_constant_for_index(req->root, clause.period, req->index))
 		return NIL;
-	rte = comb_key_table(req->root, &clause);
-	req->lossy = !in_range && !comb_layout_is_exact(clause.layout) &&
-		!(rte && comb_is_constrained(req->root, rte, &clause));
+	req->lossy = !in_range && !comb_layout_is_exact(clause.layout);
 	return comb_clause_bounds(&clause, ge, le);
 }
 
