@@ -67,42 +67,33 @@ static const CombFunction comb_timestamp_function = {
 	comb_timestamp, comb_timestamp_layout
 };
 
-/* Return the language of a function */
-Oid
-comb_language(Oid funcid)
-{
-	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(funcid));
-	Oid			result = InvalidOid;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		result = ((Form_pg_proc) GETSTRUCT(tuple))->prolang;
-		ReleaseSysCache(tuple);
-	}
-	return result;
-}
-
 /*
- * Return the code that a function in C executes, whoever owns the function
+ * Return the C function that a function in SQL names, whoever owns the function
  * and whatever its name and schema are.  NULL for other languages.
  *
  * Only superusers can make functions in C, so a function with our code is one
- * of ours.  The code of a function that runs with its owner's rights or with
- * settings of its own is PostgreSQL's, which sets them up.
+ * of ours.  SECURITY DEFINER functions and functions with SET clauses go
+ * through fmgr_security_definer(), so they never match.
  */
-PGFunction
-comb_code(Oid funcid)
+static PGFunction
+comb_c_function_address(Oid funcid)
 {
 	FmgrInfo	flinfo;
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(funcid));
+	Oid			language;
 
-	if (comb_language(funcid) != ClanguageId)
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	language = ((Form_pg_proc) GETSTRUCT(tuple))->prolang;
+	ReleaseSysCache(tuple);
+	if (language != ClanguageId)
 		return NULL;
 	fmgr_info(funcid, &flinfo);
 	return flinfo.fn_addr;
 }
 
 /* Is this the code of a function that compares a key with a period? */
-bool
+static bool
 comb_is_clause_code(PGFunction code)
 {
 	return code == comb_contained || code == comb_contains ||
@@ -153,7 +144,7 @@ comb_clause(CombClause *clause, Oid funcid, List *args)
 	int			nargs = list_length(args);
 	bool		reversed;
 
-	if ((nargs != 2 && nargs != 3) || !comb_is_clause_code(comb_code(funcid)))
+	if ((nargs != 2 && nargs != 3) || !comb_is_clause_code(comb_c_function_address(funcid)))
 		return false;
 	reversed = !comb_is_of_type((Node *) linitial(args), UUIDOID);
 	clause->id = (Node *) (reversed ? lsecond(args) : linitial(args));
@@ -210,7 +201,7 @@ comb_clause_function(const CombClause *clause, const CombFunction *function,
 							 CStringGetDatum(function->name),
 							 PointerGetDatum(types),
 							 ObjectIdGetDatum(nspid));
-	if (comb_code(funcid) !=
+	if (comb_c_function_address(funcid) !=
 		(clause->label ? function->layout_code : function->code))
 		return InvalidOid;
 	return funcid;
@@ -229,7 +220,7 @@ comb_clause_operator(const CombClause *clause, const char *name,
 						   ObjectIdGetDatum(UUIDOID),
 						   ObjectIdGetDatum(UUIDOID),
 						   ObjectIdGetDatum(nspid));
-	if (!OidIsValid(opno) || comb_code(get_opcode(opno)) != code)
+	if (!OidIsValid(opno) || comb_c_function_address(get_opcode(opno)) != code)
 		return InvalidOid;
 	return opno;
 }

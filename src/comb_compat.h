@@ -28,16 +28,6 @@
 #define COMB_GROUPS_BY_COLUMN	(PG_VERSION_NUM >= 180000)
 
 /*
- * Before 16 the expression walkers take a pointer to a function without a
- * prototype.  In C23 that means a function without arguments.
- */
-#if PG_VERSION_NUM < 160000
-#define comb_walker(function)	((bool (*) ()) (function))
-#else
-#define comb_walker(function)	(function)
-#endif
-
-/*
  * PostgreSQL 16 moved the macros for text and other varlena types out of
  * postgres.h, into a header of their own.
  */

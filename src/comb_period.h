@@ -113,9 +113,6 @@ typedef struct CombClause
 } CombClause;
 
 /* comb_clause.c */
-extern Oid	comb_language(Oid funcid);
-extern PGFunction comb_code(Oid funcid);
-extern bool comb_is_clause_code(PGFunction code);
 extern bool comb_clause(CombClause *clause, Oid funcid, List *args);
 extern bool comb_clause_allowed(const CombClause *clause);
 extern Var *comb_clause_var(const CombClause *clause);

@@ -61,7 +61,6 @@
 #include "access/htup_details.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_language.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -115,55 +114,15 @@ comb_key_table(PlannerInfo *root, const CombClause *clause)
 }
 
 /*
- * May a simplified call of the function contain a clause?  The planner puts
- * the body of a function in SQL in place of its calls.
- */
-static bool
-comb_may_be_clause(Oid funcid, void *context)
-{
-	return comb_language(funcid) == SQLlanguageId ||
-		comb_is_clause_code(comb_code(funcid));
-}
-
-static bool
-comb_clause_walker(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (check_functions_in_node(node, comb_may_be_clause, context))
-		return true;
-	return expression_tree_walker(node, comb_walker(comb_clause_walker),
-								  context);
-}
-
-/*
- * Does the query have grouping sets by an expression that contains a clause?
- * A set that leaves the expression out makes it NULL.  The planner finds the
- * expression by comparison, but NOT (a AND b) becomes NOT a OR NOT b, in
- * which it would not find a replacement.
- */
-static bool
-comb_groups_by_clause(const Query *parse)
-{
-	ListCell   *lc;
-
-	if (COMB_GROUPS_BY_COLUMN || parse->groupingSets == NIL)
-		return false;
-	foreach(lc, parse->targetList)
-	{
-		const TargetEntry *tle = lfirst_node(TargetEntry, lc);
-
-		if (tle->ressortgroupref != 0 &&
-			comb_clause_walker((Node *) tle->expr, NULL))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Must the clause stay as it is, so that the planner recognizes it?  No index
- * scan finds the rows that an INSERT inserts or meets, but ON CONFLICT
- * compares its conditions with predicates of indexes.
+ * Must the clause stay as it is, so that the planner recognizes it?
+ *
+ * No index scan finds the rows that an INSERT inserts or meets, but ON
+ * CONFLICT compares its conditions with predicates of indexes.
+ *
+ * An expression that a grouping set leaves out is NULL.  Before 18 the planner
+ * finds this expression by comparison, but turns NOT (a AND b) into NOT a OR
+ * NOT b, in which it would not find a replacement.  Whether a query groups by
+ * a clause is not easy to see, because functions in SQL can hide the clause.
  */
 static bool
 comb_must_stay(const Query *parse, const CombClause *clause)
@@ -172,7 +131,7 @@ comb_must_stay(const Query *parse, const CombClause *clause)
 
 	return (parse->commandType == CMD_INSERT && var != NULL &&
 			(int) var->varno == parse->resultRelation) ||
-		comb_groups_by_clause(parse);
+		(!COMB_GROUPS_BY_COLUMN && parse->groupingSets != NIL);
 }
 
 /*
