@@ -202,17 +202,17 @@ RESET max_parallel_workers_per_gather;
 SELECT set_config(name, 'off', false)
 FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 SELECT clock BETWEEN now() AND clock_timestamp() AS t,
-       process_last IS NULL AS t, process_ahead IS NULL AS t,
-       process_steps_back, process_resets
+       last IS NULL AS t,
+       steps_back, resets
 FROM comb_clock_status();
 SELECT comb_generate() AS id \gset
-SELECT comb_timestamp(:'id') = date_trunc('milliseconds', process_last) AS t,
-       process_last <= clock AS t, process_ahead,
-       process_steps_back, process_resets
+SELECT comb_timestamp(:'id') = date_trunc('milliseconds', last) AS t,
+       last <= clock AS t,
+       steps_back, resets
 FROM comb_clock_status();
 -- comb_at does not use the clock
 SELECT comb_at('2000-01-01') IS NOT NULL AS t;
-SELECT comb_timestamp(:'id') = date_trunc('milliseconds', process_last) AS t
+SELECT comb_timestamp(:'id') = date_trunc('milliseconds', last) AS t
 FROM comb_clock_status();
 
 --

@@ -42,7 +42,7 @@ SELECT keys.comb_generate() IS NOT NULL AS t,
        keys.comb_time_encoder('2026-11-20+00') AS bound;
 SELECT date_part('epoch', keys.comb_timestamp('017f22e2-79b0-7cc3-98c4-dc0c0c07398f')) AS epoch,
        date_part('epoch', keys.comb_time_decoder('017f22e2-79b0-7cc3-98c4-dc0c0c07398f')) AS epoch;
-SELECT clock IS NOT NULL AS t FROM keys.comb_clock_status();
+SELECT series FROM keys.comb_ordered_status();
 RESET search_path;
 
 -- all functions are in this schema; their types are pg_comb's own or pg_catalog's
@@ -134,7 +134,7 @@ GRANT INSERT, SELECT ON owned.orders TO regress_comb_other;
 -- every role may make and read keys
 SET SESSION AUTHORIZATION regress_comb_other;
 INSERT INTO owned.orders DEFAULT VALUES RETURNING owned.comb_timestamp(id) <= clock_timestamp() AS t;
-SELECT clock IS NOT NULL AS t FROM owned.comb_clock_status();
+SELECT series FROM owned.comb_ordered_status();
 SELECT owned.comb_generate_ordered() IS NOT NULL AS t;
 DROP EXTENSION pg_comb_ordered;
 DROP EXTENSION pg_comb;

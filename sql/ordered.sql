@@ -51,9 +51,9 @@ ROLLBACK;
 
 -- the lease ends after the key, and its limit is on the page of a sequence
 SELECT comb_generate_ordered() AS id \gset
-SELECT comb_timestamp(:'id') < ordered_lease AS t,
-       ordered_lease = 'epoch'::timestamptz + last_value * interval '1 microsecond' AS t
-FROM comb_clock_status(), comb_internal.comb_lease_ordered;
+SELECT comb_timestamp(:'id') < time_limit AS t,
+       time_limit = 'epoch'::timestamptz + last_value * interval '1 microsecond' AS t
+FROM comb_ordered_status(), comb_internal.comb_lease_ordered WHERE series = 'ordered';
 
 CREATE ROLE regress_comb_user;
 -- The sequences are in a schema of their own.  Ordinary roles can neither look into
@@ -85,8 +85,7 @@ DROP ROLE regress_comb_user;
 -- a reset goes back to the clock at most, and ahead at most as far as drift allows
 SELECT now() AS before \gset
 SELECT comb_ordered_reset('-infinity') IS NOT NULL AS t;
-SELECT ordered_last BETWEEN :'before' AND clock_timestamp() AS t,
-       snowflake_last BETWEEN :'before' AND clock_timestamp() AS t FROM comb_clock_status();
+SELECT series, last BETWEEN :'before' AND clock_timestamp() AS t FROM comb_ordered_status();
 SELECT * FROM failure($$SELECT comb_ordered_reset('infinity')$$);
 SELECT * FROM failure($$SELECT comb_ordered_reset(now() + interval '25 hours')$$);
 SELECT comb_ordered_reset(NULL) IS NULL AS t;
@@ -94,7 +93,7 @@ SELECT comb_ordered_reset(NULL) IS NULL AS t;
 -- keys continue after the given time, even in the future
 SELECT comb_ordered_reset(now() + interval '1 hour') IS NOT NULL AS t;
 SELECT comb_timestamp(comb_generate_ordered()) - now() BETWEEN '59 minutes' AND '61 minutes' AS t;
-SELECT ordered_ahead BETWEEN '59 minutes' AND '61 minutes' AS t FROM comb_clock_status();
+SELECT ahead BETWEEN '59 minutes' AND '61 minutes' AS t FROM comb_ordered_status() WHERE series = 'ordered';
 SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
 SELECT comb_timestamp(comb_generate_ordered()) - now() < '1 minute' AS t;
 
@@ -122,8 +121,7 @@ SELECT setval('comb_internal.comb_lease_ordered',
               (extract(epoch FROM now() + interval '2 years') * 1000000)::bigint) > 0 AS t;
 \c -
 SELECT * FROM failure('SELECT comb_generate_ordered()');
-SELECT ordered_last - now() < '1 minute' AS t, ordered_lease - now() > '700 days' AS t,
-       snowflake_lease - now() < '1 minute' AS t FROM comb_clock_status();
+SELECT series, last - now() < '1 minute' AS t, time_limit - now() > '700 days' AS t_f FROM comb_ordered_status();
 -- a sequence of the same name elsewhere has no effect, even as the extension's member
 CREATE SCHEMA elsewhere;
 CREATE SEQUENCE elsewhere.comb_lease_ordered MINVALUE 0;
@@ -139,7 +137,7 @@ DROP SCHEMA elsewhere CASCADE;
 SELECT setval('comb_internal.comb_lease_ordered', 9223372036854775807) > 0 AS t;
 \c -
 SELECT state FROM failure('SELECT comb_generate_ordered()');
-SELECT ordered_lease IS NULL AS t FROM comb_clock_status();
+SELECT time_limit IS NULL AS t FROM comb_ordered_status() WHERE series = 'ordered';
 SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
 SELECT comb_timestamp(comb_generate_ordered()) - now() < '1 minute' AS t;
 
@@ -169,7 +167,7 @@ BEGIN;
 ALTER EXTENSION pg_comb_ordered DROP SEQUENCE comb_internal.comb_lease_ordered;
 DROP SEQUENCE comb_internal.comb_lease_ordered;
 SELECT * FROM failure('SELECT comb_generate_ordered()');
-SELECT ordered_lease IS NULL AS t FROM comb_clock_status();
+SELECT time_limit IS NULL AS t FROM comb_ordered_status() WHERE series = 'ordered';
 ROLLBACK;
 SELECT comb_generate_ordered() > :'before' AS t;
 

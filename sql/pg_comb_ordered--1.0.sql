@@ -156,26 +156,20 @@ COMMENT ON FUNCTION comb_snowflake_settled(
 	'bound of Snowflakes: all rows with smaller ids of this server are visible, or never will be';
 
 --
--- comb_status.c: the clock and the keys
+-- comb_status.c: the keys and the clock
 --
 
-CREATE FUNCTION comb_clock_status(
-	OUT clock timestamptz,
-	OUT process_last timestamptz,
-	OUT process_ahead interval,
-	OUT process_steps_back bigint,
-	OUT process_resets bigint,
-	OUT ordered_last timestamptz,
-	OUT ordered_ahead interval,
-	OUT ordered_lease timestamptz,
-	OUT snowflake_last timestamptz,
-	OUT snowflake_ahead interval,
-	OUT snowflake_lease timestamptz)
-	AS 'MODULE_PATHNAME', 'comb_clock_status'
-	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION comb_ordered_status(
+	OUT series text,
+	OUT last timestamptz,
+	OUT ahead interval,
+	OUT time_limit timestamptz)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'comb_ordered_status'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 2;
 
-COMMENT ON FUNCTION comb_clock_status() IS
-	'the clock, and how far the keys of this process and of the server are ahead of it';
+COMMENT ON FUNCTION comb_ordered_status() IS
+	'how far ordered keys and Snowflakes are ahead of the clock, and their time limits in this database';
 
 --
 -- Privileges

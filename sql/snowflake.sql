@@ -127,7 +127,7 @@ SELECT pg_reload_conf();
 \c -
 SET timezone = 'UTC';
 SELECT comb_ordered_reset(now()) IS NOT NULL AS t;
-SELECT snowflake_ahead < '1 minute' AS t FROM comb_clock_status();
+SELECT ahead < '1 minute' AS t FROM comb_ordered_status() WHERE series = 'snowflake';
 
 -- Several parameter sets take turns: each set has its own order.
 WITH made AS MATERIALIZED (

@@ -14,7 +14,6 @@
 #ifndef COMB_H
 #define COMB_H
 
-#include "access/tupdesc.h"
 #include "datatype/timestamp.h"
 #include "fmgr.h"
 #include "utils/uuid.h"
@@ -77,19 +76,5 @@ comb_layout_arg_or_default(FunctionCallInfo fcinfo, int argno)
 	return PG_NARGS() > argno ? comb_layout_arg(fcinfo, argno) :
 		comb_layout_default;
 }
-
-/* comb_inspect.c */
-extern TupleDesc comb_result_desc(FunctionCallInfo fcinfo);
-
-/* comb_generate.c: what this process made so far */
-typedef struct CombGenerateStatus
-{
-	bool		made;			/* any key at all? */
-	TimestampTz last;			/* time of the last key */
-	int64		steps_back;		/* how often the clock was seen to go back */
-	int64		resets;			/* how often keys followed it back */
-} CombGenerateStatus;
-
-extern void comb_generate_status(CombGenerateStatus *status);
 
 #endif							/* COMB_H */

@@ -32,6 +32,8 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
@@ -41,6 +43,7 @@ PG_FUNCTION_INFO_V1(comb_generate);
 PG_FUNCTION_INFO_V1(comb_generate_layout);
 PG_FUNCTION_INFO_V1(comb_at);
 PG_FUNCTION_INFO_V1(comb_at_layout);
+PG_FUNCTION_INFO_V1(comb_clock_status);
 
 /*
  * The last number in a key of this process, for each unit that keys count in,
@@ -352,14 +355,32 @@ comb_at_layout(PG_FUNCTION_ARGS)
 	PG_RETURN_UUID_P(id);
 }
 
-/* What this process made so far, for comb_clock_status() */
-void
-comb_generate_status(CombGenerateStatus *status)
+/*
+ * comb_clock_status() returns record (clock timestamptz, last timestamptz,
+ *		steps_back bigint, resets bigint)
+ *
+ * Returns the clock, the time of the last key that comb_generate() made in
+ * this process, how often the clock was seen to go back, and how often keys
+ * followed it back.  "last" is NULL before the first key.  Raises 22008 if the
+ * clock is before 1970 or after 4199.
+ */
+Datum
+comb_clock_status(PG_FUNCTION_ARGS)
 {
-	status->last = Max(comb_instant_from_tick(comb_last_tick),
-					   COMB_UNIX_EPOCH +
-					   (int64) (comb_last_100ns / COMB_100NS_PER_US));
-	status->made = (status->last != COMB_UNIX_EPOCH);
-	status->steps_back = comb_steps_back;
-	status->resets = comb_resets;
+	TimestampTz last = Max(comb_instant_from_tick(comb_last_tick),
+						   COMB_UNIX_EPOCH +
+						   (int64) (comb_last_100ns / COMB_100NS_PER_US));
+	Datum		values[4];
+	bool		nulls[4] = {false};
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	values[0] = TimestampTzGetDatum(comb_instant_from_tick(comb_clock_ticks()));
+	values[1] = TimestampTzGetDatum(last);
+	nulls[1] = (last == COMB_UNIX_EPOCH);
+	values[2] = Int64GetDatum(comb_steps_back);
+	values[3] = Int64GetDatum(comb_resets);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc),
+													  values, nulls)));
 }

@@ -32,6 +32,9 @@ typedef enum CombSeries
 
 #define COMB_SERIES			(COMB_SERIES_SNOWFLAKE + 1)
 
+/* As SQL functions show them */
+extern const char *const comb_series_names[COMB_SERIES];
+
 /* A number on a cache line of its own */
 typedef union CombCounter
 {

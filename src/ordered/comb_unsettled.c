@@ -51,11 +51,6 @@ enum
 	COMB_UNSETTLED_COLUMNS
 };
 
-static const char *const comb_series_text[] = {
-	[COMB_SERIES_ORDERED] = "ordered",
-	[COMB_SERIES_SNOWFLAKE] = "snowflake"
-};
-
 /* A row.  Unknown members are zero */
 typedef struct CombUnsettled
 {
@@ -100,7 +95,7 @@ comb_unsettled_details(const CombUnsettled *row, Datum *values, bool *nulls)
 	age = (Interval *) palloc0(sizeof(Interval));
 	age->time = GetCurrentTimestamp() - (us + COMB_UNIX_EPOCH);
 	values[COMB_UNSETTLED_SERIES] =
-		CStringGetTextDatum(comb_series_text[row->series]);
+		CStringGetTextDatum(comb_series_names[row->series]);
 	values[COMB_UNSETTLED_SINCE] = TimestampTzGetDatum(us + COMB_UNIX_EPOCH);
 	values[COMB_UNSETTLED_AGE] = IntervalPGetDatum(age);
 	nulls[COMB_UNSETTLED_SERIES] = false;

@@ -22,8 +22,8 @@ FROM million;
 -- keys have the clock's time; now() is the start of this transaction
 SELECT cmp_ok(min(comb_timestamp(id)), '>=', date_trunc('milliseconds', now()), 'none is older than the transaction')
 FROM million;
-SELECT cmp_ok(ordered_ahead, '<', interval '1 second', 'and the last not ahead of the clock')
-FROM comb_clock_status();
+SELECT cmp_ok(ahead, '<', interval '1 second', 'and the last not ahead of the clock')
+FROM comb_ordered_status() WHERE series = 'ordered';
 
 -- keys increase whatever statement asks for a key
 CREATE TEMP TABLE orders (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), n int);
@@ -48,11 +48,11 @@ SELECT ok(abs(extract(epoch FROM comb_timestamp(comb_generate_ordered()) - comb_
           'both generators have the same clock');
 
 -- the lease ends at most pg_comb.lease after the last key
-SELECT cmp_ok(ordered_lease, '>', ordered_last, 'the limit is beyond the last key')
-FROM comb_clock_status();
-SELECT cmp_ok(ordered_lease, '<=', ordered_last + current_setting('pg_comb.lease')::interval,
+SELECT cmp_ok(time_limit, '>', last, 'the limit is beyond the last key')
+FROM comb_ordered_status() WHERE series = 'ordered';
+SELECT cmp_ok(time_limit, '<=', last + current_setting('pg_comb.lease')::interval,
               'by no more than pg_comb.lease')
-FROM comb_clock_status();
+FROM comb_ordered_status() WHERE series = 'ordered';
 
 -- what a user sees of a reset
 SELECT lives_ok($$ SELECT comb_ordered_reset(clock_timestamp() + interval '10 minutes') $$,

@@ -73,8 +73,8 @@ SELECT cmp_ok(min(comb_snowflake_timestamp(id, instance_bits => 0)), '>=',
               date_trunc('milliseconds', now()), 'none is older than the transaction')
 FROM million;
 -- a million ids take the slots of a quarter of a second, on any machine
-SELECT cmp_ok(snowflake_ahead, '<', interval '1 second', 'and the last not far ahead of the clock')
-FROM comb_clock_status();
+SELECT cmp_ok(ahead, '<', interval '1 second', 'and the last not far ahead of the clock')
+FROM comb_ordered_status() WHERE series = 'snowflake';
 -- Some sequence numbers may be missing: a host can take the processor away at the
 -- same position of each millisecond.
 SELECT cmp_ok(count(DISTINCT comb_snowflake_sequence(id, instance_bits => 0)), '>', 3000::bigint,
@@ -119,8 +119,8 @@ SELECT throws_ok($$ SELECT comb_snowflake(epoch => now() + interval '1 minute', 
 SELECT throws_ok($$ SELECT comb_snowflake(tick => '-1 day', instance_bits => 0) $$, '22023');
 
 -- Snowflakes have a limit of their own
-SELECT cmp_ok(snowflake_lease, '>', snowflake_last, 'the limit is beyond the last Snowflake')
-FROM comb_clock_status();
+SELECT cmp_ok(time_limit, '>', last, 'the limit is beyond the last Snowflake')
+FROM comb_ordered_status() WHERE series = 'snowflake';
 
 SELECT finish();
 ROLLBACK;

@@ -43,7 +43,7 @@ is( $standby->safe_psql(
 		FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before
 		      FROM (SELECT n, comb_generate() AS id FROM generate_series(1, 10000) n) made) lagged;
 		SELECT comb_timestamp(comb_at('2026-11-20+00')) = '2026-11-20+00';
-		SELECT process_last IS NOT NULL, process_steps_back, process_resets
+		SELECT last IS NOT NULL, steps_back, resets
 		FROM comb_clock_status()}),
 	"t\n10000|t|t\nt\nt|0|0",
 	'keys are made on the standby');

@@ -143,7 +143,7 @@ is( $node->safe_psql(
 		SELECT make('1 ahead', 300);
 		SELECT set_clock('-5') IS NULL;
 		SELECT make('2 back', 300);
-		SELECT process_steps_back >= 1 AND process_resets = 0 FROM comb_clock_status();
+		SELECT steps_back >= 1 AND resets = 0 FROM comb_clock_status();
 		SELECT set_clock('+0') IS NULL;
 		SELECT make('3 ahead', 300);
 		SELECT disorder('1|2|3') IS NULL;
@@ -160,7 +160,7 @@ my ($ret, $stdout, $stderr) = $node->psql(
 	SELECT make('4 noon', 300);
 	SELECT set_clock('2026-11-20 11:00:00') IS NULL;
 	SELECT make('5 an hour before', 300);
-	SELECT process_resets FROM comb_clock_status();
+	SELECT resets FROM comb_clock_status();
 	SELECT disorder('5') IS NULL;
 	-- the same numbers are counted a second time
 	SELECT set_clock('2026-11-20 12:00:00') IS NULL;
@@ -168,7 +168,7 @@ my ($ret, $stdout, $stderr) = $node->psql(
 	SELECT set_clock('2026-11-20 11:00:00') IS NULL;
 	SELECT make('7 an hour before', 300);
 	SELECT disorder('4|5') <> '', disorder('6') IS NULL;
-	SELECT process_resets FROM comb_clock_status();
+	SELECT resets FROM comb_clock_status();
 	SELECT count(*) FROM keys;
 	SELECT layout, count(DISTINCT left(id::text, 18)),
 	       count(*) - count(DISTINCT right(id::text, 17)) > 0

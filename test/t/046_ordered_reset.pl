@@ -46,7 +46,7 @@ SELECT pg_sleep(0.02);
 };
 my $resets = join('',
 	map { sprintf($reset, '12 hours') . sprintf($reset, '0')
-		  . "SELECT 'near', greatest(ordered_last, ordered_lease, snowflake_last, snowflake_lease) - clock < interval '6 hours' FROM comb_clock_status();\n" }
+		  . "SELECT 'near', bool_and(greatest(last, time_limit) - clock_timestamp() < interval '6 hours') FROM comb_ordered_status();\n" }
 	  1 .. $cycles);
 my $load = PostgreSQL::Test::Utils::tempdir() . '/load.sql';
 append_to_file(
@@ -151,9 +151,9 @@ foreach my $lease ('100ms', '1min', '100ms')
 	my $before = $limits;
 	$limits = $node->safe_psql('postgres', $lease eq '1min'
 		? q{SELECT pg_sleep(0.2); SELECT comb_generate_ordered(), comb_snowflake() \gset
-			SELECT ordered_lease || ',' || snowflake_lease FROM comb_clock_status()}
+			SELECT string_agg(time_limit::text, ',' ORDER BY series) FROM comb_ordered_status()}
 		: q{SELECT comb_ordered_reset(now());
-			SELECT ordered_lease || ',' || snowflake_lease FROM comb_clock_status()}) =~ s/\s+/ /gr;
+			SELECT string_agg(time_limit::text, ',' ORDER BY series) FROM comb_ordered_status()}) =~ s/\s+/ /gr;
 	s/^ +// foreach $limits;
 	is($limits, $before, 'a reset that sets nothing back lowers no limit') if $before && $lease eq '100ms';
 }

@@ -425,7 +425,7 @@ sub start_clients
 \set session :run * 100 + :client_id
 BEGIN;
 INSERT INTO made (session, n) VALUES (:session, :n);
-INSERT INTO status SELECT :session, :n, process_resets FROM comb_clock_status();
+INSERT INTO status SELECT :session, :n, resets FROM comb_clock_status();
 COMMIT;
 });
 	foreach my $slot (1 .. 4)
@@ -459,7 +459,7 @@ sub shown_sql
 	  . "FROM generate_series(1, 3) OFFSET 0) AS times OFFSET 0) AS made;\n";
 	$block .= "SELECT 'ordered', comb_generate_ordered(), comb_snowflake() FROM generate_series(1, 3);\n"
 	  if $on_primary;
-	$block .= "SELECT 'resets', process_resets FROM comb_clock_status();\n\\! sleep 0.03\n";
+	$block .= "SELECT 'resets', resets FROM comb_clock_status();\n\\! sleep 0.03\n";
 	return "SELECT 'life', life();\n" . "BEGIN;\n${block}ROLLBACK;\n$block" x 200;
 }
 

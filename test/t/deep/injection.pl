@@ -93,7 +93,7 @@ sub key_of
 my @session = hold('comb-lease-renew', 'comb_generate_ordered()', '');
 my $first = $session[3];
 my ($between, $limit) = ask($node, 'postgres',
-	'SELECT comb_generate_ordered(), (SELECT ordered_lease FROM comb_clock_status())');
+	q{SELECT comb_generate_ordered(), (SELECT time_limit FROM comb_ordered_status() WHERE series = 'ordered')});
 release('comb-lease-renew');
 my $key = key_of(@session);
 cmp_ok($key, 'gt', $first, 'a key held before its lease is above the session\'s last');
@@ -117,7 +117,7 @@ foreach my $function ('comb_generate_ordered()', 'comb_snowflake()')
 	my $near = key_of($run, $file);
 	is( $node->safe_psql(
 			'postgres', "SELECT $time('$near') - clock < interval '1 minute',
-			                    ${line}_lease - clock < interval '1 minute' FROM comb_clock_status()"),
+			                    time_limit - clock_timestamp() < interval '1 minute' FROM comb_ordered_status() WHERE series = '$line'"),
 		't|t',
 		"$function: neither key nor lease is from before the reset");
 }
@@ -136,7 +136,7 @@ foreach my $function ('comb_generate_ordered()', 'comb_snowflake()')
 	release('comb-lease-taken');
 	my $near = key_of(@held);
 	is( $node->safe_psql(
-			'postgres', "SELECT $time('$near') - clock < interval '1 minute' FROM comb_clock_status()"),
+			'postgres', "SELECT $time('$near') - clock_timestamp() < interval '1 minute'"),
 		't',
 		"$function: the session gives up a time from before the reset");
 }
@@ -198,11 +198,11 @@ my $setter = background($node, 'postgres', q{
 }, "$dir/setter");
 shown_in("$dir/setter", qr/^raised$/m);
 ($run, $file) = hold_first('comb_generate_ordered()', 'comb-lease-flush');
-is($node->safe_psql('postgres', q{SELECT ordered_ahead < '30 s' FROM comb_clock_status()}),
+is($node->safe_psql('postgres', q{SELECT ahead < '30 s' FROM comb_ordered_status() WHERE series = 'ordered'}),
 	't', 'the counter does not step over a limit that is in memory only');
 release('comb-lease-flush');
 key_of($run, $file);
-is($node->safe_psql('postgres', q{SELECT ordered_ahead > '30 s' FROM comb_clock_status()}), 't', 'but does then');
+is($node->safe_psql('postgres', q{SELECT ahead > '30 s' FROM comb_ordered_status() WHERE series = 'ordered'}), 't', 'but does then');
 $node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(120)%' AND pid <> pg_backend_pid()});
 finish_background($setter);
 
@@ -344,7 +344,7 @@ sub hold_in_lease
 {
 	my ($point, $function, $wait) = @_;
 	$node->safe_psql('postgres',
-		"SELECT $function; SELECT pg_sleep(greatest(0, extract(epoch FROM $line{$function}_lease - clock) + 0.01)) FROM comb_clock_status()");
+		"SELECT $function; SELECT pg_sleep(greatest(0, extract(epoch FROM time_limit - clock_timestamp()) + 0.01)) FROM comb_ordered_status() WHERE series = '$line{$function}'");
 	return hold($point, $function, '', $wait);
 }
 
@@ -411,7 +411,7 @@ foreach my $function (sort keys %line)
 		my $near = key_of(@held);
 		is( $node->safe_psql(
 				'postgres', "SELECT $time('$near') - clock < interval '1 minute',
-				                    $line{$function}_lease - clock < interval '1 minute' FROM comb_clock_status()"),
+				                    time_limit - clock_timestamp() < interval '1 minute' FROM comb_ordered_status() WHERE series = '$line{$function}'"),
 			't|t',
 			"$function: a reset at $point takes the time and the limit back");
 	}
