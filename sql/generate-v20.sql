@@ -5,7 +5,7 @@
 SELECT count(*) AS "3000", bool_and(uuid_extract_timestamp(id) = comb_timestamp(id, layout)) AS t,
        bool_and(comb_timestamp(id, layout) = at) AS t
 FROM (SELECT layout, at, comb_stamp(md5(layout || n::text)::uuid, at, layout) AS id
-      FROM unnest('{uuidv1, uuidv6, uuidv7}'::comb_layout[]) layout, generate_series(0, 999) n,
+      FROM unnest('{uuidv1, uuidv6, uuidv7}'::text[]) layout, generate_series(0, 999) n,
            LATERAL (SELECT timestamptz '1970-01-01 00:00:00.123+00' + n * interval '1193 days 01:02:03.004') t (at)) s;
 -- the layouts begin before 1970, and version 6 counts 100 ns
 SELECT uuid_extract_timestamp(id) = comb_timestamp(id, 'uuidv6') AS t, comb_timestamp(id, 'uuidv6') AT TIME ZONE 'UTC' AS at

@@ -148,7 +148,7 @@ SET ROLE regress_comb_app;
 SELECT answer, count(*) FROM by_plans() GROUP BY 1 ORDER BY 1;
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION comb_contained(uuid, comb_period), comb_contains(comb_period, uuid),
-	comb_created(uuid, tstzrange), comb_created(uuid, tstzrange, comb_layout),
+	comb_created(uuid, tstzrange), comb_created(uuid, tstzrange, text),
 	comb_during(uuid, timestamptz, timestamptz) TO regress_comb_app;
 SET ROLE regress_comb_app;
 SELECT answer AS "24", count(*) FROM by_plans() GROUP BY 1 ORDER BY 1;
@@ -205,7 +205,7 @@ BEGIN
                                  FROM unnest(p.proargtypes) WITH ORDINALITY u (t, m) ORDER BY m), ', ') AS arguments
     FROM pg_extension e JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
          JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid,
-         generate_series(1, pronargs) n, unnest('{comb_layout,comb_period,text,tstzrange,timestamp,anyelement}'::text[]) plain,
+         generate_series(1, pronargs) n, unnest('{comb_period,text,varchar,tstzrange,timestamp,anyelement}'::text[]) plain,
          LATERAL (SELECT CASE WHEN plain ~ '^comb' THEN format('%I.%s', target, plain) ELSE plain END) named (other)
     WHERE e.extname = 'pg_comb' AND NOT proretset AND 'internal'::regtype <> ALL (p.proargtypes::oid[])
   LOOP
@@ -237,10 +237,10 @@ BEGIN
       'keys.comb_during(id, $1, $2)',
       'keys.comb_during(id, at, at + interval ''1 day'') AND at >= $1 AND at < $2',
       'keys.comb_created(id, tstzrange($1, $2))',
-      'keys.comb_created(id, tstzrange($1, $2), ''uuidv7''::keys.comb_layout)',
+      'keys.comb_created(id, tstzrange($1, $2), ''uuidv7'')',
       'id OPERATOR(keys.<@) tstzrange($1, $2)::keys.comb_period',
       'tstzrange($1, $2)::keys.comb_period OPERATOR(keys.@>) id',
-      'id BETWEEN keys.comb_min($1, ''uuidv7''::keys.comb_layout) AND keys.comb_max($2 - interval ''1 s'')',
+      'id BETWEEN keys.comb_min($1, ''uuidv7'') AND keys.comb_max($2 - interval ''1 s'')',
       'keys.comb_timestamp(keys.comb_stamp(id, at)) = at AND at >= $1 AND at < $2'])[clauses], 'keys.', extension || '.')
     USING timestamptz '2026-01-02', timestamptz '2026-01-03';
   END LOOP;
@@ -266,7 +266,6 @@ ALTER SCHEMA keys RENAME TO moved;
 SELECT answer AS "24", clauses AS "9" FROM counts('moved');
 CREATE SCHEMA keys AUTHORIZATION regress_comb_app;
 SET ROLE regress_comb_app;
-CREATE DOMAIN keys.comb_layout AS text;
 CREATE DOMAIN keys.comb_period AS tstzrange;
 SELECT take_over('keys') > 100 AS t;
 SELECT count(*) AS "24" FROM guarded;
@@ -315,7 +314,7 @@ SELECT create_after(statement), count(*) AS "8" FROM unnest(ARRAY[
   'CREATE FUNCTION keys.comb_mssql_lt(uuid, uuid) RETURNS boolean LANGUAGE sql AS ''SELECT true''',
   'CREATE FUNCTION keys.f(uuid, uuid) RETURNS uuid LANGUAGE sql AS ''SELECT $1'';
    CREATE AGGREGATE keys.comb_mssql_max(uuid) (SFUNC = keys.f, STYPE = uuid)',
-  'CREATE DOMAIN keys.comb_layout AS text CHECK (false)',
+  'CREATE DOMAIN keys.comb_period AS tstzrange CHECK (false)',
   'CREATE TABLE keys.comb_period ()',
   'CREATE OPERATOR keys.#># (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = uuid_lt)',
   -- the commutator is an operator without a function
@@ -408,7 +407,7 @@ DECLARE
     (SELECT probin FROM pg_proc WHERE oid = 'comb_contained(uuid, comb_period)'::regprocedure));
 BEGIN
   EXECUTE format(form, 'created(uuid, tstzrange)', 'comb_period_support STRICT', 'comb_contained');
-  EXECUTE format(form, 'created(uuid, tstzrange, comb_layout)', 'comb_period_support STRICT', 'comb_created_layout');
+  EXECUTE format(form, 'created(uuid, tstzrange, text)', 'comb_period_support STRICT', 'comb_created_layout');
   EXECUTE format(form, 'wrong(uuid, bigint)', 'comb_period_support STRICT', 'comb_contained');
 END $$;
 SET plan_cache_mode = force_generic_plan;

@@ -9,18 +9,11 @@
 --
 
 /*
- * The type of labels is a domain, not an enum.  Migration tools want to drop
- * enums that they did not make, and drivers that send text could not call the
- * functions.
- *
- * The domain has no constraint, because the planner does not fold a cast to a
- * domain with a constraint.  A query can use an index only if the label is a
- * constant.  The functions check the label.
+ * Labels of layouts are text, and the functions check them.  Migration tools
+ * want to drop enums that they did not make.  They would also find a default
+ * with the cast to a domain changed at each run, and drivers that send text
+ * could not call functions of an enum.
  */
-CREATE DOMAIN comb_layout AS text;
-
-COMMENT ON DOMAIN comb_layout IS
-	'label of a layout: where in a uuid the time stands and in which unit; comb_layouts() lists the layouts';
 
 CREATE FUNCTION comb_timestamp(id uuid) RETURNS timestamptz
 	AS 'MODULE_PATHNAME', 'comb_timestamp'
@@ -29,11 +22,11 @@ CREATE FUNCTION comb_timestamp(id uuid) RETURNS timestamptz
 COMMENT ON FUNCTION comb_timestamp(uuid) IS
 	'time of creation of a UUIDv7, NULL for any other uuid';
 
-CREATE FUNCTION comb_timestamp(id uuid, layout comb_layout) RETURNS timestamptz
+CREATE FUNCTION comb_timestamp(id uuid, layout text) RETURNS timestamptz
 	AS 'MODULE_PATHNAME', 'comb_timestamp_layout'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION comb_timestamp(uuid, comb_layout) IS
+COMMENT ON FUNCTION comb_timestamp(uuid, text) IS
 	'time of a key of the given layout, NULL if the value cannot be a key of the layout';
 
 CREATE FUNCTION comb_stamp(base uuid, at timestamptz) RETURNS uuid
@@ -43,11 +36,11 @@ CREATE FUNCTION comb_stamp(base uuid, at timestamptz) RETURNS uuid
 COMMENT ON FUNCTION comb_stamp(uuid, timestamptz) IS
 	'the uuid turned into a UUIDv7 of the given time; all other bits stay';
 
-CREATE FUNCTION comb_stamp(base uuid, at timestamptz, layout comb_layout) RETURNS uuid
+CREATE FUNCTION comb_stamp(base uuid, at timestamptz, layout text) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_stamp'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION comb_stamp(uuid, timestamptz, comb_layout) IS
+COMMENT ON FUNCTION comb_stamp(uuid, timestamptz, text) IS
 	'the uuid turned into a key of the layout and the given time; all other bits stay';
 
 CREATE FUNCTION comb_min(at timestamptz) RETURNS uuid
@@ -57,11 +50,11 @@ CREATE FUNCTION comb_min(at timestamptz) RETURNS uuid
 COMMENT ON FUNCTION comb_min(timestamptz) IS
 	'smallest UUIDv7 whose time is at or after the given one';
 
-CREATE FUNCTION comb_min(at timestamptz, layout comb_layout) RETURNS uuid
+CREATE FUNCTION comb_min(at timestamptz, layout text) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_min'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION comb_min(timestamptz, comb_layout) IS
+COMMENT ON FUNCTION comb_min(timestamptz, text) IS
 	'smallest key of the layout whose time is at or after the given one, in the order of the layout''s database';
 
 CREATE FUNCTION comb_max(at timestamptz) RETURNS uuid
@@ -71,11 +64,11 @@ CREATE FUNCTION comb_max(at timestamptz) RETURNS uuid
 COMMENT ON FUNCTION comb_max(timestamptz) IS
 	'largest UUIDv7 whose time is at or before the given one';
 
-CREATE FUNCTION comb_max(at timestamptz, layout comb_layout) RETURNS uuid
+CREATE FUNCTION comb_max(at timestamptz, layout text) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_max'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION comb_max(timestamptz, comb_layout) IS
+COMMENT ON FUNCTION comb_max(timestamptz, text) IS
 	'largest key of the layout whose time is at or before the given one, in the order of the layout''s database';
 
 CREATE FUNCTION comb_time_encoder(at timestamptz) RETURNS uuid
@@ -103,7 +96,7 @@ CREATE FUNCTION comb_inspect(
 	id uuid,
 	since timestamptz DEFAULT '2000-01-01 00:00:00+00',
 	until timestamptz DEFAULT pg_catalog.now() OPERATOR(pg_catalog.+) '1 day'::pg_catalog.interval,
-	OUT layout comb_layout,
+	OUT layout text,
 	OUT created timestamptz)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'comb_inspect'
@@ -113,7 +106,7 @@ COMMENT ON FUNCTION comb_inspect(uuid, timestamptz, timestamptz) IS
 	'layouts in which the value could have been made between two times, most specific first';
 
 CREATE FUNCTION comb_layouts(
-	OUT layout comb_layout,
+	OUT layout text,
 	OUT description text,
 	OUT generates boolean,
 	OUT sorts_in text,
@@ -127,11 +120,11 @@ CREATE FUNCTION comb_layouts(
 COMMENT ON FUNCTION comb_layouts() IS
 	'all layouts, with who uses each layout and what each layout can do';
 
-CREATE FUNCTION comb_convert(id uuid, source comb_layout, target comb_layout) RETURNS uuid
+CREATE FUNCTION comb_convert(id uuid, source text, target text) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_convert'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION comb_convert(uuid, comb_layout, comb_layout) IS
+COMMENT ON FUNCTION comb_convert(uuid, text, text) IS
 	'the key in another layout, with the same instant and the same other bits';
 
 --
@@ -195,11 +188,11 @@ CREATE FUNCTION comb_generate() RETURNS uuid
 COMMENT ON FUNCTION comb_generate() IS
 	'new UUIDv7, larger than all earlier UUIDv7 of this server process';
 
-CREATE FUNCTION comb_generate(layout comb_layout) RETURNS uuid
+CREATE FUNCTION comb_generate(layout text) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_generate_layout'
 	LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION comb_generate(comb_layout) IS
+COMMENT ON FUNCTION comb_generate(text) IS
 	'new key of the layout, larger than all earlier keys of this server process in the order of the layout''s database';
 
 CREATE FUNCTION comb_at(at timestamptz) RETURNS uuid
@@ -209,11 +202,11 @@ CREATE FUNCTION comb_at(at timestamptz) RETURNS uuid
 COMMENT ON FUNCTION comb_at(timestamptz) IS
 	'new UUIDv7 for the given time';
 
-CREATE FUNCTION comb_at(at timestamptz, layout comb_layout) RETURNS uuid
+CREATE FUNCTION comb_at(at timestamptz, layout text) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_at_layout'
 	LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION comb_at(timestamptz, comb_layout) IS
+COMMENT ON FUNCTION comb_at(timestamptz, text) IS
 	'new key of the layout for the given time';
 
 CREATE FUNCTION comb_clock_status(
@@ -323,11 +316,11 @@ CREATE FUNCTION comb_range_min(period tstzrange) RETURNS uuid
 COMMENT ON FUNCTION comb_range_min(tstzrange) IS
 	'smallest UUIDv7 whose time is in the period; all ones if no UUIDv7 has such a time';
 
-CREATE FUNCTION comb_range_min(period tstzrange, layout comb_layout) RETURNS uuid
+CREATE FUNCTION comb_range_min(period tstzrange, layout text) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_range_min'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION comb_range_min(tstzrange, comb_layout) IS
+COMMENT ON FUNCTION comb_range_min(tstzrange, text) IS
 	'smallest key of the layout whose time is in the period, in the order of the layout''s database';
 
 CREATE FUNCTION comb_range_max(period tstzrange) RETURNS uuid
@@ -337,11 +330,11 @@ CREATE FUNCTION comb_range_max(period tstzrange) RETURNS uuid
 COMMENT ON FUNCTION comb_range_max(tstzrange) IS
 	'largest UUIDv7 whose time is in the period; the nil uuid if no UUIDv7 has such a time';
 
-CREATE FUNCTION comb_range_max(period tstzrange, layout comb_layout) RETURNS uuid
+CREATE FUNCTION comb_range_max(period tstzrange, layout text) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_range_max'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION comb_range_max(tstzrange, comb_layout) IS
+COMMENT ON FUNCTION comb_range_max(tstzrange, text) IS
 	'largest key of the layout whose time is in the period, in the order of the layout''s database';
 
 CREATE FUNCTION comb_period_sel(internal, oid, internal, integer) RETURNS float8
@@ -419,12 +412,12 @@ CREATE OPERATOR @> (
 COMMENT ON OPERATOR @> (comb_period, uuid) IS
 	'is the time of the UUIDv7 in the period? False for any other uuid';
 
-CREATE FUNCTION comb_created(id uuid, during tstzrange, layout comb_layout) RETURNS boolean
+CREATE FUNCTION comb_created(id uuid, during tstzrange, layout text) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'comb_created_layout'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 	SUPPORT comb_period_support;
 
-COMMENT ON FUNCTION comb_created(uuid, tstzrange, comb_layout) IS
+COMMENT ON FUNCTION comb_created(uuid, tstzrange, text) IS
 	'is the uuid a key of the given layout whose time is in the period?';
 
 /*
@@ -459,12 +452,12 @@ CREATE FUNCTION comb_recheck(id uuid, period tstzrange) RETURNS boolean
 COMMENT ON FUNCTION comb_recheck(uuid, tstzrange) IS
 	'uuid <@ period, in plans that also compare with the range of keys';
 
-CREATE FUNCTION comb_recheck(id uuid, period tstzrange, layout comb_layout) RETURNS boolean
+CREATE FUNCTION comb_recheck(id uuid, period tstzrange, layout text) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'comb_recheck_layout'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
 	SUPPORT comb_recheck_support;
 
-COMMENT ON FUNCTION comb_recheck(uuid, tstzrange, comb_layout) IS
+COMMENT ON FUNCTION comb_recheck(uuid, tstzrange, text) IS
 	'comb_created(), in plans that also compare with the range of keys; false for an unknown layout';
 
 -- The range of keys alone, where plans check the rest in another way.
@@ -476,12 +469,12 @@ CREATE FUNCTION comb_in_range(id uuid, period tstzrange) RETURNS boolean
 COMMENT ON FUNCTION comb_in_range(uuid, tstzrange) IS
 	'is the uuid between comb_range_min(period) and comb_range_max(period)?';
 
-CREATE FUNCTION comb_in_range(id uuid, period tstzrange, layout comb_layout) RETURNS boolean
+CREATE FUNCTION comb_in_range(id uuid, period tstzrange, layout text) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'comb_in_range'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
 	SUPPORT comb_in_range_support;
 
-COMMENT ON FUNCTION comb_in_range(uuid, tstzrange, comb_layout) IS
+COMMENT ON FUNCTION comb_in_range(uuid, tstzrange, text) IS
 	'is the uuid between comb_range_min(period, layout) and comb_range_max(period, layout), in the order of the layout''s database? False for an unknown layout';
 
 --
@@ -682,13 +675,13 @@ COMMENT ON AGGREGATE comb_mssql_max(uuid) IS
 -- clause only if the user may call the clause's own function, and a session's
 -- other users share the plan.  So everyone may call these.
 GRANT EXECUTE ON FUNCTION comb_timestamp(uuid),
-	comb_timestamp(uuid, comb_layout),
+	comb_timestamp(uuid, text),
 	comb_range_min(tstzrange),
-	comb_range_min(tstzrange, comb_layout),
+	comb_range_min(tstzrange, text),
 	comb_range_max(tstzrange),
-	comb_range_max(tstzrange, comb_layout),
+	comb_range_max(tstzrange, text),
 	comb_recheck(uuid, tstzrange),
-	comb_recheck(uuid, tstzrange, comb_layout),
+	comb_recheck(uuid, tstzrange, text),
 	comb_in_range(uuid, tstzrange),
-	comb_in_range(uuid, tstzrange, comb_layout)
+	comb_in_range(uuid, tstzrange, text)
 	TO PUBLIC;

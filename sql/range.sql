@@ -76,7 +76,7 @@ ORDER BY n;
 SELECT count(*) AS zero
 FROM (VALUES (tstzrange('2026-01-01 00:00:00.0001', '2026-01-01 00:00:00.0009')),
              ('empty'), (tstzrange('20000-01-01', NULL))) AS v(period),
-     unnest(ARRAY['uuidv7', 'ulid', 'rtcomb_postgresql', 'sequential_string']::comb_layout[]) AS layout,
+     unnest(ARRAY['uuidv7', 'ulid', 'rtcomb_postgresql', 'sequential_string']::text[]) AS layout,
      unnest(ARRAY['00000000-0000-0000-0000-000000000000',
                   'ffffffff-ffff-ffff-ffff-ffffffffffff']::uuid[]) AS id
 WHERE id BETWEEN comb_range_min(period, layout) AND comb_range_max(period, layout);

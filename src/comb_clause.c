@@ -120,7 +120,7 @@ comb_clause_layout(Node *label)
 	if (label == NULL)
 		return comb_layout_default;
 	if (!IsA(label, Const) || ((Const *) label)->constisnull ||
-		!comb_is_of_type(label, TEXTOID))
+		exprType(label) != TEXTOID)
 		return NULL;
 	return comb_layout_find(DatumGetTextPP(((Const *) label)->constvalue));
 }
@@ -287,7 +287,7 @@ comb_clause_call(const CombClause *clause, const CombFunction *function)
 	}
 	if (clause->label)
 	{
-		argtypes[nargs++] = exprType(clause->label);
+		argtypes[nargs++] = TEXTOID;
 		args = lappend(args, copyObject(clause->label));
 	}
 

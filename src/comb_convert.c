@@ -163,7 +163,7 @@ comb_payload_copy(const CombLayout *layout, unsigned char *id,
 }
 
 /*
- * comb_convert(id uuid, source comb_layout, target comb_layout) returns uuid
+ * comb_convert(id uuid, source text, target text) returns uuid
  *
  * Returns the key of layout "target" with the same instant and the same
  * payload.  NULL for NULL, and if comb_timestamp(id, source) is NULL.  Raises

@@ -266,7 +266,7 @@ comb_generate_100ns(const CombLayout *layout, CombTick now)
 }
 
 /*
- * comb_generate(layout comb_layout) returns uuid
+ * comb_generate(layout text) returns uuid
  *
  * Returns a new key of any layout that can be generated.  In the order of the
  * layout's database, it is larger than all earlier keys of the layout that
@@ -329,7 +329,7 @@ comb_at(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_at(at timestamptz, layout comb_layout) returns uuid
+ * comb_at(at timestamptz, layout text) returns uuid
  *
  * Returns a new key for a given instant, of any layout that can be generated.
  * The first half of the key is random even if the layout has process_head:

@@ -111,7 +111,7 @@ comb_result_desc(FunctionCallInfo fcinfo)
 
 /*
  * comb_inspect(id uuid, since timestamptz, until timestamptz)
- *		returns setof (layout comb_layout, created timestamptz)
+ *		returns setof (layout text, created timestamptz)
  *
  * Returns the layouts that could have made this value from "since" to
  * "until", both inclusive, and its time in each.  There can be several: layouts

@@ -57,8 +57,8 @@ comb_period_bound(const CombLayout *layout, Datum range, bool last)
 }
 
 /*
- * comb_range_min(period tstzrange [, layout comb_layout]) returns uuid
- * comb_range_max(period tstzrange [, layout comb_layout]) returns uuid
+ * comb_range_min(period tstzrange [, layout text]) returns uuid
+ * comb_range_max(period tstzrange [, layout text]) returns uuid
  *
  * Return the smallest and the largest key of the layout, UUIDv7 by default,
  * whose time is in the period, in the order of the database that the layout is
@@ -164,7 +164,7 @@ comb_layout_in_range(const CombLayout *layout, const pg_uuid_t *id,
 }
 
 /*
- * comb_created(id uuid, during tstzrange, layout comb_layout) returns boolean
+ * comb_created(id uuid, during tstzrange, layout text) returns boolean
  *
  * Is the id a key of the layout whose time is in the period?  Returns false,
  * not NULL, for a uuid that no encoder of the layout could have made.  Raises
@@ -179,7 +179,7 @@ comb_created_layout(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_recheck(id uuid, period tstzrange, layout comb_layout) returns boolean
+ * comb_recheck(id uuid, period tstzrange, layout text) returns boolean
  *
  * The same, but an unknown layout gives false.  An error would show the
  * label, so the function could not be leakproof.  Under row security,
@@ -225,7 +225,7 @@ comb_between_bounds(const CombLayout *layout, const pg_uuid_t *id, Datum range)
 }
 
 /*
- * comb_in_range(id uuid, period tstzrange [, layout comb_layout])
+ * comb_in_range(id uuid, period tstzrange [, layout text])
  *		returns boolean
  *
  * Is the id between comb_range_min(period) and comb_range_max(period), in the

@@ -70,7 +70,7 @@ comb_timestamp(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_timestamp(id uuid, layout comb_layout) returns timestamptz
+ * comb_timestamp(id uuid, layout text) returns timestamptz
  *
  * Returns the creation time of a key of any layout, in whole microseconds.
  * This is the first microsecond that the layout's encoder turns into the
@@ -91,7 +91,7 @@ comb_timestamp_layout(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_stamp(base uuid, at timestamptz [, layout comb_layout]) returns uuid
+ * comb_stamp(base uuid, at timestamptz [, layout text]) returns uuid
  *
  * Returns the key that the original software would make from this base and
  * this time, bit by bit.  The default layout is UUIDv7 (RFC 9562, 5.7).  The
@@ -140,7 +140,7 @@ comb_check_no_key(const CombLayout *layout, const pg_uuid_t *bound,
 }
 
 /*
- * comb_min(at timestamptz [, layout comb_layout]) returns uuid
+ * comb_min(at timestamptz [, layout text]) returns uuid
  *
  * Returns the smallest key of the layout, UUIDv7 by default, whose time is at
  * or after "at", in the order of the layout's database.  "at" may be infinite,
@@ -165,7 +165,7 @@ comb_min(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_max(at timestamptz [, layout comb_layout]) returns uuid
+ * comb_max(at timestamptz [, layout text]) returns uuid
  *
  * Returns the largest key of the layout, UUIDv7 by default, whose time is at
  * or before "at".  Before the layout's first time, the result is the nil

@@ -29,7 +29,7 @@ BEGIN
 			FROM pg_catalog.pg_proc WHERE pg_catalog.starts_with(proname::pg_catalog.text, 'comb_')
 		UNION ALL
 		SELECT 'pg_catalog.pg_type'::pg_catalog.regclass, oid, typowner, typnamespace
-			FROM pg_catalog.pg_type WHERE typname OPERATOR(pg_catalog.=) ANY ('{comb_layout,comb_period}'::pg_catalog.name[])
+			FROM pg_catalog.pg_type WHERE typname OPERATOR(pg_catalog.=) 'comb_period'
 		UNION ALL
 		SELECT 'pg_catalog.pg_operator'::pg_catalog.regclass, oid, oprowner, oprnamespace
 			FROM pg_catalog.pg_operator WHERE oprname OPERATOR(pg_catalog.=) ANY ('{<@,@>}'::pg_catalog.name[])
@@ -48,9 +48,9 @@ BEGIN
 END
 $owners$;
 
--- The parameters are declared with these two domains, as in the extension.  A
--- column or a view can then stay as it is when the extension comes.
-DO $domains$
+-- The operators are declared with this domain, as in the extension.  A column or a
+-- view can then stay as it is when the extension comes.
+DO $domain$
 BEGIN
 	IF pg_catalog.current_schema() IS NULL THEN
 		RAISE EXCEPTION USING
@@ -58,17 +58,11 @@ BEGIN
 			MESSAGE = 'no schema has been selected to create in',
 			HINT = 'Set search_path to the schema for the functions.';
 	END IF;
-	IF pg_catalog.to_regtype(pg_catalog.format('%I.comb_layout', pg_catalog.current_schema())) IS NULL THEN
-		CREATE DOMAIN comb_layout AS text;
-	END IF;
 	IF pg_catalog.to_regtype(pg_catalog.format('%I.comb_period', pg_catalog.current_schema())) IS NULL THEN
 		CREATE DOMAIN comb_period AS tstzrange;
 	END IF;
 END
-$domains$;
-
-COMMENT ON DOMAIN comb_layout IS
-	'label of a layout: where in a uuid the time stands and in which unit; here only "uuidv7"';
+$domain$;
 
 COMMENT ON DOMAIN comb_period IS
 	'type of the period in "uuid <@ period"; every tstzrange is a comb_period';
@@ -461,87 +455,87 @@ BEGIN
 
 	-- The same with a layout
 	$create$
-		CREATE OR REPLACE FUNCTION comb_generate(layout comb_layout) RETURNS uuid
+		CREATE OR REPLACE FUNCTION comb_generate(layout text) RETURNS uuid
 			LANGUAGE sql VOLATILE PARALLEL SAFE
-			RETURN CASE WHEN @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_generate() END
+			RETURN CASE WHEN @schema@.comb_portable_layout(layout) THEN @schema@.comb_generate() END
 	$create$,
 	$create$
-		COMMENT ON FUNCTION comb_generate(comb_layout) IS
+		COMMENT ON FUNCTION comb_generate(text) IS
 			'comb_generate() for the layout "uuidv7", an error for any other'
 	$create$,
 	$create$
-		CREATE OR REPLACE FUNCTION comb_at(at timestamptz, layout comb_layout) RETURNS uuid
+		CREATE OR REPLACE FUNCTION comb_at(at timestamptz, layout text) RETURNS uuid
 			LANGUAGE sql VOLATILE PARALLEL SAFE
-			RETURN CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_at(at) END
+			RETURN CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_at(at) END
 	$create$,
 	$create$
-		COMMENT ON FUNCTION comb_at(timestamptz, comb_layout) IS
+		COMMENT ON FUNCTION comb_at(timestamptz, text) IS
 			'comb_at(at) for the layout "uuidv7", an error for any other'
 	$create$,
 	$create$
-		CREATE OR REPLACE FUNCTION comb_stamp(base uuid, at timestamptz, layout comb_layout) RETURNS uuid
+		CREATE OR REPLACE FUNCTION comb_stamp(base uuid, at timestamptz, layout text) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			RETURN CASE WHEN base IS NOT NULL AND at IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text)
+			RETURN CASE WHEN base IS NOT NULL AND at IS NOT NULL AND @schema@.comb_portable_layout(layout)
 				THEN @schema@.comb_stamp(base, at) END
 	$create$,
 	$create$
-		COMMENT ON FUNCTION comb_stamp(uuid, timestamptz, comb_layout) IS
+		COMMENT ON FUNCTION comb_stamp(uuid, timestamptz, text) IS
 			'comb_stamp(base, at) for the layout "uuidv7", an error for any other'
 	$create$,
 	$create$
-		CREATE OR REPLACE FUNCTION comb_timestamp(id uuid, layout comb_layout) RETURNS timestamptz
+		CREATE OR REPLACE FUNCTION comb_timestamp(id uuid, layout text) RETURNS timestamptz
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			RETURN CASE WHEN id IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_timestamp(id) END
+			RETURN CASE WHEN id IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_timestamp(id) END
 	$create$,
 	$create$
-		COMMENT ON FUNCTION comb_timestamp(uuid, comb_layout) IS
+		COMMENT ON FUNCTION comb_timestamp(uuid, text) IS
 			'comb_timestamp(id) for the layout "uuidv7", an error for any other'
 	$create$,
 	$create$
-		CREATE OR REPLACE FUNCTION comb_min(at timestamptz, layout comb_layout) RETURNS uuid
+		CREATE OR REPLACE FUNCTION comb_min(at timestamptz, layout text) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			RETURN CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_min(at) END
+			RETURN CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_min(at) END
 	$create$,
 	$create$
-		COMMENT ON FUNCTION comb_min(timestamptz, comb_layout) IS
+		COMMENT ON FUNCTION comb_min(timestamptz, text) IS
 			'comb_min(at) for the layout "uuidv7", an error for any other'
 	$create$,
 	$create$
-		CREATE OR REPLACE FUNCTION comb_max(at timestamptz, layout comb_layout) RETURNS uuid
+		CREATE OR REPLACE FUNCTION comb_max(at timestamptz, layout text) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			RETURN CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_max(at) END
+			RETURN CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_max(at) END
 	$create$,
 	$create$
-		COMMENT ON FUNCTION comb_max(timestamptz, comb_layout) IS
+		COMMENT ON FUNCTION comb_max(timestamptz, text) IS
 			'comb_max(at) for the layout "uuidv7", an error for any other'
 	$create$,
 	$create$
-		CREATE OR REPLACE FUNCTION comb_range_min(period tstzrange, layout comb_layout) RETURNS uuid
+		CREATE OR REPLACE FUNCTION comb_range_min(period tstzrange, layout text) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			RETURN CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_range_min(period) END
+			RETURN CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_range_min(period) END
 	$create$,
 	$create$
-		COMMENT ON FUNCTION comb_range_min(tstzrange, comb_layout) IS
+		COMMENT ON FUNCTION comb_range_min(tstzrange, text) IS
 			'comb_range_min(period) for the layout "uuidv7", an error for any other'
 	$create$,
 	$create$
-		CREATE OR REPLACE FUNCTION comb_range_max(period tstzrange, layout comb_layout) RETURNS uuid
+		CREATE OR REPLACE FUNCTION comb_range_max(period tstzrange, layout text) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			RETURN CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout::pg_catalog.text) THEN @schema@.comb_range_max(period) END
+			RETURN CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_range_max(period) END
 	$create$,
 	$create$
-		COMMENT ON FUNCTION comb_range_max(tstzrange, comb_layout) IS
+		COMMENT ON FUNCTION comb_range_max(tstzrange, text) IS
 			'comb_range_max(period) for the layout "uuidv7", an error for any other'
 	$create$,
 	$create$
-		CREATE OR REPLACE FUNCTION comb_created(id uuid, during tstzrange, layout comb_layout) RETURNS boolean
+		CREATE OR REPLACE FUNCTION comb_created(id uuid, during tstzrange, layout text) RETURNS boolean
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
 		RETURN id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(during, layout)
 				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(during, layout)
 				AND (@checked@ OR id IS NULL OR during IS NULL OR layout IS NULL)
 	$create$,
 	$create$
-		COMMENT ON FUNCTION comb_created(uuid, tstzrange, comb_layout) IS
+		COMMENT ON FUNCTION comb_created(uuid, tstzrange, text) IS
 			'comb_created(id, during) for the layout "uuidv7", an error for any other'
 	$create$]
 	LOOP

@@ -22,10 +22,10 @@ CREATE TABLE fuzz_layout AS
 
 CREATE UNLOGGED TABLE fuzz_input (
 	n int, id uuid, other uuid, at timestamptz, until timestamptz,
-	layout comb_layout, sorts_in text, generates boolean, earliest timestamptz, latest timestamptz,
+	layout text, sorts_in text, generates boolean, earliest timestamptz, latest timestamptz,
 	period tstzrange,
 	num bigint, ibits int, sbits int,	-- a Snowflake and its bits
-	target comb_layout, target_earliest timestamptz, target_latest timestamptz,
+	target text, target_earliest timestamptz, target_latest timestamptz,
 	created timestamptz			-- comb_timestamp(id, layout)
 );
 

@@ -12,7 +12,7 @@ CREATE DOMAIN fuzz.span AS tstzrange;
 -- Is the key's time in the period?  This is written out bound by bound and in
 -- PL/pgSQL, so the planner has nothing to simplify, to inline or to match to an
 -- index.
-CREATE FUNCTION fuzz.brute(id uuid, period tstzrange, layout comb_layout DEFAULT 'uuidv7')
+CREATE FUNCTION fuzz.brute(id uuid, period tstzrange, layout text DEFAULT 'uuidv7')
 RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 DECLARE
 	at timestamptz;

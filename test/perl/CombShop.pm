@@ -25,8 +25,8 @@ our $fill = q{
 	CREATE TABLE sales (
 		id uuid NOT NULL DEFAULT keys.comb_generate('rtcomb_sql'),
 		server int NOT NULL,
-		made_by keys.comb_layout NOT NULL DEFAULT 'rtcomb_sql',
-		others keys.comb_layout[] DEFAULT '{nhibernate,newsequentialid}',
+		made_by text NOT NULL DEFAULT 'rtcomb_sql',
+		others text[] DEFAULT '{nhibernate,newsequentialid}',
 		CHECK (keys.comb_timestamp(id, made_by) > '2000-01-01 00:00:00+00'));
 	CREATE UNIQUE INDEX sales_order ON sales (id keys.comb_mssql_ops);
 	ALTER TABLE sales REPLICA IDENTITY USING INDEX sales_order;
@@ -48,12 +48,12 @@ our $fill = q{
 	CREATE TABLE lines (sale uuid REFERENCES sales (id), line int);
 	CREATE INDEX lines_sale ON lines (sale keys.comb_mssql_ops, line);
 	CREATE INDEX sales_brin ON sales USING brin (keys.comb_mssql_key(id));
-	CREATE TABLE parted (id uuid, layout keys.comb_layout) PARTITION BY LIST (layout);
+	CREATE TABLE parted (id uuid, layout text) PARTITION BY LIST (layout);
 	CREATE TABLE parted_morris PARTITION OF parted FOR VALUES IN ('morris');
 	CREATE TABLE parted_others PARTITION OF parted DEFAULT;
 	CREATE VIEW inspected AS
 		SELECT s.id, i.layout, i.created FROM sales s, keys.comb_inspect(s.id, '2000-01-01 00:00:00+00') i;
-	CREATE FUNCTION older(keys.comb_layout) RETURNS bigint LANGUAGE sql AS
+	CREATE FUNCTION older(text) RETURNS bigint LANGUAGE sql AS
 		$$ SELECT count(*) FROM public.sales WHERE keys.comb_timestamp(id, $1) < '2025-02-01 00:00:00+00' $$;
 	CREATE FUNCTION placed() RETURNS uuid LANGUAGE sql AS
 		'INSERT INTO public.orders (server) VALUES (0) RETURNING id';

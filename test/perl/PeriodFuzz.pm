@@ -558,7 +558,7 @@ sub clause
 	if ($layout)
 	{
 		my $label = "'$layout'";
-		$label = pick("'$layout'::comb_layout", 'w.l') if one_in(8) && grep { $_ eq 'w' } @scope;
+		$label = pick("'$layout'::text", 'w.l') if one_in(8) && grep { $_ eq 'w' } @scope;
 		return both("comb_created($key, $period, $label)", "fuzz.brute($key, $period, $label)");
 	}
 	if (one_in(6))
@@ -933,7 +933,7 @@ sub new
 		"($_, " . literal($p) . ', ' . literal($q) . ", $since, $until, " . literal($l) . ')'
 	} 1 .. $self->{periods};
 	$self->{during} = [
-		'CREATE TABLE during (i int, p tstzrange, q comb_period, since timestamptz, until timestamptz, l comb_layout)',
+		'CREATE TABLE during (i int, p tstzrange, q comb_period, since timestamptz, until timestamptz, l text)',
 		'INSERT INTO during VALUES ' . join(', ', @periods),
 		(one_in(2) ? 'ANALYZE during' : ()), (one_in(3) ? 'CREATE INDEX ON during USING gist (p)' : ()) ];
 	$self->{at} = instant($self->near);

@@ -60,7 +60,7 @@ SELECT is_empty(
        AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb')
        AND b.pronamespace = 'pg_catalog'::regnamespace $$,
   'no function has a name of the server');
--- A body in SQL is a text, in which PostgreSQL looks names up at each call.  Whoever may
+-- A body can be a text, in which PostgreSQL looks names up at each call.  Whoever may
 -- create in the schema could make a better match.
 SELECT is_empty(
   $$ SELECT p.oid::regprocedure FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang

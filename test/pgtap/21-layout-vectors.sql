@@ -26,7 +26,7 @@ DELETE FROM vectors WHERE layout = 'guidv8time';
 
 -- Reading
 CREATE TEMP TABLE read AS
-SELECT layout, id, at, comb_timestamp(id, layout::comb_layout) AS got, source
+SELECT layout, id, at, comb_timestamp(id, layout) AS got, source
 FROM vectors;
 SELECT is_empty('SELECT * FROM read WHERE got IS NULL', 'every vector has a time');
 SELECT is_empty(
@@ -50,40 +50,40 @@ SELECT is_empty(
      WHERE layout = 'nhibernate' AND (NOT made - got BETWEEN '0 ms' AND '15 ms') IS NOT FALSE $$,
   'NHibernate''s fields are never read later than what they were made from');
 SELECT is_empty(
-  $$ SELECT * FROM read WHERE comb_stamp(id, got, layout::comb_layout) <> id $$,
+  $$ SELECT * FROM read WHERE comb_stamp(id, got, layout) <> id $$,
   'stamped with its own time a vector is itself');
 SELECT is_empty(
   $$ SELECT * FROM read
-     WHERE comb_timestamp(comb_stamp('00000000-0000-0000-0000-000000000000', got, layout::comb_layout),
-                          layout::comb_layout) <> got $$,
+     WHERE comb_timestamp(comb_stamp('00000000-0000-0000-0000-000000000000', got, layout),
+                          layout) <> got $$,
   'nil stamped with its time has that time');
 
 -- Writing
 -- The vectors of NewId have a worker instead of a base uuid.  Their other bits
 -- come from the key itself, stamped with another time.
-UPDATE encode_vectors SET base = comb_stamp(id, '2001-02-03', layout::comb_layout)
+UPDATE encode_vectors SET base = comb_stamp(id, '2001-02-03', layout)
 WHERE base LIKE 'worker %';
 SELECT is_empty(
-  $$ SELECT * FROM (SELECT *, comb_stamp(base::uuid, at, layout::comb_layout) AS got FROM encode_vectors) e
+  $$ SELECT * FROM (SELECT *, comb_stamp(base::uuid, at, layout) AS got FROM encode_vectors) e
      WHERE got <> id $$,
   'every encode vector is stamped bit by bit');
 SELECT is_empty(
   $$ SELECT * FROM encode_vectors
-     WHERE (comb_timestamp(id, layout::comb_layout) > at) IS NOT FALSE
-        OR at - comb_timestamp(id, layout::comb_layout) > '3.334 ms' $$,
+     WHERE (comb_timestamp(id, layout) > at) IS NOT FALSE
+        OR at - comb_timestamp(id, layout) > '3.334 ms' $$,
   'and read back as the start of its unit');
 
 -- Recognizing: comb_inspect must list the layout that made the value
 SELECT is_empty(
   $$ SELECT * FROM read
      WHERE NOT EXISTS (SELECT FROM comb_inspect(id, '0001-01-01', '29000-01-01') c
-                       WHERE c.layout = read.layout::comb_layout AND c.created = got) $$,
+                       WHERE c.layout = read.layout AND c.created = got) $$,
   'comb_inspect names the layout of every vector');
 SELECT is_empty(
   $$ SELECT * FROM read WHERE EXISTS (SELECT FROM comb_inspect(id, got + '1 us', '29000-01-01') c
-                                      WHERE c.layout = read.layout::comb_layout)
+                                      WHERE c.layout = read.layout)
                            OR EXISTS (SELECT FROM comb_inspect(id, '0001-01-01', got - '1 us'::interval) c
-                                      WHERE c.layout = read.layout::comb_layout) $$,
+                                      WHERE c.layout = read.layout) $$,
   'but not outside the window');
 SELECT is_empty(
   $$ SELECT id, array_agg(layout) FROM vectors WHERE at > '2000-01-01' AND at < '2040-01-01'

@@ -48,7 +48,7 @@ ANALYZE instants;
 
 -- Beyond the ends of a layout there is no key for a bound.  The bound is an error if
 -- the nil uuid, or the uuid of all ones, is a key; here it is then NULL.
-CREATE FUNCTION pg_temp.bound(name text, at timestamptz, layout comb_layout) RETURNS uuid LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.bound(name text, at timestamptz, layout text) RETURNS uuid LANGUAGE plpgsql AS $$
 BEGIN
   RETURN CASE name WHEN 'min' THEN comb_min(at, layout) ELSE comb_max(at, layout) END;
 EXCEPTION WHEN datetime_field_overflow THEN

@@ -218,8 +218,8 @@ both(q{
 	SET search_path = portable;
 	CREATE FUNCTION comb_range_min(comb_period) RETURNS uuid LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END';
 	CREATE FUNCTION comb_range_max(comb_period) RETURNS uuid LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END';
-	CREATE FUNCTION comb_range_min(comb_period, comb_layout) RETURNS uuid LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END';
-	CREATE FUNCTION comb_portable_layout(comb_layout) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END';
+	CREATE FUNCTION comb_range_min(comb_period, text) RETURNS uuid LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END';
+	CREATE FUNCTION comb_portable_layout(varchar) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END';
 	CREATE FUNCTION comb_created(uuid, comb_period) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END';
 	CREATE FUNCTION comb_min(anyelement) RETURNS uuid LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END';
 	CREATE FUNCTION comb_timestamp(anyelement) RETURNS timestamptz LANGUAGE plpgsql AS 'BEGIN RAISE ''taken over''; END'});
@@ -230,7 +230,7 @@ my $calls = q{
 		x.comb_range_min(p::tstzrange, l) < id, x.comb_range_max(p::tstzrange, l) > id, x.comb_stamp(id, lower(p), l) = id,
 		x.comb_generate(l) <> id, x.comb_at(lower(p), l) <> id
 	FROM (SELECT x.comb_stamp('5f0d7b1c-92e4-4a3b-8c6d-0123456789ab', '2026-11-20'::timestamptz) AS id,
-		tstzrange('2026-11-20', '2026-11-21')::x.comb_period AS p, 'uuidv7'::x.comb_layout AS l OFFSET 0) s};
+		tstzrange('2026-11-20', '2026-11-21')::x.comb_period AS p, 'uuidv7'::text AS l OFFSET 0) s};
 sub called_in { my ($schema) = @_; return both($calls =~ s/\bx\./$schema./gr); }
 my $all = join('|', ('t') x 15);
 is(called_in('portable'), $all, 'no call walks into a better match');

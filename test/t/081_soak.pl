@@ -450,7 +450,7 @@ sub shown_sql
 	my ($on_primary) = @_;
 	my $key = "'key', layout, us(before), us(after), id, us(comb_timestamp(id, layout))";
 	my $around = 'clock_timestamp() AS before, %s AS id, clock_timestamp() AS after';
-	my $block = sprintf("SELECT $key FROM (SELECT 'uuidv7'::comb_layout AS layout, $around "
+	my $block = sprintf("SELECT $key FROM (SELECT 'uuidv7'::text AS layout, $around "
 		  . "FROM generate_series(1, 5) OFFSET 0) AS made;\n", 'comb_generate()');
 	$block .= sprintf("SELECT $key FROM (SELECT layout, $around FROM mixture OFFSET 0) AS made;\n",
 		'comb_generate(layout)');

@@ -157,7 +157,7 @@ cmp_ok($with_rows, '>', $compared / 2, "$with_rows of $compared answers have row
 # The comparison can fail: with a brute force whose periods include their end, and
 # with one that says NULL where a key has no time, the same queries differ.
 my $function = $node->safe_psql('postgres',
-	q{SELECT pg_get_functiondef(oid) FROM pg_proc WHERE oid = 'fuzz.brute(uuid, tstzrange, comb_layout)'::regprocedure});
+	q{SELECT pg_get_functiondef(oid) FROM pg_proc WHERE oid = 'fuzz.brute(uuid, tstzrange, text)'::regprocedure});
 for my $change (
 	[ 'AND upper_inc(period)', '', 'an end that is included' ],
 	[ 'IF at IS NULL OR isempty(period) THEN', 'IF at IS NULL THEN RETURN NULL; ELSIF isempty(period) THEN', 'a key without a time' ])
