@@ -45,7 +45,7 @@ CREATE FUNCTION comb_ordered_reset(at timestamptz) RETURNS void
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION comb_ordered_reset(timestamptz) IS
-	'let ordered keys and Snowflakes continue after the given time, even if keys with later times exist';
+	'let ordered keys and Snowflakes of this database continue after the given time once the server has restarted';
 
 --
 -- comb_snowflake_generate.c: 64-bit keys of this server

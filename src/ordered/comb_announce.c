@@ -66,18 +66,8 @@
 
 CombSeats  *comb_seats = NULL;
 
-/*
- * The incarnation in which this transaction has announced a series, or
- * COMB_INCARNATION_NONE.
- */
-uint64		comb_announced[COMB_SERIES];
-
-/*
- * The announcements that the end of the transaction must take back.
- * comb_announced does not tell: a transaction has to announce again after a
- * reset, and its seat has the announcement from before.
- */
-static bool comb_seated[COMB_SERIES];
+/* Which series has this transaction announced? */
+bool		comb_announced[COMB_SERIES];
 
 /* Does the list of prepared transactions know what is announced? */
 static bool comb_listed = false;
@@ -89,10 +79,10 @@ static bool comb_listed = false;
 #define COMB_PREPARED_MAX	(2 * max_prepared_xacts)
 
 static bool
-comb_any_seated(void)
+comb_any_announced(void)
 {
-	return comb_seated[COMB_SERIES_ORDERED] ||
-		comb_seated[COMB_SERIES_SNOWFLAKE];
+	return comb_announced[COMB_SERIES_ORDERED] ||
+		comb_announced[COMB_SERIES_SNOWFLAKE];
 }
 
 Size
@@ -384,7 +374,7 @@ comb_prepared_enter(void)
 	entry->database = MyDatabaseId;
 	entry->role = GetSessionUserId();
 	for (series = 0; series < COMB_SERIES; series++)
-		entry->first[series] = !comb_seated[series] ? 0 :
+		entry->first[series] = !comb_announced[series] ? 0 :
 			pg_atomic_read_u64(&comb_seat(series, MyProcNumber)->s.first);
 	/* the rest before "fxid": for comb_unsettled(), see comb_prepared_copy() */
 	pg_write_barrier();
@@ -405,7 +395,7 @@ comb_prepared_check(void)
 	uint64		fxid = U64FromFullTransactionId(GetTopFullTransactionIdIfAny());
 	uint32		i;
 
-	if (comb_any_seated() && !comb_listed)
+	if (comb_any_announced() && !comb_listed)
 	{
 		(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
 											   fxid + 1);
@@ -459,8 +449,7 @@ comb_take_back(uint64 fxid)
 
 	for (series = 0; series < COMB_SERIES; series++)
 	{
-		comb_announced[series] = COMB_INCARNATION_NONE;
-		if (comb_seated[series])
+		if (comb_announced[series])
 		{
 			CombSeat   *seat = comb_seat(series, MyProcNumber);
 
@@ -469,7 +458,7 @@ comb_take_back(uint64 fxid)
 				comb_ring_put(seat, fxid);
 			COMB_INJECTION_POINT("comb-end-clear");
 			pg_atomic_write_u64(&seat->s.first, 0);
-			comb_seated[series] = false;
+			comb_announced[series] = false;
 		}
 	}
 }
@@ -484,7 +473,7 @@ comb_at_end(XactEvent event, void *arg)
 	switch (event)
 	{
 		case XACT_EVENT_PRE_PREPARE:
-			if (comb_any_seated())
+			if (comb_any_announced())
 				comb_prepared_enter();
 			break;
 		case XACT_EVENT_COMMIT:
@@ -535,17 +524,14 @@ comb_seat_move(CombSeat *seat)
 
 /*
  * Announce that this transaction is going to take times from the counter of a
- * series, none of them below what the counter has now + 1.  After a reset the
- * counter may be smaller than at the first announcement, and the smaller
- * bound counts.
+ * series, none of them below what the counter has now + 1.
  */
 void
-comb_announce(CombSeries series, uint64 incarnation)
+comb_announce(CombSeries series)
 {
 	static bool registered = false;
 	CombSeat   *seat;
 	uint64		first;
-	uint64		before;
 
 	if (IsParallelWorker())
 		ereport(ERROR,
@@ -571,12 +557,9 @@ comb_announce(CombSeries series, uint64 incarnation)
 	 * before the compare-and-swap.
 	 */
 	pg_write_barrier();
-	first = pg_atomic_read_u64(comb_counter(series, incarnation)) + 1;
+	first = pg_atomic_read_u64(comb_counter(series)) + 1;
 	COMB_INJECTION_POINT("comb-announce");
-	before = pg_atomic_read_u64(&seat->s.first);
-	comb_seated[series] = true;
-	if (before == 0 || first < before)
-		pg_atomic_write_u64(&seat->s.first, first);
-	comb_announced[series] = incarnation;
+	pg_atomic_write_u64(&seat->s.first, first);
+	comb_announced[series] = true;
 	comb_listed = false;
 }

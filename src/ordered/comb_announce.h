@@ -99,7 +99,7 @@ typedef struct CombView
 } CombView;
 
 extern CombSeats *comb_seats;
-extern uint64 comb_announced[COMB_SERIES];
+extern bool comb_announced[COMB_SERIES];
 
 extern uint64 comb_full_xid(TransactionId xid, uint64 next);
 extern void comb_view_init(CombView *view, Snapshot snapshot);
@@ -108,7 +108,7 @@ extern bool comb_prepared_copy(uint32 number, CombPrepared *copy);
 extern uint64 comb_unlisted_limit(void);
 extern Size comb_seats_size(void);
 extern void comb_seats_attach(void);
-extern void comb_announce(CombSeries series, uint64 incarnation);
+extern void comb_announce(CombSeries series);
 
 static inline CombSeat *
 comb_seat(CombSeries series, uint32 number)
@@ -125,15 +125,13 @@ comb_prepared(CombSeats *seats, uint32 number)
 
 /*
  * Announce that the transaction is going to take times of this series, unless
- * the transaction has announced that already.  "incarnation" is the one of
- * the lease that the times will be taken under.  After a reset the counter
- * may be smaller, so the transaction must announce again.
+ * the transaction has announced that already.
  */
 static inline void
-comb_announce_once(CombSeries series, uint64 incarnation)
+comb_announce_once(CombSeries series)
 {
-	if (unlikely(comb_announced[series] != incarnation))
-		comb_announce(series, incarnation);
+	if (unlikely(!comb_announced[series]))
+		comb_announce(series);
 }
 
 #endif							/* COMB_ANNOUNCE_H */

@@ -31,20 +31,16 @@
  * the page says which incarnation wrote the limit.
  *
  * What a process may rely on:
- * - Counters only grow.  comb_ordered_reset() sets a series back by beginning
- *	 an incarnation that uses another counter for it (comb_shared.h).
- * - A session takes a time from the counter of the incarnation that its lease
- *	 is of, and hands the time out only if this incarnation is still the
- *	 current one.  There is no moment without an incarnation, so nobody has to
- *	 wait for the end of a reset.
+ * - Counters only grow, and an incarnation lasts as long as shared memory.
  * - Sessions write the page under the buffer's exclusive lock and a
- *	 RowExclusiveLock on the sequence.  comb_ordered_reset() locks them out,
- *	 begins the incarnation, and then writes the new limits.  No session of
- *	 this database can have a lease of the new incarnation before that.
- *	 Sessions of other databases can; their limits are as they were, so they
- *	 move the new counter beyond these limits first.
- * - Within an incarnation the limit on a page only grows.  A reset lowers it
- *	 only if the series is set back.
+ *	 RowExclusiveLock on the sequence.
+ * - While the server runs, the limit on a page only grows, unless somebody
+ *	 writes the sequence by other means.
+ *
+ * comb_ordered_reset() writes the limit from which the series is to continue,
+ * and marks the page.  The mark is for this incarnation: until the server
+ * restarts, sessions make no key of the series in this database.  The next
+ * incarnation starts beyond the limit, as it does beyond any.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -78,7 +74,7 @@ comb_drift_error(CombTime next, CombTime now)
 					   comb_us_text(comb_us_from_time(next)),
 					   comb_us_text(comb_us_from_time(now)),
 					   comb_max_ordered_drift),
-			 errhint("Correct the server's clock, raise \"pg_comb.max_ordered_drift\", or have comb_ordered_reset() called if keys were made under a clock far ahead.")));
+			 errhint("Correct the server's clock, raise \"pg_comb.max_ordered_drift\", or have comb_ordered_reset() called and restart the server if keys were made under a clock far ahead.")));
 }
 
 void
@@ -90,7 +86,7 @@ comb_jump_error(CombTime last, CombTime now)
 			 errdetail("The time of the last key or of the limit for it was %s, and the clock now is %s.",
 					   comb_us_text(comb_us_from_time(last)),
 					   comb_us_text(comb_us_from_time(now))),
-			 errhint("Correct the server's clock, or have comb_ordered_reset() called if the clock is right.")));
+			 errhint("Correct the server's clock, or have comb_ordered_reset() called and restart the server if the clock is right.")));
 }
 
 /* Return the last time, in us since 1970, that a key may have at "now" */
@@ -110,7 +106,7 @@ comb_lease_latest_us(int64 now)
  * accepts any clock.
  */
 static void
-comb_lease_adopt(CombSeries series, uint64 incarnation, int64 limit)
+comb_lease_adopt(CombSeries series, int64 limit)
 {
 	int64		now = comb_clock_us();
 
@@ -123,9 +119,26 @@ comb_lease_adopt(CombSeries series, uint64 incarnation, int64 limit)
 				 errdetail("They can have times up to %s, and the clock now is %s; \"pg_comb.max_ordered_drift\" allows keys to be %d s ahead.",
 						   comb_us_text(limit), comb_us_text(now),
 						   comb_max_ordered_drift),
-				 errhint("Correct the server's clock, raise \"pg_comb.max_ordered_drift\", or have comb_ordered_reset() called in this database.")));
-	(void) pg_atomic_monotonic_advance_u64(comb_counter(series, incarnation),
+				 errhint("Correct the server's clock, raise \"pg_comb.max_ordered_drift\", or have comb_ordered_reset() called in this database and restart the server.")));
+	(void) pg_atomic_monotonic_advance_u64(comb_counter(series),
 										   comb_time_from_us(limit));
+}
+
+/*
+ * Did this incarnation write the page?  Raises 55000 if the series is being
+ * reset.
+ */
+static bool
+comb_lease_is_own(const CombPage *page)
+{
+	if (page->incarnation == (comb_incarnation() | COMB_RESET_MARK))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the limits of this database were reset"),
+				 errdetail("Keys are to continue after %s.",
+						   comb_us_text(page->value)),
+				 errhint("Restart the server to finish the reset.")));
+	return page->incarnation == comb_incarnation();
 }
 
 /* A limit as a time of keys.  setval() can have written any number */
@@ -165,14 +178,12 @@ comb_lease_schedule(CombLease *lease)
  */
 static void
 comb_lease_remember(CombSeries series, const CombPage *page,
-					uint64 incarnation, uint64 generation)
+					uint64 generation)
 {
 	CombLease  *lease = &comb_leases[series];
-	bool		foreign = (page->incarnation != incarnation);
+	bool		foreign = (page->incarnation != comb_incarnation());
 
-	lease->incarnation = incarnation;
 	lease->generation = generation;
-	lease->counter = comb_counter(series, incarnation);
 	lease->limit = foreign ? 0 : comb_time_from_us(page->flushed);
 	lease->next = foreign ? 0 : comb_time_from_us(page->value);
 	lease->next_lsn = page->lsn;
@@ -193,31 +204,27 @@ comb_lease_limit(CombTime at)
  *
  * The limit is on disk before the counter moves, so that no crash takes back
  * what moved the counters of the whole server.  Keys and bounds do not rely on
- * this order, because each is below a limit on disk of its own database.  The
- * sequence stays locked until the counter has moved: a reset in between would
- * be undone.
+ * this order, because each is below a limit on disk of its own database.
  */
 void
 comb_lease_learn(CombSeries series)
 {
 	CombPage	page;
-	uint64		incarnation;
 	uint64		generation;
-	bool		foreign;
+	bool		own;
 
 	/* comb_lease_take() comes here again for each time that it gives up */
 	CHECK_FOR_INTERRUPTS();
-	comb_leases[series].incarnation = COMB_INCARNATION_NONE;
+	comb_leases[series].generation = 0;
 	comb_shared_attach();
-	comb_page_open(&page, series, RowExclusiveLock);
+	comb_page_open(&page, series);
 	generation = comb_sequence_generation;
-	incarnation = comb_incarnation_current();
-	foreign = (page.incarnation != incarnation);
-	comb_page_unlock(&page, foreign);
-	if (foreign)
-		comb_lease_adopt(series, incarnation, page.value);
+	own = comb_lease_is_own(&page);
+	comb_page_unlock(&page, !own);
+	if (!own)
+		comb_lease_adopt(series, page.value);
 	comb_page_close(&page, false);
-	comb_lease_remember(series, &page, incarnation, generation);
+	comb_lease_remember(series, &page, generation);
 }
 
 /*
@@ -236,12 +243,11 @@ comb_lease_renew(CombSeries series, CombTime at)
 
 	lease->renew = lease->limit - (lease->limit - at) / 2;
 	COMB_INJECTION_POINT("comb-lease-ahead");
-	if (!comb_page_try_open(&page, series,
-							RowExclusiveLock))
+	if (!comb_page_try_open(&page, series))
 		return;
-	if (page.incarnation != lease->incarnation || !comb_lease_known(series))
+	if (page.incarnation != comb_incarnation() || !comb_lease_known(series))
 	{
-		lease->incarnation = COMB_INCARNATION_NONE;
+		lease->generation = 0;
 		comb_page_close(&page, false);
 		return;
 	}
@@ -249,7 +255,7 @@ comb_lease_renew(CombSeries series, CombTime at)
 	if (write)
 		comb_page_write(&page, comb_lease_limit(at), page.incarnation);
 	comb_page_close(&page, false);
-	comb_lease_remember(series, &page, page.incarnation, lease->generation);
+	comb_lease_remember(series, &page, lease->generation);
 	COMB_INJECTION_POINT("comb-lease-ahead-written");
 	if (write)
 		XLogSetAsyncXactLSN(page.lsn);
@@ -269,44 +275,39 @@ comb_lease_advance(CombLease *lease)
 }
 
 /*
- * Cover "at", which is beyond the limits that this process knows.  False if
- * the caller must give the time up, because the incarnation in which it was
- * taken has ended, or because an earlier incarnation may have handed it out.
+ * Cover "at", which is beyond the limits that this process has read.  False if
+ * the caller must give the time up, because an earlier incarnation may have
+ * handed it out.
  */
 static bool
 comb_lease_extend_now(CombSeries series, CombTime at)
 {
 	CombPage	page;
-	uint64		taken_in = comb_leases[series].incarnation;
-	uint64		incarnation;
 	uint64		generation;
-	bool		foreign;
+	bool		own;
 
-	comb_leases[series].incarnation = COMB_INCARNATION_NONE;
+	comb_leases[series].generation = 0;
 	COMB_INJECTION_POINT("comb-lease-renew");
-	comb_page_open(&page, series, RowExclusiveLock);
+	comb_page_open(&page, series);
 	generation = comb_sequence_generation;
-	incarnation = comb_incarnation_current();
-	foreign = (page.incarnation != incarnation);
-	if (incarnation != taken_in ||
-		(foreign && (page.value < 0 || page.value > COMB_CLOCK_MAX_US ||
-					 at <= comb_time_from_us(page.value))))
+	own = comb_lease_is_own(&page);
+	if (!own && (page.value < 0 || page.value > COMB_CLOCK_MAX_US ||
+				 at <= comb_time_from_us(page.value)))
 	{
 		comb_page_close(&page, false);
 		return false;
 	}
-	if (foreign || at >= comb_time_from_us(page.value))
-		comb_page_write(&page, comb_lease_limit(at), incarnation);
+	if (!own || at >= comb_time_from_us(page.value))
+		comb_page_write(&page, comb_lease_limit(at), comb_incarnation());
 	comb_page_close(&page, at >= comb_time_from_us(page.flushed));
-	comb_lease_remember(series, &page, incarnation, generation);
+	comb_lease_remember(series, &page, generation);
 	return true;
 }
 
 /*
  * Make sure that the lease of a series covers "at", a time just taken from
  * the counter and not handed out yet, and renew the lease if it is time to.
- * False if the caller must give the time up.  After true the caller must
- * still ask comb_lease_covers(), because a reset may have come in between.
+ * False if the caller must give the time up.
  */
 bool
 comb_lease_extend(CombSeries series, CombTime at)

@@ -28,16 +28,13 @@
 #define COMB_JUMP_S			UINT64CONST(315576000)
 
 /*
- * What this process knows of a series' lease in its database.  Times below
- * "limit" may be handed out, as long as the incarnation and the generation of
- * the sequences are the same.  From "renew" on, which is at most "limit",
+ * What this process has read of a series' lease in its database.  Times below
+ * "limit" may be handed out.  From "renew" on, which is at most "limit",
  * comb_lease_extend() has something to do.
  */
 typedef struct CombLease
 {
-	uint64		incarnation;
-	uint64		generation;
-	pg_atomic_uint64 *counter;	/* of the incarnation */
+	uint64		generation;		/* comb_sequence_generation; 0 = unknown */
 	CombTime	renew;
 	CombTime	limit;			/* its record is on disk */
 	CombTime	next;			/* the next limit, or "limit" if unknown */
@@ -55,33 +52,11 @@ extern CombTime comb_lease_survives(CombSeries series, CombTime at);
 extern void comb_drift_error(CombTime next, CombTime now);
 extern void comb_jump_error(CombTime last, CombTime now);
 
-/* Is what this process knows of the lease still true? */
+/* Has this process read the lease, and is the sequence still the same? */
 static inline bool
 comb_lease_known(CombSeries series)
 {
-	const CombLease *lease = &comb_leases[series];
-
-	return comb_shared != NULL &&
-		lease->generation == comb_sequence_generation &&
-		lease->incarnation == pg_atomic_read_u64(&comb_shared->incarnation.value);
-}
-
-/*
- * May a key of this time be handed out?  The incarnation is read again after
- * the counter was moved.  After a reset in between, the time is one of a
- * counter that is no longer in use.
- */
-static inline bool
-comb_lease_covers(CombSeries series, CombTime at)
-{
-	return at < comb_leases[series].limit && comb_lease_known(series);
-}
-
-/* The same, for a time that needs no renewal either */
-static inline bool
-comb_lease_fresh(CombSeries series, CombTime at)
-{
-	return at < comb_leases[series].renew && comb_lease_known(series);
+	return comb_leases[series].generation == comb_sequence_generation;
 }
 
 /*
@@ -118,12 +93,11 @@ comb_lease_take(CombSeries series, CombTime (*step) (void *), void *arg)
 
 		if (unlikely(!comb_lease_known(series)))
 			comb_lease_learn(series);
-		comb_announce_once(series, comb_leases[series].incarnation);
+		comb_announce_once(series);
 		at = step(arg);
 		COMB_INJECTION_POINT("comb-lease-taken");
-		if (likely(comb_lease_fresh(series, at)) ||
-			(comb_lease_extend(series, at) &&
-			 comb_lease_covers(series, at)))
+		if (likely(at < comb_leases[series].renew) ||
+			comb_lease_extend(series, at))
 			return at;
 	}
 }

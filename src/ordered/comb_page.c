@@ -57,7 +57,7 @@ static const char *const comb_sequence_names[COMB_SERIES] = {
 /* The sequences that this process has found, or InvalidOid */
 static Oid	comb_sequence_oids[COMB_SERIES];
 
-uint64		comb_sequence_generation = 0;
+uint64		comb_sequence_generation = 1;
 
 /* Relcache callback: forget a relation that was altered, moved or dropped */
 static void
@@ -212,20 +212,6 @@ comb_sequence_open_nowait(CombSeries series, LOCKMODE lockmode)
 	return relation;
 }
 
-/*
- * Lock a sequence until the caller unlocks it, or until the transaction ends.
- * Raises 55000 on a standby, and if the sequence does not exist.
- */
-Oid
-comb_sequence_lock(CombSeries series, LOCKMODE lockmode)
-{
-	Relation	relation = comb_sequence_open(series, lockmode);
-	Oid			oid = RelationGetRelid(relation);
-
-	relation_close(relation, NoLock);
-	return oid;
-}
-
 /* Return the sequence's tuple on a page, and its length */
 static HeapTupleHeader
 comb_page_tuple(Page page, Size *length)
@@ -325,13 +311,13 @@ comb_page_load(CombPage *page)
 /*
  * Lock a sequence and its page for writing, and read the page.  The caller
  * may call comb_page_write(), and must call comb_page_close().  Raises 55000
- * as comb_sequence_lock() does.
+ * as comb_sequence_open() does.
  */
 void
-comb_page_open(CombPage *page, CombSeries series, LOCKMODE lockmode)
+comb_page_open(CombPage *page, CombSeries series)
 {
-	page->relation = comb_sequence_open(series, lockmode);
-	page->lockmode = lockmode;
+	page->lockmode = RowExclusiveLock;
+	page->relation = comb_sequence_open(series, page->lockmode);
 	page->buffer = ReadBuffer(page->relation, 0);
 	LockBuffer(page->buffer, BUFFER_LOCK_EXCLUSIVE);
 	comb_page_load(page);
@@ -342,17 +328,17 @@ comb_page_open(CombPage *page, CombSeries series, LOCKMODE lockmode)
  * process has not found the sequence before.
  */
 bool
-comb_page_try_open(CombPage *page, CombSeries series, LOCKMODE lockmode)
+comb_page_try_open(CombPage *page, CombSeries series)
 {
-	page->relation = comb_sequence_open_nowait(series, lockmode);
+	page->lockmode = RowExclusiveLock;
+	page->relation = comb_sequence_open_nowait(series, page->lockmode);
 	if (page->relation == NULL)
 		return false;
-	page->lockmode = lockmode;
 	page->buffer = ReadBuffer(page->relation, 0);
 	if (!ConditionalLockBuffer(page->buffer))
 	{
 		ReleaseBuffer(page->buffer);
-		relation_close(page->relation, lockmode);
+		relation_close(page->relation, page->lockmode);
 		return false;
 	}
 	comb_page_load(page);

@@ -35,13 +35,9 @@ typedef struct CombPage
 /* Changes when a sequence is altered, moved or dropped, here or elsewhere */
 extern PGDLLEXPORT uint64 comb_sequence_generation;
 
-extern Oid	comb_sequence_lock(CombSeries series, LOCKMODE lockmode);
-
 extern bool comb_page_peek(CombPage *page, CombSeries series, bool wait);
-extern void comb_page_open(CombPage *page, CombSeries series,
-						   LOCKMODE lockmode);
-extern bool comb_page_try_open(CombPage *page, CombSeries series,
-							   LOCKMODE lockmode);
+extern void comb_page_open(CombPage *page, CombSeries series);
+extern bool comb_page_try_open(CombPage *page, CombSeries series);
 extern void comb_page_write(CombPage *page, int64 value, uint64 incarnation);
 extern void comb_page_flush(CombPage *page);
 extern void comb_page_unlock(CombPage *page, bool flush);

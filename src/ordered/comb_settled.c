@@ -59,7 +59,6 @@ typedef struct CombAnswer
 	struct CombAnswer *next;
 	CombSeries	series;
 	Snapshot	query;			/* of the query that got it; NULL = has ended */
-	uint64		incarnation;
 	uint64		bound;
 	uint64		xmax;
 	uint32		xcnt;
@@ -246,8 +245,7 @@ comb_prepared_bound(CombSeries series, const CombView *view)
 }
 
 /*
- * Return the smallest time that is not settled, as of now, in the incarnation
- * of this process' lease.
+ * Return the smallest time that is not settled, as of now, or COMB_UNKNOWN.
  *
  * Min() evaluates its arguments twice, so nothing that changes may stand in
  * it.
@@ -255,7 +253,7 @@ comb_prepared_bound(CombSeries series, const CombView *view)
 static uint64
 comb_settled_scan(CombSeries series, const CombView *view)
 {
-	uint64		last = pg_atomic_read_u64(comb_leases[series].counter);
+	uint64		last = pg_atomic_read_u64(comb_counter(series));
 	uint64		bound = comb_lease_survives(series, last + 1);
 	uint64		prepared;
 	uint32		used;
@@ -285,25 +283,15 @@ comb_settled_scan(CombSeries series, const CombView *view)
  * Return the smallest time that is not settled, or COMB_UNKNOWN.
  *
  * The lease must be known, because the counter is behind the keys of earlier
- * incarnations until then.  If the incarnation changes, the counter may have
- * gone back.
+ * incarnations until then.
  */
 static uint64
 comb_settled_compute(CombSeries series, const CombView *view)
 {
-	uint64		incarnation;
-	uint64		bound;
-
-	do
-	{
-		while (!comb_lease_known(series))
-			comb_lease_learn(series);
-		incarnation = comb_leases[series].incarnation;
-		comb_seats_attach();
-		bound = comb_settled_scan(series, view);
-	} while (!comb_lease_known(series) ||
-			 comb_leases[series].incarnation != incarnation);
-	return bound;
+	if (!comb_lease_known(series))
+		comb_lease_learn(series);
+	comb_seats_attach();
+	return comb_settled_scan(series, view);
 }
 
 /*
@@ -335,7 +323,6 @@ comb_answer_helps(const CombAnswer *answer, CombSeries series,
 				  const CombView *view, uint64 bound)
 {
 	return answer->series == series && answer->bound > bound &&
-		answer->incarnation == comb_leases[series].incarnation &&
 		comb_sees_answer(view, answer);
 }
 
@@ -365,8 +352,7 @@ comb_answer_retire(CombAnswer *answer)
 	CombAnswer **best = &comb_answered[answer->series];
 
 	answer->query = NULL;
-	if (*best != NULL && answer->bound <= (*best)->bound &&
-		answer->incarnation == (*best)->incarnation)
+	if (*best != NULL && answer->bound <= (*best)->bound)
 		pfree(answer);
 	else
 	{
@@ -467,7 +453,6 @@ comb_answer_keep(CombSeries series, const CombView *view, uint64 bound)
 		MemoryContextAlloc(TopMemoryContext, offsetof(CombAnswer, xip) +
 						   snapshot->xcnt * sizeof(TransactionId));
 	answer->series = series;
-	answer->incarnation = comb_leases[series].incarnation;
 	answer->bound = bound;
 	answer->xmax = view->xmax;
 	answer->xcnt = snapshot->xcnt;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * comb_shared.c
- *	  Shared memory: attaching to it, and its incarnation.
+ *	  Shared memory: attaching to it, and choosing its incarnation.
  *
  * The counters need little more than a kilobyte.  That is little enough to be
  * allocated when the first session asks, so the module need not be preloaded.
@@ -46,12 +46,9 @@ comb_shared_init(void *segment)
 	CombShared *shared = (CombShared *) segment;
 	int			series;
 
-	pg_atomic_init_u64(&shared->incarnation.value, COMB_INCARNATION_NONE);
+	pg_atomic_init_u64(&shared->incarnation, COMB_INCARNATION_NONE);
 	for (series = 0; series < COMB_SERIES; series++)
-	{
-		pg_atomic_init_u64(&shared->last[series][0].value, 0);
-		pg_atomic_init_u64(&shared->last[series][1].value, 0);
-	}
+		pg_atomic_init_u64(&shared->last[series].value, 0);
 	pg_atomic_init_u32(&shared->seats, 0);
 }
 
@@ -88,6 +85,19 @@ comb_shared_segment(void)
 }
 
 /*
+ * Return a new random incarnation.  The sequences show it as log_cnt, where a
+ * negative number would look like damage.  One high bit is always set, so that
+ * nothing else writes the same number: setval() writes 0, and nextval() at
+ * most 32.
+ */
+static uint64
+comb_incarnation_new(void)
+{
+	return ((comb_random() >> 1) & ~(uint64) COMB_RESET_MARK) |
+		(UINT64CONST(1) << 61);
+}
+
+/*
  * Attach this process, and choose an incarnation if there is none.
  * comb_shared_init() cannot do that, because drawing random bytes may fail.
  */
@@ -101,51 +111,9 @@ comb_shared_attach(void)
 		uint64		none = COMB_INCARNATION_NONE;
 
 		shared = comb_shared_segment();
-		if (pg_atomic_read_u64(&shared->incarnation.value) == none)
-			(void) pg_atomic_compare_exchange_u64(&shared->incarnation.value,
-												  &none,
+		if (pg_atomic_read_u64(&shared->incarnation) == none)
+			(void) pg_atomic_compare_exchange_u64(&shared->incarnation, &none,
 												  comb_incarnation_new());
 		comb_shared = shared;
 	}
-}
-
-/* The bits of an incarnation that choose counters, one bit for each series */
-#define COMB_COUNTER_BITS	((UINT64CONST(1) << COMB_SERIES) - 1)
-
-/*
- * Return a new random incarnation, with the first counter of each series.
- * The sequences show it as log_cnt, where a negative number would look like
- * damage.  One high bit is always set, so that nothing else writes the same
- * number: setval() writes 0, and nextval() at most 32.
- */
-uint64
-comb_incarnation_new(void)
-{
-	return ((comb_random() >> 1) & ~COMB_COUNTER_BITS) | (UINT64CONST(1) << 61);
-}
-
-/*
- * Return an incarnation to follow "ended".  Series that are set back change to
- * their other counter.
- */
-uint64
-comb_incarnation_after(uint64 ended, const bool *back)
-{
-	uint64		bits = ended & COMB_COUNTER_BITS;
-	int			series;
-
-	for (series = 0; series < COMB_SERIES; series++)
-		bits ^= (uint64) back[series] << series;
-	return comb_incarnation_new() | bits;
-}
-
-/*
- * Begin an incarnation.  This uses an exchange rather than a store, because it
- * keeps earlier writes before its own: who sees the incarnation must see the
- * counters set.
- */
-void
-comb_incarnation_change(uint64 next)
-{
-	(void) pg_atomic_exchange_u64(&comb_shared->incarnation.value, next);
 }

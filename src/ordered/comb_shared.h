@@ -43,28 +43,25 @@ typedef union CombCounter
 } CombCounter;
 
 /*
- * The incarnation is a random number, chosen anew at the server's start and by
- * comb_ordered_reset().  A counter has the time of the series' last key, a
- * CombTime (comb_clock.h), and only grows within an incarnation.
- *
- * Every series has two counters, and one bit of the incarnation says which
- * one is in use.  A reset that sets a series back prepares the other counter,
- * and then changes incarnation and counter with a single store, so no session
- * sees an incarnation with a counter of another one.  A session that has not
- * noticed the reset takes a time from the old counter, and drops it.
+ * The incarnation is a random number, chosen anew at each start of the server.
+ * A counter has the time of the series' last key, a CombTime (comb_clock.h),
+ * and only grows.
  *
  * "seats" is the handle of a dynamic segment (comb_announce.c), or 0 if there
  * is none.
  */
 typedef struct CombShared
 {
-	CombCounter incarnation;
-	CombCounter last[COMB_SERIES][2];
+	CombCounter last[COMB_SERIES];
+	pg_atomic_uint64 incarnation;
 	pg_atomic_uint32 seats;
 } CombShared;
 
 /* No incarnation was chosen yet */
 #define COMB_INCARNATION_NONE	0
+
+/* What comb_ordered_reset() adds to the incarnation on the page of a sequence */
+#define COMB_RESET_MARK			1
 
 /* Was the module preloaded, so that the server has reserved memory for it? */
 extern bool comb_preloaded;
@@ -75,22 +72,18 @@ extern void *comb_main_segment(const char *name, Size size,
 							   comb_segment_init init);
 extern void comb_shared_attach(void);
 
-extern uint64 comb_incarnation_new(void);
-extern uint64 comb_incarnation_after(uint64 ended, const bool *back);
-extern void comb_incarnation_change(uint64 next);
-
-/* Return the current incarnation */
+/* Return the incarnation */
 static inline uint64
-comb_incarnation_current(void)
+comb_incarnation(void)
 {
-	return pg_atomic_read_u64(&comb_shared->incarnation.value);
+	return pg_atomic_read_u64(&comb_shared->incarnation);
 }
 
-/* Return the counter of a series in an incarnation */
+/* Return the counter of a series */
 static inline pg_atomic_uint64 *
-comb_counter(CombSeries series, uint64 incarnation)
+comb_counter(CombSeries series)
 {
-	return &comb_shared->last[series][(incarnation >> series) & 1].value;
+	return &comb_shared->last[series].value;
 }
 
 #endif							/* COMB_SHARED_H */

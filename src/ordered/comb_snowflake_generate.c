@@ -122,7 +122,7 @@ comb_snowflake_step(void *arg)
 	CombSnowflakeTaken *taken = (CombSnowflakeTaken *) arg;
 	CombSnowflake *set = taken->set;
 	CombSlot   *slot = &taken->slot;
-	pg_atomic_uint64 *counter = comb_leases[COMB_SERIES_SNOWFLAKE].counter;
+	pg_atomic_uint64 *counter = comb_counter(COMB_SERIES_SNOWFLAKE);
 	CombTime	now = comb_clock_time();
 	CombTime	last = pg_atomic_read_u64(counter);
 	CombTime	next;

@@ -36,9 +36,7 @@ comb_status_put(ReturnSetInfo *result, CombSeries series)
 {
 	Datum		values[COMB_STATUS_COLUMNS];
 	bool		nulls[COMB_STATUS_COLUMNS] = {false};
-	uint64		incarnation = comb_incarnation_current();
-	int64		last = comb_us_from_time(pg_atomic_read_u64(comb_counter(series,
-																		 incarnation)));
+	int64		last = comb_us_from_time(pg_atomic_read_u64(comb_counter(series)));
 	Interval   *ahead = (Interval *) palloc0(sizeof(Interval));
 	CombPage	page;
 

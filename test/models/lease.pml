@@ -209,7 +209,7 @@ begin:						/* comb_lease_take() */
 			if :: linc == inc -> goto step :: else fi };
 learn:						/* comb_lease_learn() */
 		atomic { linc = NONE; page_open() };
-		i = inc;			/* comb_incarnation_current() */
+		i = inc;			/* comb_incarnation_current */
 		buf[d] = 0;			/* comb_page_unlock() */
 		atomic { if :: pinc != i -> flush(lsn[s]); pfl = pval :: else fi };
 		if :: pinc != i -> COUNTER(i) = MAX(COUNTER(i), pval) :: else fi;	/* comb_lease_adopt() */
@@ -227,7 +227,7 @@ step:
 			k = COUNTER(linc) + 1;
 			if :: COUNTER(linc) + JUMP <= MAXK -> k = COUNTER(linc) + JUMP :: skip fi;
 			COUNTER(linc) = k };
-		if				/* comb_lease_fresh() */
+		if				/* comb_lease_fresh */
 		:: atomic { k < renew && linc == inc -> hand_out(); goto begin }
 		:: atomic { !(k < renew && linc == inc) };
 		fi;
@@ -244,7 +244,7 @@ step:
 			if :: atomic { first[s] = 0; announced = 0; linc = NONE; k = 0; goto begin } :: skip fi;
 #endif
 			atomic { taken = linc; linc = NONE; page_open() };
-			i = inc;		/* comb_incarnation_current() */
+			i = inc;		/* comb_incarnation_current */
 			atomic {
 				if
 				:: i != taken || (pinc != i && k <= pval) ->
@@ -274,7 +274,7 @@ step:
 			fi
 		:: else
 		fi;
-		if				/* comb_lease_covers() */
+		if				/* comb_lease_covers */
 		:: atomic { k < limit && linc == inc -> hand_out(); goto begin }
 		:: atomic { !(k < limit && linc == inc) -> k = 0 }
 		fi;
@@ -373,22 +373,22 @@ proctype reset() {
 
 start:	{
 	do
-	:: atomic { resetted < NRESET && rowx[d] == 0 -> resetted++; srx[d] = 1;	/* comb_sequence_lock() */
+	:: atomic { resetted < NRESET && rowx[d] == 0 -> resetted++; srx[d] = 1;	/* comb_sequence_lock */
 			if :: back = 0 :: back = 1 fi;
-			ended = inc };		/* comb_incarnation_current() */
-		us = COUNTER(ended);		/* comb_reset_target() */
+			ended = inc };		/* comb_incarnation_current */
+		us = COUNTER(ended);		/* comb_reset_target */
 		atomic { !buf[d] -> page_read();
 			us = (pinc != ended && pval > us -> pval : us);
 			us = (back -> 0 : us); forget_page();
-			newest++; following = 2 * newest + ((ended & 1) ^ back) };	/* comb_incarnation_after() */
+			newest++; following = 2 * newest + ((ended & 1) ^ back) };	/* comb_incarnation_after */
 		if
 		:: back -> COUNTER(following) = us
 		:: else -> COUNTER(following) = MAX(COUNTER(following), us)
 		fi;
 		us = COUNTER(following);	/* a processor may read it so early */
-		atomic { inc = following;	/* comb_incarnation_change() */
+		atomic { inc = following;	/* comb_incarnation_change */
 			if :: back -> forget_server() :: else fi };
-		atomic { !buf[d] -> buf[d] = 1; page_read();	/* comb_reset_limits() */
+		atomic { !buf[d] -> buf[d] = 1; page_read();	/* comb_reset_limits */
 			if :: us = COUNTER(following) :: skip fi };
 		atomic { if :: us = us + LEASE :: us = us + 1 fi;
 			us = (back -> us : MAX(us, pval));

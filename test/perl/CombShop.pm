@@ -67,7 +67,8 @@ our $fill = q{
 	INSERT INTO lines SELECT id, 1 FROM sales;
 	INSERT INTO parted SELECT keys.comb_at('2026-11-20', layout), layout FROM keys.comb_layouts() WHERE generates;
 	-- as if the clock had been set back by five hours since then
-	SELECT FROM keys.comb_ordered_reset(now() + interval '5 hours');
+	SELECT setval('comb_internal.comb_lease_' || series, (extract(epoch FROM now() + interval '5 hours') * 1000000)::bigint)
+		FROM unnest('{ordered,snowflake}'::text[]) AS series;
 	INSERT INTO tickets (server) SELECT 0 FROM generate_series(1, 500);
 	ANALYZE};
 

@@ -1,5 +1,5 @@
 # The clock is far ahead for a while, in a running server and across a restart.
-# comb_ordered_reset() then brings each database back to the right time.
+# comb_ordered_reset() and a restart then bring each database back to the right time.
 use strict;
 use warnings;
 
@@ -71,7 +71,7 @@ foreach my $database ('one', 'two')
 		my $error = error_of($node, $database, "SELECT $function");
 		like($error, qr/ERROR:  55000: keys were made in this database under a clock too far ahead/,
 			"the clock put right, database $database: $function is refused");
-		like($error, qr/HINT: .* or have comb_ordered_reset\(\) called in this database\./, 'with a hint');
+		like($error, qr/HINT: .* or have comb_ordered_reset\(\) called in this database and restart the server\./, 'with a hint');
 	}
 }
 $node->safe_psql('three', 'INSERT INTO made SELECT FROM generate_series(1, 100)');
@@ -105,18 +105,9 @@ my $beside = background($node, 'three', q{
 shown_in("$dir/beside.err", qr/running/);
 
 $node->safe_psql('one', q{SELECT comb_ordered_reset('-infinity')});
-$node->safe_psql('one', 'INSERT INTO made SELECT FROM generate_series(1, 100)');
-is(disorder('one', 'n > 200'), '0|100', 'after the reset keys are made again');
-is( $node->safe_psql(
-		'one', q{
-		SELECT bool_and(comb_timestamp(key) < clock_timestamp() + interval '1 minute'
-		                AND comb_snowflake_timestamp(id) < clock_timestamp() + interval '1 minute')
-		FROM made WHERE n > 200}),
-	't', 'with the time of the clock');
-like(error_of($node, 'two', "SELECT $functions[0]"), qr/ERROR:  55000/, 'another database has to be reset itself');
+like(error_of($node, 'one', "SELECT $functions[0]"), qr/ERROR:  55000: the limits of this database were reset/, 'a reset needs a restart');
+like(error_of($node, 'two', "SELECT $functions[0]"), qr/ERROR:  55000: keys were made/, 'another database has to be reset itself');
 $node->safe_psql('two', q{SELECT comb_ordered_reset(now() + interval '1 second')});
-$node->safe_psql('two', 'INSERT INTO made SELECT FROM generate_series(1, 100)');
-is(disorder('two', 'n > 200'), '0|100', 'and is all right then');
 
 my $stop = background($node, 'three', "SELECT pg_advisory_lock(1);\nSELECT pg_sleep(60);\n", "$dir/stop");
 shown_in("$dir/beside.err", qr/done with t/);
@@ -125,6 +116,19 @@ $node->safe_psql('three', q{SELECT pg_terminate_backend(pid) FROM pg_locks WHERE
 finish_background($stop);
 pass('a session of another database was not disturbed');
 
+$node->stop;
+start_at($node);
+foreach my $database ('one', 'two')
+{
+	$node->safe_psql($database, 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+	is(disorder($database, 'n > 200'), '0|100', "after the restart keys are made again in database $database");
+}
+is( $node->safe_psql(
+		'one', q{
+		SELECT bool_and(comb_timestamp(key) < clock_timestamp() + interval '1 minute'
+		                AND comb_snowflake_timestamp(id) < clock_timestamp() + interval '1 minute')
+		FROM made WHERE n > 200}),
+	't', 'with the time of the clock');
 # the new limits hold after a crash and restart too
 $node->stop('immediate');
 start_at($node, '-1h');
@@ -148,7 +152,7 @@ SKIP:
 	{
 		my $error = error_of($node, 'three', "SELECT $function");
 		like($error, qr/ERROR:  55000: the clock is more than ten years ahead of the last key/, "fifty years ahead: $function is refused");
-		like($error, qr/HINT:  Correct the server's clock, or have comb_ordered_reset\(\) called if the clock is right\./, 'with a hint');
+		like($error, qr/HINT:  Correct the server's clock, or have comb_ordered_reset\(\) called and restart the server if the clock is right\./, 'with a hint');
 	}
 	$node->stop;
 	start_at($node);
@@ -159,6 +163,8 @@ SKIP:
 	$node->stop;
 	start_at($node, '+18262d');
 	$node->safe_psql('three', 'SELECT comb_ordered_reset(now())');
+	$node->stop;
+	start_at($node, '+18262d');
 	$node->safe_psql('three', 'INSERT INTO made SELECT FROM generate_series(1, 100)');
 	is((split(/\|/, disorder('three')))[0], 0, 'the reset confirms it');
 	$node->stop;

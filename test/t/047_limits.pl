@@ -83,7 +83,8 @@ is($node->safe_psql('postgres', "SELECT comb_timestamp('$last[0]') > now() + int
 	't|t', 'and keys go on from there');
 
 #
-# A reset lowers the limits, and a crash does not bring the old limits back
+# A reset lowers the limits, and a crash finishes it and does not bring the old limits
+# back
 #
 $node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
 $node->stop('immediate');
@@ -95,48 +96,12 @@ is( $node->safe_psql(
 	't|t', 'a reset takes limits back, also over a crash');
 
 #
-# A reset as the first call after a restart: the server knows no keys, but limits
-#
-foreach my $mode ('immediate', 'fast')
-{
-	if ($mode eq 'fast')
-	{
-		# these ids are some seconds ahead by now, more than four leases of a second
-		$node->append_conf('postgresql.conf', 'pg_comb.lease = 10s');
-		$node->reload;
-	}
-	my $slow = "comb_snowflake('2024-01-01', 10, 0, '100 us')";
-	$node->safe_psql('postgres', "CREATE TABLE IF NOT EXISTS slow (id bigint PRIMARY KEY);
-		INSERT INTO slow SELECT $slow FROM generate_series(1, 40000)");
-	@last = ask($node, 'postgres', $make);
-	$node->stop($mode);
-	start_at($node);
-	$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
-	@last = larger("stop -m $mode and a reset", @last);
-	my ($rc, undef, $err) = $node->psql('postgres', "INSERT INTO slow SELECT $slow FROM generate_series(1, 40000)");
-	is($rc, 0, "stop -m $mode and a reset: ids ahead of the clock do not come twice") or diag $err;
-}
-$node->append_conf('postgresql.conf', 'pg_comb.lease = 60s');
-$node->reload;
-$node->stop;
-start_at($node);
-@last = ask($node, 'postgres', $make);
-$node->stop('immediate');
-start_at($node);
-@last = larger('a lease of a minute, and a crash', @last);
-$node->restart;
-$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
-@last = larger('a clean restart after it, and a reset', @last);
-$node->append_conf('postgresql.conf', 'pg_comb.lease = 1s');
-
-#
 # A crash tears a page, and full_page_writes is off.  The page's header is that of the
 # newest record, but the tuple is from before this record.
 #
 $node->append_conf('postgresql.conf', 'full_page_writes = off');
 $node->stop;
 start_at($node);
-$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
 @last = ask($node, 'postgres', $make);
 $node->safe_psql('postgres', 'CHECKPOINT');
 my $file = $node->data_dir . '/'

@@ -65,8 +65,9 @@ refresh();
 @last = larger('and after a refresh under a running server', @last);
 
 # The publisher is now five hours ahead, and its keys are replicated.
-$publisher->safe_psql('postgres', "SELECT comb_ordered_reset(now() + interval '5 hours');
-	INSERT INTO made SELECT FROM generate_series(1, 100)");
+$publisher->safe_psql('postgres', "SELECT comb_ordered_reset(now() + interval '5 hours')");
+$publisher->restart;
+$publisher->safe_psql('postgres', "INSERT INTO made SELECT FROM generate_series(1, 100)");
 $publisher->wait_for_catchup('all_of_it');
 refresh();
 $subscriber->restart;

@@ -48,7 +48,6 @@ foreach my $round (1 .. 5)
 $primary->safe_psql(
 	'postgres', q{
 	SELECT comb_snowflake_claim();
-	SELECT comb_ordered_reset(now());
 	SELECT comb_generate_ordered(), comb_snowflake(tick => '10 ms')});
 my $end = $primary->lsn('insert');
 

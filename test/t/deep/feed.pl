@@ -192,23 +192,6 @@ foreach my $commits (2, 5, 7, 12)
 }
 
 #
-# A reader is held, and a reset sets the counter back
-#
-foreach my $point ('comb-counter-read', 'comb-seats-read')
-{
-	$other->ask("SELECT comb_ordered_reset(clock_timestamp() + interval '12 hours')");
-	$reader->ask('SELECT comb_settled() IS NULL');
-	hold($reader, $point, 'SELECT comb_settled()');
-	$other->ask('SELECT comb_ordered_reset(clock_timestamp())');
-	($writer) = @writers;
-	my $key = begin_event($writer);
-	my $bound = release($reader, $point);
-	ok($bound le $key, "$point: a key after a reset is not passed");
-	$writer->ask('COMMIT');
-	$reader->reads_all("$point: nothing is lost");
-}
-
-#
 # An error at a step
 #
 foreach my $point ('comb-counter-read', 'comb-seat-running', 'comb-seats-read')

@@ -5,8 +5,6 @@
 #   flushing the WAL.
 # - A session that renews a limit ahead is held before it writes the limit, after that, and
 #   before it relies on the limit.
-# - comb_ordered_reset() is held before it sets the counters, before it changes the
-#   incarnation, and before the first new limit is on disk.
 use strict;
 use warnings;
 
@@ -100,47 +98,6 @@ cmp_ok($key, 'gt', $first, 'a key held before its lease is above the session\'s 
 cmp_ok($key, 'lt', $between, 'and below that of a call which began and ended meanwhile');
 cmp_ok((ask($node, 'postgres', 'SELECT comb_generate_ordered()'))[0], 'gt', $between, 'the next is above both');
 
-#
-# A session takes a time beyond the lease of an earlier incarnation, which is an hour
-# ahead, and another session resets
-#
-foreach my $function ('comb_generate_ordered()', 'comb_snowflake()')
-{
-	my ($time, $line) = $function =~ /snow/ ? qw(comb_snowflake_timestamp snowflake) : qw(comb_timestamp ordered);
-
-	$node->safe_psql('postgres', "SELECT comb_ordered_reset(now() + interval '1 hour'), $function");
-	crash($node);
-	start_at($node);
-	my ($run, $file) = hold_first($function);
-	$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
-	release('comb-lease-renew');
-	my $near = key_of($run, $file);
-	is( $node->safe_psql(
-			'postgres', "SELECT $time('$near') - clock < interval '1 minute',
-			                    time_limit - clock_timestamp() < interval '1 minute' FROM comb_ordered_status() WHERE series = '$line'"),
-		't|t',
-		"$function: neither key nor lease is from before the reset");
-}
-
-#
-# A session takes a time an hour ahead, under a lease that covers the time, and another
-# session resets
-#
-foreach my $function ('comb_generate_ordered()', 'comb_snowflake()')
-{
-	my $time = $function =~ /snow/ ? 'comb_snowflake_timestamp' : 'comb_timestamp';
-
-	$node->safe_psql('postgres', "SELECT comb_ordered_reset(now() + interval '1 hour')");
-	my @held = hold('comb-lease-taken', $function, '');
-	$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
-	release('comb-lease-taken');
-	my $near = key_of(@held);
-	is( $node->safe_psql(
-			'postgres', "SELECT $time('$near') - clock_timestamp() < interval '1 minute'"),
-		't',
-		"$function: the session gives up a time from before the reset");
-}
-
 # Start a psql that is held with its first key
 sub hold_first
 {
@@ -192,124 +149,19 @@ cmp_ok($after[-2], 'gt', $between, 'the session goes on after it');
 #
 my $setter = background($node, 'postgres', q{
 	BEGIN;
-	SELECT setval('comb_internal.comb_lease_ordered', last_value + 60000000) FROM comb_internal.comb_lease_ordered;
+	SELECT setval('comb_internal.comb_lease_ordered', last_value + 20000000) FROM comb_internal.comb_lease_ordered;
 	SELECT 'raised';
 	SELECT pg_sleep(120);
 }, "$dir/setter");
 shown_in("$dir/setter", qr/^raised$/m);
 ($run, $file) = hold_first('comb_generate_ordered()', 'comb-lease-flush');
-is($node->safe_psql('postgres', q{SELECT ahead < '30 s' FROM comb_ordered_status() WHERE series = 'ordered'}),
+is($node->safe_psql('postgres', q{SELECT ahead < '10 s' FROM comb_ordered_status() WHERE series = 'ordered'}),
 	't', 'the counter does not step over a limit that is in memory only');
 release('comb-lease-flush');
 key_of($run, $file);
-is($node->safe_psql('postgres', q{SELECT ahead > '30 s' FROM comb_ordered_status() WHERE series = 'ordered'}), 't', 'but does then');
+is($node->safe_psql('postgres', q{SELECT ahead > '10 s' FROM comb_ordered_status() WHERE series = 'ordered'}), 't', 'but does then');
 $node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(120)%' AND pid <> pg_backend_pid()});
 finish_background($setter);
-
-#
-# A reset is stopped in the middle.  Sessions of another database make keys meanwhile.
-# No session waits but for locks, and so each can be cancelled.
-#
-$node->safe_psql('postgres', 'CREATE DATABASE other');
-$node->safe_psql('other',    'CREATE EXTENSION pg_comb_ordered CASCADE; SELECT comb_generate_ordered()');
-my $both = 'SELECT comb_generate_ordered(), comb_snowflake(instance_bits => 0)';
-
-sub hold_reset
-{
-	my ($point, $at) = @_;
-	my $reset = background($node, 'postgres', qq{
-		SELECT injection_points_set_local();
-		SELECT injection_points_attach('$point', 'wait');
-		SELECT comb_ordered_reset(now() + interval '$at');
-		SELECT 'reset';
-	}, "$dir/reset" . ++$held);
-	$node->poll_query_until('postgres',
-		"SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = '$point'")
-	  or die "no reset is held at $point";
-	return ($reset, "$dir/reset$held");
-}
-
-foreach my $point ('comb-reset-words', 'comb-reset-change', 'comb-lease-flush')
-{
-	# Keys that are kept: after a restart the counters are up to a lease ahead.
-	$node->append_conf('postgresql.conf', 'pg_comb.lease = 60s');
-	$node->reload;
-	$node->poll_query_until('postgres', q{SELECT current_setting('pg_comb.lease') = '1min' FROM comb_clock_status()});
-	$node->safe_psql($_, $both) foreach ('postgres', 'other');
-	crash($node);
-	start_at($node);
-	$node->safe_psql($_, $both) foreach ('postgres', 'other');
-	my ($reset, $out) = hold_reset($point, '0');
-	my @between = ask($node, 'other', "SET statement_timeout = '30s'; $both FROM generate_series(1, 10) ORDER BY 1 DESC LIMIT 1");
-	is(scalar(@between), 2, "$point: another database makes keys");
-	like(error_of($node, 'postgres', "SET statement_timeout = '1s'; SELECT comb_generate_ordered()"),
-		qr/57014/, "$point: a session that has to wait can be cancelled");
-	like(error_of($node, 'other', "SET statement_timeout = '1s'; SELECT comb_ordered_reset(now())"),
-		qr/57014/, "$point: another reset, too");
-	release($point);
-	shown_in($out, qr/^reset$/m);
-	finish_background($reset);
-	foreach my $database ('postgres', 'other')
-	{
-		my @after = ask($node, $database, $both);
-		ok($after[0] gt $between[0] && $after[1] > $between[1], "$point: keys kept are larger in $database");
-		@between = @after;
-	}
-
-	# Keys that are set back, in a database that has no limit of such keys.  The other
-	# database has one, and its keys go on.
-	$node->safe_psql('postgres', "SELECT comb_ordered_reset(now() + interval '1 hour')");
-	$node->safe_psql('other', $both);
-	my @before = ask($node, 'other', $both);
-	($reset, $out) = hold_reset($point, '0');
-	@between = ask($node, 'other', "SET statement_timeout = '30s'; $both");
-	ok($between[0] gt $before[0] && $between[1] > $before[1], "$point: keys of another database increase");
-	release($point);
-	shown_in($out, qr/^reset$/m);
-	finish_background($reset);
-	is($node->safe_psql('postgres', "SELECT comb_timestamp(comb_generate_ordered()) < now() + interval '30 minutes'"),
-		$point eq 'comb-lease-flush' ? 'f' : 't', "$point: keys are set back, unless another database goes on");
-	my @after = ask($node, 'other', $both);
-	ok($after[0] gt $between[0] && $after[1] > $between[1], "$point: keys of another database increase after that");
-	foreach my $database ('other', 'postgres', 'other')
-	{
-		$node->append_conf('postgresql.conf', 'pg_comb.max_ordered_drift = 20s');
-		$node->reload;
-		$node->poll_query_until($database, "SELECT current_setting('pg_comb.max_ordered_drift') FROM comb_clock_status()", '20s');
-		$node->safe_psql($database, 'SELECT comb_ordered_reset(now())');
-	}
-	$node->append_conf('postgresql.conf', "pg_comb.max_ordered_drift = 1d\npg_comb.lease = 200ms");
-	$node->reload;
-	$node->poll_query_until('postgres', "SELECT current_setting('pg_comb.max_ordered_drift') FROM comb_clock_status()", '1d');
-}
-
-#
-# Two databases start a reset
-#
-my $reset = background($node, 'postgres', q{
-	SELECT injection_points_set_local();
-	SELECT injection_points_attach('comb-reset-words', 'wait');
-	SELECT comb_ordered_reset(now() + interval '1 hour');
-	SELECT 'first';
-}, "$dir/first");
-$node->poll_query_until('postgres',
-	"SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'comb-reset-words'")
-  or die 'no reset is held';
-my $second = background($node, 'other', q{
-	SELECT comb_ordered_reset(now() + interval '2 hours');
-	SELECT 'second', comb_generate_ordered();
-}, "$dir/second");
-$node->poll_query_until('postgres',
-	"SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = 'other' AND state = 'active'");
-sleep(1);
-unlike(slurp_file("$dir/second"), qr/second/, 'a reset waits for another that has begun');
-release('comb-reset-words');
-shown_in("$dir/first", qr/^first$/m);
-my ($second_key) = shown_in("$dir/second", qr/^second\|/m) =~ /second\|(.*)/;
-finish_background($reset);
-finish_background($second);
-cmp_ok((ask($node, 'other', 'SELECT comb_generate_ordered()'))[0],
-	'gt', $second_key, 'and keys of its database go on after it');
 
 #
 # The next limit is written while the lease still lasts
@@ -318,7 +170,6 @@ $node->stop;
 $node->append_conf('postgresql.conf', 'pg_comb.lease = 3s');
 my $clock = $node->data_dir . '/clock';
 start_with_clock($node, $clock);
-$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
 
 # In the second half of the lease, and beyond its end
 my $half   = 'SELECT pg_sleep(1.8)';
@@ -361,7 +212,6 @@ sub crash_and_compare
 	my ($largest) = reverse sort @before;
 	cmp_ok((ask($node, 'postgres', "SELECT $function"))[0], 'gt', $largest, "$function: $name: new keys are larger");
 	set_clock('+0');
-	$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
 	return $found;
 }
 
@@ -398,23 +248,6 @@ foreach my $function (sort keys %line)
 	($other) = ask($node, 'postgres', "SELECT $function");
 	cmp_ok(crash_and_compare($function, 'a crash before a session relies on a limit', $held[0], @held[ 3, 4 ], $other),
 		'>=', $new, "$function: which leaves the new limit, on which another session relies");
-
-	# A reset meets a session whose lease is an hour ahead
-	my $time = $function =~ /snow/ ? 'comb_snowflake_timestamp' : 'comb_timestamp';
-	foreach my $point ('comb-lease-ahead', 'comb-lease-advance')
-	{
-		set_clock('+3600');
-		@held = hold_in_lease($point, $function, $point =~ /advance/ ? sprintf($beyond, $function) : $half);
-		set_clock('+0');
-		$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
-		release($point);
-		my $near = key_of(@held);
-		is( $node->safe_psql(
-				'postgres', "SELECT $time('$near') - clock < interval '1 minute',
-				                    time_limit - clock_timestamp() < interval '1 minute' FROM comb_ordered_status() WHERE series = '$line{$function}'"),
-			't|t',
-			"$function: a reset at $point takes the time and the limit back");
-	}
 }
 
 $node->stop;
