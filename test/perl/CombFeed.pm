@@ -1,4 +1,7 @@
-# The recipes of doc/feed_readers.md, and a reader of rows that change.
+# The recipes for readers, and a reader of rows that change.
+#
+# A recipe is a block of a page of doc/ whose fence has a name after the language, and
+# tests run its text as it stands.
 #
 # The reader is a session that keeps a copy of the table: a hash from id to the rest of
 # the row.
@@ -13,16 +16,19 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use parent 'CombSession';
 
-our @EXPORT = qw(recipes);
+our @EXPORT = qw(recipe);
 
-# Return the SQL below a heading, one text for each block.
-sub recipes
+# Return the text of the block with a name.  Of an example, these are the commands that
+# the user types.
+sub recipe
 {
-	my ($heading) = @_;
-	my ($document) = grep { -e $_ } map { "$RealBin/$_/doc/feed_readers.md" } '../..', '../../..';
-	my ($section) = slurp_file($document) =~ /^##+ \Q$heading\E\n(.*?)(?=^##|\z)/ms
-	  or die "no section $heading in $document";
-	return $section =~ /^```sql\n(.*?)^```/msg;
+	my ($name) = @_;
+	my ($doc) = grep { -d $_ } map { "$RealBin/$_/doc" } '../..', '../../..';
+	my $pages = join('', map { slurp_file("$doc/$_.md") } qw(feed feed_readers servers));
+	my ($language, $text) = $pages =~ /^```(\w+)(?: varies)? \Q$name\E\n(.*?)^```$/ms
+	  or die "no block \"$name\" in the pages";
+	return $text if $language ne 'console';
+	return join('', map { s/^[=-]> //r } $text =~ /^[=-]> .*\n/mg);
 }
 
 sub new

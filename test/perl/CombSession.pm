@@ -3,7 +3,7 @@
 # A session is a psql that the test talks to.  A reader is a session with the
 # keys that it has read from the table event so far.  A reader with the option
 # "query" asks this query, which has $last in the place of the last key.  The option
-# "column" says where the key is in its rows.
+# "column" says where the key is in its rows, and "start" after which key it began.
 package CombSession;
 
 use strict;
@@ -43,7 +43,7 @@ sub new
 	my ($class, $node, $database, %options) = @_;
 	my $self = bless {
 		node => $node, database => $database // 'postgres', n => 0,
-		last => NIL, got => [], table => 'event', key => 'id', column => 0, lag => [], %options }, $class;
+		last => NIL, start => NIL, got => [], table => 'event', key => 'id', column => 0, lag => [], %options }, $class;
 
 	return $self->connect;
 }
@@ -233,7 +233,7 @@ sub counts
 {
 	my ($self) = @_;
 	my %seen = map { $_ => 1 } @{ $self->{got} };
-	my %rows = map { $_ => 1 } split(/\n/, $self->ask("SELECT $self->{key} FROM $self->{table}"));
+	my %rows = map { $_ => 1 } split(/\n/, $self->ask("SELECT $self->{key} FROM $self->{table} WHERE $self->{key} > '$self->{start}'"));
 	my @missing = grep { !$seen{$_} } keys %rows;
 	my $lost    = grep { $_ lt $self->{last} } @missing;
 	my $got     = $self->{got};

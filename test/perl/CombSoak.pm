@@ -8,6 +8,7 @@ package CombSoak;
 use strict;
 use warnings;
 
+use CombFeed;
 use CombTest;
 use Exporter 'import';
 use IPC::Run ();
@@ -16,7 +17,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw($duration $seed $event_writers begin_soak soak_settings conninfo pause late kinds
-  start_loop start_writers start_resolver start_readers terminate_backend kill_backend
+  start_loop start_writers start_resolver start_readers start_heart terminate_backend kill_backend
   stop_loops end_writers read_quietly read_until read_rest
   all_is_read is_lost loop_errors);
 
@@ -82,22 +83,22 @@ sub late
 	return "BEGIN;\n$sql" . pause($ms) . "COMMIT;\n";
 }
 
-# Writers of the table event, each with its share
+# Writers of the table outbox, each with its share
 our $event_writers = {
-	rows      => [ 30, "\\set n random(1, 20)\nINSERT INTO event (kind) SELECT 'rows' FROM generate_series(1, :n);\n" ],
-	one       => [ 30, "INSERT INTO event (kind) VALUES ('one');\n" ],
-	slow      => [ 12, "\\set n random(1, 10)\nBEGIN;\nINSERT INTO event (kind) SELECT 'slow' FROM generate_series(1, :n);\n"
-		  . pause(25) . "INSERT INTO event (kind) VALUES ('slow');\nCOMMIT;\n" ],
+	rows      => [ 30, "\\set n random(1, 20)\nINSERT INTO outbox (body) SELECT 'rows' FROM generate_series(1, :n);\n" ],
+	one       => [ 30, "INSERT INTO outbox (body) VALUES ('one');\n" ],
+	slow      => [ 12, "\\set n random(1, 10)\nBEGIN;\nINSERT INTO outbox (body) SELECT 'slow' FROM generate_series(1, :n);\n"
+		  . pause(25) . "INSERT INTO outbox (body) VALUES ('slow');\nCOMMIT;\n" ],
 	late      => [ 8, "BEGIN;\nSELECT comb_generate_ordered() AS key \\gset\n" . pause(10)
-		  . "INSERT INTO event (id, kind) VALUES (':key', 'late');\nCOMMIT;\n" ],
+		  . "INSERT INTO outbox (id, body) VALUES (':key', 'late');\nCOMMIT;\n" ],
 	key       => [ 8, late(10, "SELECT comb_generate_ordered(), comb_snowflake();\n") ],
-	abort     => [ 8, "BEGIN;\nINSERT INTO event (kind) VALUES ('abort');\n" . pause(5) . "ROLLBACK;\n" ],
-	savepoint => [ 8, "BEGIN;\nINSERT INTO event (kind) VALUES ('s1');\nSAVEPOINT a;\nINSERT INTO event (kind) VALUES ('s2');\n"
-		  . pause(5) . "ROLLBACK TO a;\nINSERT INTO event (kind) VALUES ('s3');\nSAVEPOINT b;\n"
-		  . "INSERT INTO event (kind) VALUES ('s4');\nRELEASE b;\nCOMMIT;\n" ],
-	chain     => [ 8, "BEGIN;\nINSERT INTO event (kind) VALUES ('c1');\nCOMMIT AND CHAIN;\nINSERT INTO event (kind) VALUES ('c2');\n"
-		  . pause(3) . "ROLLBACK AND CHAIN;\nINSERT INTO event (kind) VALUES ('c3');\nCOMMIT;\n" ],
-	prepared  => [ 5, "\\set gid random(1, 1000000000)\nBEGIN;\nINSERT INTO event (kind) VALUES ('prepared');\n"
+	abort     => [ 8, "BEGIN;\nINSERT INTO outbox (body) VALUES ('abort');\n" . pause(5) . "ROLLBACK;\n" ],
+	savepoint => [ 8, "BEGIN;\nINSERT INTO outbox (body) VALUES ('s1');\nSAVEPOINT a;\nINSERT INTO outbox (body) VALUES ('s2');\n"
+		  . pause(5) . "ROLLBACK TO a;\nINSERT INTO outbox (body) VALUES ('s3');\nSAVEPOINT b;\n"
+		  . "INSERT INTO outbox (body) VALUES ('s4');\nRELEASE b;\nCOMMIT;\n" ],
+	chain     => [ 8, "BEGIN;\nINSERT INTO outbox (body) VALUES ('c1');\nCOMMIT AND CHAIN;\nINSERT INTO outbox (body) VALUES ('c2');\n"
+		  . pause(3) . "ROLLBACK AND CHAIN;\nINSERT INTO outbox (body) VALUES ('c3');\nCOMMIT;\n" ],
+	prepared  => [ 5, "\\set gid random(1, 1000000000)\nBEGIN;\nINSERT INTO outbox (body) VALUES ('prepared');\n"
 		  . pause(3) . "PREPARE TRANSACTION 'g:gid';\n" ] };
 
 # Some of the writers
@@ -144,6 +145,15 @@ sub start_readers
 {
 	my ($conninfo, $text, @options) = @_;
 	return start_loop('reader', 'pgbench', '-n', '-c', 1, '-T', 3600, @options, '-f', script($text), $conninfo);
+}
+
+# The heartbeat of doc/feed_readers.md.  The recipe goes on for ever, so that it gets ten
+# seconds at a time.
+sub start_heart
+{
+	my ($conninfo) = @_;
+	return start_loop('heart', 'timeout', 10, 'sh', '-c',
+		recipe('heart') =~ s/host=one,two .* target_session_attrs=read-write/$conninfo/r =~ s/psql/psql -Xq/r);
 }
 
 # Prepared transactions are ended by another session.

@@ -283,6 +283,16 @@ none('operations.md has no message that the sources do not have',
 my ($consumer) = slurp('doc/feed.md') =~ /^```js\n(.*?)^```/ms;
 isnt(index(slurp('test/clients/feed.mjs'), $consumer), -1, 'doc/feed.md shows the consumer of test/clients/feed.mjs');
 
+# A recipe has a name after its language, and a test runs it by this name.
+my $tests = join('', map { slurp($_) } glob('test/t/*.pl test/t/long/*.pl test/perl/CombSoak.pm'));
+for my $page ('doc/feed.md', 'doc/feed_readers.md', 'doc/servers.md')
+{
+	my @blocks = slurp($page) =~ /^```(\w.*)\n/mg;
+	my @names = map { /^(?:sql|sh|console(?: varies)?) ([\w-]+)$/ } @blocks;
+	none("tests run all recipes of $page", grep { $tests !~ /\brecipe\('\Q$_\E'\)/ } @names);
+	none("the recipes of $page have names", grep { $page =~ /feed/ && /^(?:sql|sh)$/ } @blocks);
+}
+
 # Snippets of clients: the lines of each stand in its program, and every program has a
 # snippet.  The versions are those that npm and NuGet install.
 my $clients = slurp('doc/clients.md') . slurp('doc/dotnet.md');

@@ -8,11 +8,16 @@
 # transaction that reads.  So a reader goes on after a crash.  For each poll the table
 # poll has the number of rows and the last of them.  A reader has read everything
 # once if these numbers add up to the rows of the table.
+#
+# Beside them the recipes of doc/feed.md run as they stand.  The consumers in SQL and in
+# PL/pgSQL share the place "mail", and wait for each other.  The other recipes are
+# queries of sessions, see CombSession.pm.
 use strict;
 use warnings;
 
 use FindBin qw($RealBin);
 use lib "$RealBin/../perl";
+use CombFeed;
 use CombSession;
 use CombSoak;
 use CombTest;
@@ -28,7 +33,7 @@ $node->init;
 $node->append_conf('postgresql.conf', soak_settings());
 $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE other');
-$node->safe_psql('other', 'CREATE EXTENSION pg_comb_ordered CASCADE; CREATE TABLE event (id uuid DEFAULT comb_generate_ordered())');
+$node->safe_psql('other', 'CREATE EXTENSION pg_comb_ordered CASCADE; CREATE TABLE outbox (id uuid DEFAULT comb_generate_ordered())');
 
 #
 # Readers, each with what it asks, its options of pgbench, and its settings
@@ -62,7 +67,7 @@ my %number = map { $names[$_] => $_ } 0 .. $#names;
 sub query
 {
 	my ($settled, $limit) = @_;
-	return 'SELECT id FROM event WHERE id > (SELECT last FROM place WHERE reader = :c)'
+	return 'SELECT id FROM outbox WHERE id > (SELECT last FROM place WHERE reader = :c)'
 	  . " AND id < $settled ORDER BY id " . ($limit // '');
 }
 
@@ -70,7 +75,7 @@ sub query
 sub own
 {
 	my ($share) = @_;
-	return "INSERT INTO event (kind) SELECT 'own' WHERE random() < $share AND NOT EXISTS (SELECT FROM stopped);\n";
+	return "INSERT INTO outbox (body) SELECT 'own' WHERE random() < $share AND NOT EXISTS (SELECT FROM stopped);\n";
 }
 
 # A poll in one statement
@@ -88,12 +93,12 @@ INSERT INTO poll (reader, last, n) SELECT :c, last, n FROM total WHERE n > 0;
 $node->safe_psql(
 	'postgres', q{
 	CREATE EXTENSION pg_comb_ordered CASCADE;
-	CREATE TABLE event (id uuid DEFAULT comb_generate_ordered(), part int DEFAULT (random() * 3)::int,
-	                    kind text) PARTITION BY LIST (part);
-	CREATE TABLE event_0 PARTITION OF event FOR VALUES IN (0);
-	CREATE TABLE event_1 PARTITION OF event FOR VALUES IN (1);
-	CREATE TABLE event_2 PARTITION OF event FOR VALUES IN (2, 3);
-	CREATE INDEX ON event (id);
+	CREATE TABLE outbox (id uuid DEFAULT comb_generate_ordered(), body text,
+		part int DEFAULT (random() * 3)::int) PARTITION BY LIST (part);
+	CREATE TABLE outbox_0 PARTITION OF outbox FOR VALUES IN (0);
+	CREATE TABLE outbox_1 PARTITION OF outbox FOR VALUES IN (1);
+	CREATE TABLE outbox_2 PARTITION OF outbox FOR VALUES IN (2, 3);
+	CREATE INDEX ON outbox (id);
 	CREATE TABLE unrelated (i int);
 	CREATE TABLE stopped (yes bool);
 	CREATE TABLE place (reader int, last uuid) WITH (fillfactor = 10);
@@ -103,7 +108,7 @@ $node->safe_psql(
 	$$
 	BEGIN
 		FOR i IN 1..n LOOP
-			INSERT INTO event (kind) SELECT 'procedure' FROM generate_series(1, 1 + (random() * 5)::int);
+			INSERT INTO outbox (body) SELECT 'procedure' FROM generate_series(1, 1 + (random() * 5)::int);
 			IF random() < 0.2 THEN ROLLBACK; ELSE COMMIT; END IF;
 		END LOOP;
 	END
@@ -116,10 +121,10 @@ $node->safe_psql(
 	BEGIN
 		FOR i IN 1..n LOOP
 			BEGIN
-				INSERT INTO event (kind) VALUES ('first') RETURNING id INTO key;
+				INSERT INTO outbox (body) VALUES ('first') RETURNING id INTO key;
 				IF random() < 0.5 THEN RAISE division_by_zero; END IF;
 			EXCEPTION WHEN division_by_zero THEN
-				INSERT INTO event (id, kind) VALUES (key, 'again');
+				INSERT INTO outbox (id, body) VALUES (key, 'again');
 			END;
 		END LOOP;
 	END
@@ -160,7 +165,7 @@ $node->safe_psql(
 		WHILE clock_timestamp() < until LOOP
 			SELECT last INTO was FROM place WHERE reader = me;
 			taken := 0;
-			FOR key IN SELECT id FROM event WHERE id > was AND id < comb_settled() ORDER BY id LOOP
+			FOR key IN SELECT id FROM outbox WHERE id > was AND id < comb_settled() ORDER BY id LOOP
 				IF key <= was THEN RAISE 'out of order'; END IF;
 				was := key;
 				taken := taken + 1;
@@ -175,6 +180,23 @@ $node->safe_psql(
 	END
 	$$;
 });
+my $batch = recipe('batch') =~ s/;$//r;
+$node->safe_psql('postgres', recipe('consumer') . recipe('send-mail') . recipe('function') . qq{
+	CREATE TABLE batch (n bigint);
+	CREATE PROCEDURE read_batches() LANGUAGE plpgsql AS
+	\$\$
+	DECLARE
+		row record;
+		taken int;
+	BEGIN
+		FOR i IN 1 .. 100 LOOP
+			taken := 0;
+			FOR row IN $batch LOOP taken := taken + 1; END LOOP;
+			INSERT INTO batch VALUES (taken);
+			COMMIT;
+		END LOOP;
+	END
+	\$\$});
 $node->safe_psql('postgres',
 	"INSERT INTO place SELECT i, '00000000-0000-0000-0000-000000000000' FROM generate_series(0, $#names) AS i");
 
@@ -187,7 +209,7 @@ my $conninfo = conninfo('postgres', $node);
 start_writers($conninfo, 12, 250, \%writers);
 start_writers($conninfo, 2, 20, kinds(\%writers, qw(one abort slow prepared)), '-C');
 start_writers($conninfo, 2, 100, kinds(\%writers, qw(rows one slow key abort chain)), '-M', 'prepared');
-start_writers(conninfo('other', $node), 1, 20, { other => [ 1, "INSERT INTO event DEFAULT VALUES;\n" ] });
+start_writers(conninfo('other', $node), 1, 20, { other => [ 1, "INSERT INTO outbox DEFAULT VALUES;\n" ] });
 start_resolver($conninfo);
 foreach my $name (@names)
 {
@@ -196,8 +218,20 @@ foreach my $name (@names)
 	start_readers($conninfo, $script, '-D', "c=$number{$name}", grep { !/=/ } @options);
 }
 
+start_readers($conninfo, "CALL read_batches();\n");
+start_readers($conninfo, "CALL send_mail();\n" . pause(20));
+my $poll  = recipe('poll');
+my $share = recipe('share');
+my %session = (
+	'poll'     => recipe_reader($poll),
+	'function' => recipe_reader($poll =~ s/comb_settled/outbox_settled/r),
+	map { ("share $_" => recipe_reader($share =~ s/= 2\b/= $_/r)) } 0 .. 3);
+
+sub recipe_reader { return CombSession->new($node, 'postgres', table => 'outbox', query => @_); }
+
 #
-# An unrelated writer holds no reader back; then a backend is killed
+# An unrelated writer holds no reader back; then a backend is killed.  A consumer that
+# begins at the present comes after the first of these.
 #
 my ($started, $killed, $passed, $held) = (time(), 0, 0, 0);
 my $readers = join(', ', map { $number{$_} } grep { $_ ne 'naive' } @names);
@@ -211,8 +245,11 @@ while ($killed == 0 || time() - $started < $duration)
 	$unrelated->ask('COMMIT');
 	$unrelated->quit;
 
-	usleep(int(rand($duration > 60 ? 20_000_000 : 2_000_000)));
+	read_until(time() + rand($duration > 60 ? 20 : 2), values %session);
 	$killed += kill_backend($node, 'writer', 'reader');
+	next if $session{present};
+	my $present = $node->safe_psql('postgres', recipe('present'));
+	$session{present} = recipe_reader($poll, start => $present, last => $present);
 }
 
 #
@@ -221,16 +258,19 @@ while ($killed == 0 || time() - $started < $duration)
 end_writers($node);
 # The lock waits for transactions that have not seen the row of the table stopped.
 $node->safe_psql('postgres', 'INSERT INTO stopped VALUES (true)');
-$node->safe_psql('postgres', 'BEGIN; LOCK TABLE event IN SHARE MODE; COMMIT');
+$node->safe_psql('postgres', 'BEGIN; LOCK TABLE outbox IN SHARE MODE; COMMIT');
 my $all_read = $node->poll_query_until('postgres',
-	"SELECT bool_and(last >= (SELECT id FROM event ORDER BY id DESC LIMIT 1)) FROM place WHERE reader IN ($readers)");
+	"SELECT bool_and(last >= (SELECT id FROM outbox ORDER BY id DESC LIMIT 1)) FROM place WHERE reader IN ($readers)");
 ok($all_read, 'readers come to the end');
+read_rest(values %session);
+ok($node->poll_query_until('postgres', "SELECT last >= (SELECT id FROM outbox ORDER BY id DESC LIMIT 1) FROM consumer WHERE name = 'mail'"),
+	'and the consumers called "mail"');
 stop_loops($node, 'reader');
 
 #
 # Count
 #
-my $rows = $node->safe_psql('postgres', 'SELECT count(*) FROM event');
+my $rows = $node->safe_psql('postgres', 'SELECT count(*) FROM outbox');
 cmp_ok($rows, '>', 100 * $duration, 'there is something to read');
 my %read = map { my ($reader, @counts) = split(/\|/); $reader => \@counts } split(
 	/\n/,
@@ -246,8 +286,16 @@ foreach my $name (@names)
 	is("$n rows, $down polls out of order", "$rows rows, 0 polls out of order", "$name (SEED=$seed)")
 	  unless $name eq 'naive';
 }
+is($node->safe_psql('postgres', 'SELECT (SELECT count(*) FROM mail) + (SELECT sum(n) FROM batch)'), $rows,
+	'the two consumers called "mail" have each row once');
+my @shares = map { delete $session{"share $_"} } 0 .. 3;
+$session{share} = $shares[0];
+$session{share}{got} = [ sort map { @{ $_->{got} } } @shares ];
+($session{share}{last}) = reverse sort map { $_->{last} } @shares;
+all_is_read($session{$_}, $_) foreach sort keys %session;
+$_->quit foreach (values %session, @shares[ 1 .. 3 ]);
 my ($passed_by, $seen) = ask($node, 'postgres', qq{
-	SELECT count(*), (SELECT sum(n) FROM poll WHERE reader = $number{naive}) FROM event
+	SELECT count(*), (SELECT sum(n) FROM poll WHERE reader = $number{naive}) FROM outbox
 	WHERE id <= (SELECT last FROM place WHERE reader = $number{naive})});
 my $lost = $passed_by - $seen;
 diag("$rows rows, $killed backends killed; the reader that does not ask lost $lost");

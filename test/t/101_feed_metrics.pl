@@ -1,5 +1,6 @@
 # The queries of doc/packaging/feed_metrics.yaml: each has the columns that its
 # metrics name, and tells what goes on, on an idle server, a busy one and a standby.
+# Beside them the query of doc/feed.md that shows who holds a feed back.
 use strict;
 use warnings;
 
@@ -21,10 +22,9 @@ my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1);
 $primary->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\nmax_prepared_transactions = 4\n");
 $primary->start;
-my ($heartbeat) = recipes('On a physical standby');
-$primary->safe_psql('postgres', $CombSession::setup . "$heartbeat;" . q{
-	ALTER TABLE event RENAME TO outbox;
-	CREATE TABLE consumer (name text PRIMARY KEY, last uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000');
+$primary->safe_psql('postgres',
+	'CREATE EXTENSION pg_comb_ordered CASCADE;' . recipe('outbox') . recipe('consumer') . recipe('heartbeat') . q{
+	DELETE FROM consumer;
 	CREATE ROLE exporter LOGIN IN ROLE pg_monitor;
 	GRANT SELECT ON outbox, consumer, heartbeat TO exporter;
 	CREATE DATABASE other;
@@ -51,6 +51,8 @@ sub result
 sub row_count { my @result = result(@_); return $#result; }
 
 sub the_row { return (result(@_))[1] // {}; }
+
+sub event { return $_[0]->ask(q{INSERT INTO outbox (body) VALUES ('event')}); }
 
 sub unsettled
 {
@@ -89,18 +91,21 @@ is(join(' ', @{ the_row($primary, 'comb_consumer') }{qw(consumer rows_behind sec
 #
 # Busy
 #
-my ($first, $second, $third) = map { CombSession->new($primary, 'postgres', table => 'outbox') } 1 .. 3;
+my ($first, $second, $third) = map { CombSession->new($primary) } 1 .. 3;
 my $other = CombSession->new($primary, 'other');
-$third->event;
-$third->event;
+event($third);
+event($third);
 $first->ask('BEGIN');
-$first->event;
+event($first);
 $second->ask('BEGIN');
-$second->event;
+event($second);
 $second->ask("PREPARE TRANSACTION 'a'");
 $other->ask('BEGIN; SELECT comb_generate_ordered() IS NULL');
-$third->event;
+event($third);
 is(unsettled($primary), '2 1 0', 'busy: one is open, one is prepared, and other databases do not count');
+my @held = grep { /\|/ } split(/\n/, $third->ask(recipe('held')));
+is(scalar(@held), 2, 'busy: the query of feed.md shows both');
+like($held[0], qr/^$first->{pid}\|.*INSERT INTO outbox/, 'with the session that is open');
 $first->ask('SELECT pg_sleep(1)');
 cmp_ok(the_row($primary, 'comb_unsettled')->{oldest_seconds}, '>', 1, 'busy: the oldest is a second old');
 cmp_ok(the_row($primary, 'comb_unsettled')->{oldest_seconds}, '<', 300, 'and not much more');
@@ -138,7 +143,7 @@ is(row_count($standby, $_), 0, "$_ gives no row on a standby, and no error") for
 # What was prepared before a restart
 #
 $first->ask('BEGIN');
-$first->event;
+event($first);
 $first->ask("PREPARE TRANSACTION 'a'");
 $_->quit foreach ($first, $second, $third, $other);
 $primary->restart;

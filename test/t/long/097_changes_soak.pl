@@ -17,8 +17,7 @@ use Time::HiRes qw(time);
 
 begin_soak('soak of rows that change', 15);
 
-my ($recipe, $query) = recipes('Rows that change');
-my ($log_recipe) = recipes('Every version');
+my $query = recipe('changed');
 my $ids = $duration > 60 ? 20000 : 3000;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -43,8 +42,8 @@ $node->safe_psql('postgres', q{
 		UPDATE item SET id = b WHERE id = a;
 	EXCEPTION WHEN unique_violation OR deadlock_detected THEN NULL;
 	END $$});
-$node->safe_psql('postgres', $recipe);
-$node->safe_psql('postgres', $log_recipe);
+$node->safe_psql('postgres', recipe('changes'));
+$node->safe_psql('postgres', recipe('every-version'));
 # the columns of the readers that take a clock for a version
 $node->safe_psql('postgres', q{
 	ALTER TABLE item ADD at_clock timestamptz DEFAULT clock_timestamp(), ADD at_now timestamptz DEFAULT now();
@@ -57,11 +56,11 @@ $node->safe_psql('postgres', q{
 		$$BEGIN NEW.at_clock := clock_timestamp(); NEW.at_now := now(); RETURN NEW; END$$;
 	CREATE TRIGGER item_timed BEFORE UPDATE ON item FOR EACH ROW EXECUTE FUNCTION item_timed()});
 
-my $unbound = $query =~ s/ AND version < comb_settled\(\)//gr;
+my $unbound = $query =~ s/ AND version < \(SELECT bound FROM b\)//gr;
 my $epoch   = '1970-01-01 00:00:00+00';
 my $reader  = CombFeed->new($node, query => $query);
 my $log     = CombSession->new($node, 'postgres', table => 'item_log',
-	query => 'SELECT id FROM item_log WHERE id > $last AND id < comb_settled() ORDER BY id LIMIT 1000');
+	query => recipe('poll') =~ s/\boutbox\b/item_log/r);
 my %twin = (
 	'without the bound'  => CombFeed->new($node, query => $unbound),
 	'by clock_timestamp()' => CombFeed->new($node, query => $unbound =~ s/\bversion\b/at_clock/gr, last => $epoch),

@@ -18,9 +18,6 @@ use Time::HiRes qw(time usleep);
 
 begin_soak('soak of readers on a subscriber', 15);
 
-my ($recipe, $query, $by_heartbeat) = map { s/\boutbox\b/event/gr } recipes('On a subscriber');
-my ($heartbeat) = recipes('On a physical standby');
-
 my ($publisher, $subscriber) = map { server($_) } qw(publisher subscriber);
 my $version = $publisher->safe_psql('postgres', 'SHOW server_version_num');
 my $options = ', two_phase = true, streaming = ' . ($version >= 160000 ? 'parallel' : 'on');
@@ -32,30 +29,35 @@ sub server
 	$node->init(allows_streaming => 'logical');
 	$node->append_conf('postgresql.conf', soak_settings() . "logical_decoding_work_mem = 64kB\n");
 	$node->start;
-	$node->safe_psql('postgres', q{
-		CREATE EXTENSION pg_comb_ordered CASCADE;
-		CREATE TABLE event (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), kind text)});
-	$node->safe_psql('postgres', $heartbeat);
+	$node->safe_psql('postgres',
+		"CREATE EXTENSION pg_comb_ordered CASCADE; CREATE TABLE item (id bigint PRIMARY KEY, name text);" . recipe('outbox') . recipe('heartbeat'));
 	$node->safe_psql('postgres', 'DELETE FROM heartbeat') if $name eq 'subscriber';
 	return $node;
 }
 
-$publisher->safe_psql('postgres', 'CREATE PUBLICATION app FOR TABLE event, heartbeat');
+$publisher->safe_psql('postgres', 'CREATE PUBLICATION app FOR TABLE outbox, heartbeat, item');
 my $connection = conninfo('postgres', $publisher);
 $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION app CONNECTION '$connection' PUBLICATION app WITH (copy_data = true$options)");
-$subscriber->safe_psql('postgres', $recipe);
+$subscriber->safe_psql('postgres', recipe('seen'));
+$subscriber->safe_psql('postgres', recipe('changes'));
+$subscriber->safe_psql('postgres', "ALTER TABLE item ENABLE ALWAYS TRIGGER $_") foreach qw(item_changed item_deleted item_renamed);
 
 my %reader = (
-	'by arrival'   => CombSession->new($subscriber, 'postgres', query => $query, key => 'seen', column => 2),
-	'by heartbeat' => CombSession->new($subscriber, 'postgres', query => $by_heartbeat));
-my $twin = CombSession->new($subscriber, 'postgres', query => 'SELECT * FROM event WHERE id > $last ORDER BY id LIMIT 1000');
-my @readers = (values %reader, $twin);
+	'by arrival'   => on_subscriber(query => recipe('arrived'), key => 'seen', column => 2),
+	'by heartbeat' => on_subscriber(query => recipe('publisher-order')));
+my $items = CombFeed->new($subscriber, query => recipe('changed'));
+my $twin = on_subscriber(query => 'SELECT * FROM outbox WHERE id > $last ORDER BY id LIMIT 1000');
+my @readers = (values %reader, $twin, $items);
+
+sub on_subscriber { return CombSession->new($subscriber, 'postgres', table => 'outbox', @_); }
 
 # Large transactions are streamed.
 my %writers = (
 	%$event_writers,
-	large => [ 1, late(20, "INSERT INTO event (kind) SELECT 'large' FROM generate_series(1, 1000);\n") ]);
-start_loop('heart', 'psql', '-Xq', '-d', $connection, '-c', 'CALL beat()');
+	item  => [ 20, "\\set id random(1, 3000)\nINSERT INTO item VALUES (:id, 'new') ON CONFLICT (id) DO UPDATE SET name = item.name || '.';\n" ],
+	gone  => [ 10, "\\set id random(1, 3000)\n" . late(20, "DELETE FROM item WHERE id = :id;\n") ],
+	large => [ 1, late(20, "INSERT INTO outbox (body) SELECT 'large' FROM generate_series(1, 1000);\n") ]);
+start_heart($connection);
 read_quietly($publisher, 3, %reader);
 # One apply worker keeps up with so many, but not with all that ten writers could write.
 start_writers($connection, 2, 40, \%writers, '-R', 40) foreach 1 .. 5;
@@ -80,12 +82,12 @@ while ($killed == 0 || $crashes == 0 || time() < $until)
 end_writers($publisher);
 
 # Wait for the last rows as long as any arrive, and for a heartbeat after them.
-my $rows = $publisher->safe_psql('postgres', 'SELECT count(*) FROM event');
+my $rows = $publisher->safe_psql('postgres', 'SELECT count(*) FROM outbox');
 my $before = 0;
 my ($last) = $publisher->safe_psql('postgres', 'SELECT comb_generate_ordered()');
-until ($subscriber->poll_query_until('postgres', "SELECT count(*) = $rows AND (SELECT bound > '$last' FROM heartbeat) FROM event"))
+until ($subscriber->poll_query_until('postgres', "SELECT count(*) = $rows AND (SELECT bound > '$last' FROM heartbeat) FROM outbox"))
 {
-	my $arrived = $subscriber->safe_psql('postgres', 'SELECT count(*) FROM event');
+	my $arrived = $subscriber->safe_psql('postgres', 'SELECT count(*) FROM outbox');
 	die "no more than $arrived of $rows rows arrive" if $arrived == $before;
 	$before = $arrived;
 }
@@ -98,6 +100,8 @@ read_rest(@readers);
 diag("$rows rows, $terminated sessions terminated, $killed backends killed, $crashes crashes of the subscriber");
 cmp_ok($rows, '>', 20 * $duration, 'there is something to read');
 all_is_read($reader{$_}, $_) foreach sort keys %reader;
+diag("$items->{rows} rows that change");
+$items->reads_all("the copy is the table (SEED=$seed)");
 is_lost($twin, 'without a bound');
 is(loop_errors(), '', 'nothing fails otherwise');
 $_->quit foreach (@readers);

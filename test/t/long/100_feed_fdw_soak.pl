@@ -1,135 +1,106 @@
-# Readers of events on another server, by postgres_fdw, under load: those that ask as
-# servers.md says lose no row, and the others lose some, or the test would show nothing.
+# Readers of rows on another server, by postgres_fdw: those that ask as servers.md says
+# lose no row, and the others lose some, or the test would show nothing.
 #
-# DURATION sets the seconds, 15 by default.
+# "main" is the server that is asked, and "far" has the rows.  outbox is written on "far",
+# and note through "main", which makes its keys.
 use strict;
 use warnings;
 
 use FindBin qw($RealBin);
 use lib "$RealBin/../../perl";
-use IPC::Run ();
+use CombFeed;
+use CombSession;
+use CombSoak;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(time);
 
-my $duration = $ENV{DURATION} || 15;
-my $dir = PostgreSQL::Test::Utils::tempdir();
-my (@runs, %from);
+begin_soak('soak of readers of foreign tables', 15);
 
 my ($main, $far) = map { PostgreSQL::Test::Cluster->new($_) } qw(main far);
 foreach my $node ($main, $far)
 {
 	$node->init;
-	$node->append_conf('postgresql.conf', "fsync = off\nlog_statement = none\n");
+	$node->append_conf('postgresql.conf', soak_settings());
 	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION pg_comb_ordered CASCADE');
 }
-$far->safe_psql('postgres', q{
-	CREATE EXTENSION pg_comb_ordered CASCADE;
-	CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), what text);
-	CREATE TABLE note (id uuid PRIMARY KEY, what text);
-	CREATE VIEW outbox_settled AS SELECT * FROM outbox WHERE id < comb_settled()});
+$far->safe_psql('postgres', recipe('outbox') . recipe('settled-view') . 'CREATE TABLE note (id uuid PRIMARY KEY, body text)');
 my ($host, $port) = ($far->host, $far->port);
 $main->safe_psql('postgres', qq{
-	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE EXTENSION postgres_fdw;
-	CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'postgres');
-	CREATE USER MAPPING FOR CURRENT_USER SERVER far;
-	CREATE FOREIGN TABLE outbox (id uuid, what text) SERVER far;
-	CREATE FOREIGN TABLE outbox_settled (id uuid, what text) SERVER far;
-	CREATE FOREIGN TABLE note (id uuid DEFAULT comb_generate_ordered(), what text) SERVER far;
-	CREATE FOREIGN TABLE estimated_note (id uuid, what text) SERVER far
-		OPTIONS (table_name 'note', use_remote_estimate 'true');
-	CREATE TABLE place (reader text PRIMARY KEY, last uuid);
-	CREATE TABLE got (n bigserial, reader text, id uuid)});
+	CREATE SERVER events FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'postgres');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER events;
+	CREATE FOREIGN TABLE outbox (id uuid, body text) SERVER events;
+	CREATE FOREIGN TABLE note (id uuid DEFAULT comb_generate_ordered(), body text) SERVER events;
+	CREATE FOREIGN TABLE estimated_note (id uuid, body text) SERVER events
+		OPTIONS (table_name 'note', use_remote_estimate 'true')});
+$main->safe_psql('postgres', recipe('settled-table'));
 
-# The rows of outbox are written on "far", those of note through "main".
-reader('a view', 'outbox', 1, 'outbox_settled', 'true');
-reader('a view, three polls in a transaction', 'outbox', 3, 'outbox_settled', 'true');
-reader('the bound in an earlier transaction', 'note', 1, 'note', "id < ':bound'", "SELECT comb_settled() AS bound \\gset\n");
-my @right = sort keys %from;
-reader("the other server's bound", 'outbox', 1, 'outbox', 'id < comb_settled()');
-reader('a condition', 'note', 1, 'note', 'id < comb_settled()');
-reader('a condition, three polls in a transaction', 'note', 3, 'note', 'id < comb_settled()');
-reader('a sub-select and remote estimates', 'note', 1, 'estimated_note', 'id < (SELECT comb_settled())');
+my ($poll, $view, $bound) = (recipe('poll'), recipe('settled-poll'), recipe('bound-first'));
+my $of_note = $poll =~ s/\boutbox\b/note/r;
+my %reader = (
+	'a view' => reader('outbox', $view),
+	'a view, three polls in a transaction' => reader('outbox', $view, 3),
+	'the bound in an earlier transaction' => reader('note', "\\set last \$last\n$bound"));
+my %twin = (
+	"the other server's bound" => reader('outbox', $poll),
+	'a condition' => reader('note', $of_note),
+	'a condition, three polls in a transaction' => reader('note', $of_note, 3),
+	'a sub-select and remote estimates' =>
+	  reader('note', $of_note =~ s/FROM note/FROM estimated_note/r =~ s/comb_settled\(\)/(SELECT comb_settled())/r));
 
-# One transaction in twenty stays open for up to 200 ms.
-my $write = q{
-\set us random(0, 4000000)
-\if :us > 200000
-	\set us 100
-\endif
-BEGIN;
-INSERT INTO %s (what) VALUES ('event');
-\sleep :us us
-COMMIT;
-\sleep 10 ms
-};
-bench($far, sprintf($write, 'outbox'), 6, $duration);
-bench($main, sprintf($write, 'note'), 6, $duration);
-foreach my $run (@runs)
+sub reader
 {
-	IPC::Run::finish($run->{process}) or die "pgbench failed: ${ $run->{output} }";
+	my ($table, $query, $polls) = @_;
+	my $class = $polls ? 'CombTransactionReader' : 'CombSession';
+	return $class->new($main, 'postgres', table => $table, query => $query, polls => $polls);
 }
 
-foreach my $reader (@right)
-{
-	is(result_of($reader), 'all rows, 0 lost, 0 twice, 0 out of order', "$reader: no row is lost");
-}
-foreach my $reader (grep { my $name = $_; !grep { $_ eq $name } @right } sort keys %from)
-{
-	unlike(result_of($reader), qr/ 0 lost/, "$reader: rows are lost");
-}
+like($main->safe_psql('postgres', 'EXPLAIN (VERBOSE, COSTS OFF) ' . $reader{'a view'}->query),
+	qr/Remote SQL: SELECT .* FROM public\.outbox_settled WHERE \(\(id > .*ORDER BY id/, 'the other server chooses and sorts the rows of a view');
 
+# postgres_fdw prepares no transactions.
+my $writers = kinds($event_writers, qw(rows one slow abort savepoint chain));
+my %of_note = map { $_ => [ $writers->{$_}[0], $writers->{$_}[1] =~ s/\boutbox\b/note/gr ] } keys %$writers;
+my ($to_main, $to_far) = map { conninfo('postgres', $_) } ($main, $far);
+start_writers($to_far, 6, 100, $event_writers);
+start_writers($to_main, 6, 100, \%of_note);
+start_resolver($to_far);
+my ($until, $terminated) = (time() + $duration, 0);
+while (time() < $until)
+{
+	read_until(time() + rand(2), values %reader, values %twin);
+	# Not those of "main": a row whose COMMIT is interrupted may appear late, as servers.md says.
+	$terminated += terminate_backend($far, 'writer');
+}
+stop_loops($main, 'writer');
+end_writers($far);
+read_rest(values %reader, values %twin);
+
+#
+# Count
+#
+diag("$terminated sessions terminated");
+all_is_read($reader{$_}, $_) foreach sort keys %reader;
+is_lost($twin{$_}, $_) foreach sort keys %twin;
+is(loop_errors(), '', 'nothing fails otherwise');
+$_->quit foreach (values %reader, values %twin);
 $_->stop foreach ($main, $far);
 done_testing();
 
-# Start a reader, which goes on for some seconds after the writers.
-sub reader
+# A reader that polls several times in a transaction
+package CombTransactionReader;
+
+use parent -norequire, 'CombSession';
+
+sub poll
 {
-	my ($name, $written, $polls, $table, $condition, $before) = @_;
-	my $quoted = $name =~ s/'/''/gr;
-	my $poll = qq{
-WITH batch AS MATERIALIZED (
-	SELECT id FROM $table WHERE id > (SELECT last FROM place WHERE reader = '$quoted') AND $condition ORDER BY id
-), moved AS (
-	UPDATE place SET last = (SELECT id FROM batch ORDER BY id DESC LIMIT 1)
-	WHERE reader = '$quoted' AND EXISTS (SELECT FROM batch)
-)
-INSERT INTO got (reader, id) SELECT '$quoted', id FROM batch ORDER BY id;
-};
-
-	$from{$name} = $written;
-	$main->safe_psql('postgres', "INSERT INTO place VALUES ('$quoted', '00000000-0000-0000-0000-000000000000')");
-	bench($main, ($before // '') . "BEGIN;\n" . join("\\sleep 20 ms\n", ($poll) x $polls) . "COMMIT;\n\\sleep 5 ms\n", 1, $duration + 8);
-	return;
-}
-
-sub bench
-{
-	my ($node, $script, $clients, $seconds) = @_;
-	my $file = "$dir/" . scalar(@runs) . '.sql';
-	my $output = '';
-
-	open(my $fh, '>', $file) or die "could not open $file: $!";
-	print $fh $script;
-	close($fh);
-	push @runs, { output => \$output, process => IPC::Run::start(
-		[ 'pgbench', '-n', '-c', $clients, '-T', $seconds, '-f', $file, '-h', $node->host, '-p', $node->port, 'postgres' ],
-		'>&', \$output) };
-	return;
-}
-
-# What the reader got, against the rows of the table
-sub result_of
-{
-	my ($reader) = @_;
-	my $quoted = $reader =~ s/'/''/gr;
-	my ($rows, $got, $twice, $back, $lost) = split(/\|/, $main->safe_psql('postgres', qq{
-		SELECT (SELECT count(*) FROM $from{$reader}), count(*), count(*) - count(DISTINCT id), count(*) FILTER (WHERE id <= before),
-			(SELECT count(*) FROM $from{$reader} AS t WHERE id <= (SELECT last FROM place WHERE reader = '$quoted')
-				AND NOT EXISTS (SELECT FROM got AS g WHERE g.id = t.id AND g.reader = '$quoted'))
-		FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before FROM got WHERE reader = '$quoted') AS s}));
-
-	note "$reader: $got of $rows rows, $lost lost";
-	return ($got == $rows ? 'all' : "$got of $rows") . " rows, $lost lost, $twice twice, $back out of order";
+	my ($self) = @_;
+	my $rows = 0;
+	$self->ask('BEGIN');
+	$rows += $self->SUPER::poll foreach 1 .. $self->{polls};
+	$self->ask('COMMIT');
+	return $rows;
 }

@@ -1,0 +1,242 @@
+# The recipes of doc/feed.md, and those of doc/feed_readers.md for rows that change, in
+# the cases that a soak does not meet.
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombFeed;
+use CombSession;
+use CombTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "max_prepared_transactions = 4\n");
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION pg_comb_ordered CASCADE;' . recipe('outbox') . recipe('consumer') . q{
+	CREATE ROLE owner LOGIN;
+	CREATE ROLE clerk LOGIN;
+	GRANT CREATE ON SCHEMA public TO owner});
+my ($writer, $other) = map { CombSession->new($node) } 1 .. 2;
+
+sub reader_of
+{
+	my ($table, @options) = @_;
+	return CombSession->new($node, 'postgres', table => $table, query => recipe('poll') =~ s/\boutbox\b/$table/r, @options);
+}
+
+sub waits_for_lock
+{
+	my ($session) = @_;
+	return $node->poll_query_until('postgres',
+		"SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $session->{pid} AND NOT granted)");
+}
+
+#
+# Consumers of an outbox
+#
+my $present = $writer->ask(recipe('present'));
+is($writer->ask(q{SELECT count(*) FROM consumer WHERE name = 'new'}), 1,
+	'a consumer begins at the present of a database without keys');
+$writer->ask(recipe('notify'));
+$other->ask('LISTEN outbox');
+$writer->ask(q{INSERT INTO outbox (body) SELECT nullif(n % 10, 0)::text || n FROM generate_series(1, 2000) AS n});
+like($other->ask('SELECT'), qr/Asynchronous notification "outbox"/, 'rows are announced');
+reader_of('outbox', last => $present)->reads_all('its first row is the first of all');
+
+my @got = map {
+	my $reader = reader_of('outbox', query => recipe('share') =~ s/= 2\b/= $_/r);
+	1 while $reader->poll >= 1000;
+	$reader->quit;
+	[ @{ $reader->{got} } ]
+} 0 .. 3;
+is(scalar(grep { @$_ > 300 } @got), 4, 'four consumers have a share each');
+my %got = map { $_ => 1 } map { @$_ } @got;
+is(keys(%got) . ' ' . scalar(map { @$_ } @got), '2000 2000', 'and together each row once');
+
+$writer->ask(q{
+	INSERT INTO consumer SELECT 'audit', id FROM outbox ORDER BY id LIMIT 1 OFFSET 99;
+	UPDATE consumer SET last = (SELECT id FROM outbox ORDER BY id LIMIT 1 OFFSET 199) WHERE name <> 'audit'});
+my $retention = recipe('retention') =~ s/7 days/0 days/r;
+$writer->ask($retention);
+is($writer->ask('SELECT count(*) FROM outbox'), 1900, 'what all consumers have passed is deleted');
+$writer->ask(recipe('retention'));
+$writer->ask("TRUNCATE consumer; $retention");
+is($writer->ask('SELECT count(*) FROM outbox'), 1900, 'and nothing that is younger, or that no consumer has passed');
+$writer->ask('DROP TRIGGER outbox_notify ON outbox');
+
+#
+# A loop that makes its keys ahead of their rows, and one that does not.  While the loop
+# inserts its second row, another session inserts one, and a reader asks.
+#
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS
+	$$BEGIN PERFORM pg_advisory_xact_lock_shared(count(*)) FROM outbox WHERE body = 'event'; RETURN NULL; END$$;
+	CREATE TRIGGER hold AFTER INSERT ON outbox
+		FOR EACH ROW WHEN (NEW.body = 'event') EXECUTE FUNCTION hold()});
+my %lost;
+foreach my $loop ('wrong', 'right')
+{
+	my $reader = reader_of('outbox');
+	my $text = $loop eq 'wrong' ? recipe('wrong-loop') : recipe('right-loop');
+	$other->ask('TRUNCATE outbox; SELECT pg_advisory_lock(2)');
+	$writer->send("DO \$\$ DECLARE key uuid; BEGIN $text END \$\$");
+	waits_for_lock($writer);
+	$node->safe_psql('postgres', "INSERT INTO outbox (body) VALUES ('prompt')");
+	$reader->poll;
+	$other->ask('SELECT pg_advisory_unlock(2)');
+	$writer->result;
+	1 while $reader->poll >= 1000;
+	$lost{$loop} = ($reader->counts)[1];
+	$reader->quit;
+}
+is($lost{wrong}, 99, 'a loop that makes its keys ahead of their rows loses all but the first');
+is($lost{right}, 0, 'the loop that inserts with the default does not');
+
+#
+# Rows that change
+#
+# Whatever the table is, the reader's copy comes to be the table.
+my %tables = (
+	'plain'   => 'CREATE TABLE item (id bigint PRIMARY KEY, name text)',
+	'by name' => q{
+		CREATE TABLE item (id bigint, name text) PARTITION BY LIST (name);
+		CREATE TABLE item_old PARTITION OF item FOR VALUES IN ('old');
+		CREATE TABLE item_new PARTITION OF item DEFAULT});
+foreach my $table (sort keys %tables)
+{
+	my $owner = CombSession->new($node, 'postgres', user => 'owner');
+	$owner->ask($tables{$table});
+	$owner->ask("INSERT INTO item SELECT n, 'old' FROM generate_series(1, 20) AS n");
+	my $before = schema();
+	$owner->ask($_) foreach map { recipe('changes'), recipe('every-version') } 1 .. 2;
+	changes($table, $owner);
+	again($table, $owner) if $table eq 'plain';    # without a unique index nobody waits
+	$owner->ask(recipe('undo')) foreach 1 .. 2;
+	is(schema(), $before, "$table: the undo leaves nothing behind");
+	$owner->ask('DROP TABLE item');
+	$owner->quit;
+}
+
+# Tables, columns, triggers and functions of the owner
+sub schema
+{
+	return $node->safe_psql('postgres', q{
+		SELECT relname, relkind FROM pg_class WHERE relowner = 'owner'::regrole AND relkind <> 't' ORDER BY 1;
+		SELECT attrelid::regclass, attname FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+			WHERE relowner = 'owner'::regrole AND relkind IN ('r', 'p') AND attnum > 0 AND NOT attisdropped ORDER BY 1, 2;
+		SELECT tgrelid::regclass, tgname, tgenabled FROM pg_trigger ORDER BY 1, 2;
+		SELECT proname FROM pg_proc WHERE proowner = 'owner'::regrole ORDER BY 1});
+}
+
+# Each kind of change, one after the other
+sub changes
+{
+	my ($table, $owner) = @_;
+	my ($reader, $all) = map { CombFeed->new($node, query => recipe('changed')) } 1 .. 2;
+	my $log = reader_of('item_log');
+
+	$reader->reads_all("$table: what was there before");
+	$owner->ask($_), $reader->reads_all("$table: $_") foreach (
+		"INSERT INTO item VALUES (200, 'inserted')",
+		"UPDATE item SET name = 'changed' WHERE id <= 2",
+		'UPDATE item SET id = id + 100 WHERE id = 3',
+		'INSERT INTO item VALUES (201); UPDATE item SET id = 202 WHERE id = 201',
+		'DELETE FROM item WHERE id IN (4, 5)',
+		"INSERT INTO item VALUES (4, 'again')",
+		"BEGIN; DELETE FROM item WHERE id = 6; INSERT INTO item VALUES (6, 'at once'); COMMIT",
+		"WITH gone AS (DELETE FROM item WHERE id = 9 RETURNING id + 1000 AS id) INSERT INTO item SELECT id, 'in one' FROM gone",
+		'BEGIN; DELETE FROM item WHERE id = 7; ROLLBACK',
+		"UPDATE item SET name = 'twice' WHERE id = 8; UPDATE item SET name = 'thrice' WHERE id = 8; DELETE FROM item WHERE id = 8",
+		"BEGIN; UPDATE item SET name = 'prepared' WHERE id = 10; DELETE FROM item WHERE id = 11; PREPARE TRANSACTION 'p'; COMMIT PREPARED 'p'");
+	cmp_ok($reader->{rows}, '<', 50, "$table: and nothing is read again");
+	$all->reads_all("$table: a new reader gets the whole table");
+	$log->reads_all("$table: each version is in the log");
+	is($reader->log_differs, 0, "$table: and the last version of an id is the last in the log");
+	$_->quit foreach ($reader, $all, $log);
+	return;
+}
+
+# A DELETE of two rows has taken the first, and waits for the second, when somebody
+# inserts the first again.
+sub again
+{
+	my ($table, $owner) = @_;
+	my $reader = CombFeed->new($node, query => recipe('changed'));
+	my $twin = CombFeed->new($node, query => recipe('changed') =~ s/item\.id IS NULL AS deleted/item.version IS DISTINCT FROM change.version AS deleted/r);
+	my $holder = CombSession->new($node);
+
+	$twin->reads_all('a reader that deletes whatever was deleted');
+	$holder->ask('BEGIN; SELECT FROM item WHERE id = 17 FOR UPDATE');
+	$owner->send('DELETE FROM item WHERE id IN (16, 17)');
+	waits_for_lock($owner);
+	$other->send("INSERT INTO item VALUES (16, 'again')");
+	waits_for_lock($other);
+	$holder->ask('COMMIT');
+	$_->result foreach ($owner, $other);
+	is($owner->ask('SELECT item.version < d.version FROM item JOIN item_deleted AS d USING (id) WHERE id = 16'),
+		't', 'the key of the new row is below that of its deletion');
+	$reader->reads_all('the new row is read');
+	$twin->poll;
+	is($twin->differences, '0 stale, 1 missing, 0 not deleted', 'and is lost by a reader that deletes whatever was deleted');
+	$_->quit foreach ($reader, $twin, $holder);
+	return;
+}
+
+# Roles: whoever deletes rows needs INSERT on the second table, and nothing else.
+$writer->ask("SET ROLE owner; $tables{plain}; INSERT INTO item SELECT n, 'old' FROM generate_series(1, 20) AS n");
+$writer->ask(recipe('changes'));
+$writer->ask('GRANT SELECT, INSERT, UPDATE, DELETE ON item TO clerk');
+my $clerk = CombSession->new($node, 'postgres', user => 'clerk');
+$clerk->ask("SET search_path = ''; UPDATE public.item SET name = name WHERE id = 18");
+like($clerk->complaints('DELETE FROM public.item WHERE id = 18'), qr/permission denied for table item_deleted/, 'a role that deletes');
+$writer->ask('GRANT INSERT ON item_deleted TO clerk; RESET ROLE');
+$clerk->ask('DELETE FROM public.item WHERE id = 18');
+$clerk->quit;
+
+# What the triggers do not see
+my $reader = CombFeed->new($node, query => recipe('changed'));
+$reader->reads_all('a plain table');
+$writer->ask("SET session_replication_role = replica; UPDATE item SET name = 'applied' WHERE id = 1; DELETE FROM item WHERE id = 2");
+$reader->poll;
+is($reader->differences, '1 stale, 0 missing, 1 not deleted', 'an apply worker runs no triggers');
+$writer->ask('RESET session_replication_role; TRUNCATE item');
+is($reader->poll, 0, 'TRUNCATE tells a reader nothing');
+is($reader->differences, '0 stale, 0 missing, 19 not deleted', 'which keeps all rows');
+
+# With a DEFERRABLE primary key an INSERT takes its place in the log before the DELETE
+# that it waits for.
+$writer->ask(recipe('undo') . q{
+	DROP TABLE item;
+	CREATE TABLE item (id bigint PRIMARY KEY DEFERRABLE INITIALLY DEFERRED, name text);
+	INSERT INTO item VALUES (1, 'old')});
+$writer->ask(recipe('every-version'));
+$other->ask(q{BEGIN; INSERT INTO item VALUES (1, 'new')});
+$writer->ask('DELETE FROM item');
+$other->ask('COMMIT');
+is($reader->log_differs, 1, 'with a DEFERRABLE primary key the log is not in order');
+
+# A large table gets its versions piece by piece.
+$writer->ask(recipe('undo') . "DROP TABLE item; $tables{plain}; INSERT INTO item SELECT n, 'old' FROM generate_series(1, 20) AS n");
+$writer->ask('ALTER TABLE item ADD COLUMN version uuid; ALTER TABLE item ALTER COLUMN version SET DEFAULT comb_generate_ordered()');
+$writer->ask('CREATE INDEX CONCURRENTLY item_version ON item (version)');
+$writer->ask(recipe('changes'));
+$writer->ask("INSERT INTO item VALUES (21, 'new'); UPDATE item SET name = 'changed' WHERE id = 1");
+my $late = CombFeed->new($node, query => recipe('changed'));
+is($late->poll, 2, 'changed rows have versions');
+$writer->ask("UPDATE item SET version = NULL WHERE version IS NULL AND id BETWEEN $_ AND $_ + 9") foreach (1, 11);
+$late->reads_all('and all rows in the end');
+
+# A batch is as much as the reader takes from the indexes.
+$writer->ask('INSERT INTO item SELECT n FROM generate_series(100, 60000) AS n; DELETE FROM item WHERE id % 10 = 0');
+$writer->ask('VACUUM ANALYZE item, item_deleted');
+my $plan = $late->ask('EXPLAIN (COSTS OFF) ' . $late->query);
+like($plan, qr/Scan using $_ .*\n *Index Cond: .*version > .*version < /, "the reader uses $_") foreach qw(item_version item_deleted_pkey);
+$late->reads_all('a large table');
+
+$_->quit foreach ($writer, $other, $reader, $late);
+$node->stop;
+done_testing();
