@@ -122,15 +122,22 @@ CREATE INDEX ON plain (id);
 CREATE TABLE parted (id uuid) PARTITION BY RANGE (id);
 CREATE TABLE part PARTITION OF parted DEFAULT;
 INSERT INTO parted TABLE plain;
+CREATE TABLE moved (id uuid) PARTITION BY RANGE (id comb_mssql_ops);
+CREATE TABLE moved_part PARTITION OF moved DEFAULT;
+CREATE INDEX ON moved (id comb_mssql_ops);
+INSERT INTO moved SELECT comb_stamp(id, comb_timestamp(id), 'rtcomb_sql') FROM plain;
 ANALYZE plain;
 ANALYZE parted;
-GRANT SELECT ON plain, parted TO regress_comb_app;
+ANALYZE moved;
+GRANT SELECT ON plain, parted, moved, moved_part TO regress_comb_app;
 CREATE FUNCTION by_plans() RETURNS TABLE (clause text, relation text, plan text, answer text)
 LANGUAGE plpgsql AS $$
 BEGIN
   FOR clause, relation, plan IN
-    SELECT * FROM unnest(ARRAY['id <@ $1', '$1 @> id', 'comb_created(id, $1)', 'comb_created(id, $1, ''uuidv7'')', 'comb_created(id, $1, ''ulid'')', 'comb_during(id, lower($1), upper($1))']) c,
-                  unnest('{plain,parted}'::text[]) r, unnest('{force_custom_plan,force_generic_plan}'::text[]) p
+    SELECT * FROM (SELECT c, r FROM unnest(ARRAY['id <@ $1', '$1 @> id', 'comb_created(id, $1)', 'comb_created(id, $1, ''uuidv7'')', 'comb_created(id, $1, ''ulid'')', 'comb_during(id, lower($1), upper($1))']) c,
+                                  unnest('{plain,parted}'::text[]) r
+                   UNION ALL SELECT 'comb_created(id, $1, ''rtcomb_sql'')', unnest('{moved,moved_part}'::text[])) cr,
+                  unnest('{force_custom_plan,force_generic_plan}'::text[]) p
   LOOP
     PERFORM set_config('plan_cache_mode', plan, true);
     EXECUTE format('PREPARE asked(tstzrange) AS SELECT count(*) FROM %s WHERE %s', relation, clause);
@@ -168,7 +175,7 @@ SET ROLE regress_comb_app;
 SELECT answer AS "24", count(*) FROM by_plans() GROUP BY 1 ORDER BY 1;
 RESET ROLE;
 ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO PUBLIC;
-DROP TABLE plain, parted;
+DROP TABLE plain, parted, moved;
 DROP FUNCTION by_plans;
 DROP EXTENSION pg_comb;
 DROP ROLE regress_comb_app, "regress_comb_o'wner";

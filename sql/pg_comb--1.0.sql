@@ -683,5 +683,9 @@ GRANT EXECUTE ON FUNCTION comb_timestamp(uuid),
 	comb_recheck(uuid, tstzrange),
 	comb_recheck(uuid, tstzrange, text),
 	comb_in_range(uuid, tstzrange),
-	comb_in_range(uuid, tstzrange, text)
+	comb_in_range(uuid, tstzrange, text),
+	comb_mssql_lt(uuid, uuid),
+	comb_mssql_le(uuid, uuid),
+	comb_mssql_ge(uuid, uuid),
+	comb_mssql_gt(uuid, uuid)
 	TO PUBLIC;

@@ -86,36 +86,35 @@ comb_range_max(PG_FUNCTION_ARGS)
 	PG_RETURN_UUID_P(comb_period_bound(layout, PG_GETARG_DATUM(0), true));
 }
 
-/* What a call site knows of its period, kept in fn_extra */
-typedef struct CombKnownPeriod
+/* A call site's period, kept in fn_extra */
+typedef struct CombCachedPeriod
 {
 	bool		constant;		/* the period cannot change */
 	CombPeriod	period;			/* only if constant */
-} CombKnownPeriod;
+} CombCachedPeriod;
 
-/* Set up what a call site knows of its period */
-static pg_noinline const CombKnownPeriod *
-comb_know_period(FunctionCallInfo fcinfo, int argno)
+static pg_noinline const CombCachedPeriod *
+comb_cache_period(FunctionCallInfo fcinfo, int argno)
 {
-	CombKnownPeriod *known = (CombKnownPeriod *)
-		MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(CombKnownPeriod));
+	CombCachedPeriod *cached = (CombCachedPeriod *)
+		MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(CombCachedPeriod));
 
-	known->constant = comb_arg_is_const(fcinfo->flinfo, argno);
-	known->period = comb_period(PG_GETARG_DATUM(argno));
-	fcinfo->flinfo->fn_extra = known;
-	return known;
+	cached->constant = comb_arg_is_const(fcinfo->flinfo, argno);
+	cached->period = comb_period(PG_GETARG_DATUM(argno));
+	fcinfo->flinfo->fn_extra = cached;
+	return cached;
 }
 
 /* Return the period in an argument, and take a constant apart only once */
 static inline CombPeriod
 comb_period_arg(FunctionCallInfo fcinfo, int argno)
 {
-	const CombKnownPeriod *known =
-		(CombKnownPeriod *) fcinfo->flinfo->fn_extra;
+	const CombCachedPeriod *cached =
+		(CombCachedPeriod *) fcinfo->flinfo->fn_extra;
 
-	if (unlikely(known == NULL))
-		known = comb_know_period(fcinfo, argno);
-	return known->constant ? known->period :
+	if (unlikely(cached == NULL))
+		cached = comb_cache_period(fcinfo, argno);
+	return cached->constant ? cached->period :
 		comb_period(PG_GETARG_DATUM(argno));
 }
 

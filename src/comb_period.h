@@ -3,10 +3,9 @@
  * comb_period.h
  *	  "Created during": periods, and clauses that compare keys with periods.
  *
- * Four files share this header, and depend on each other in one direction.
- * comb_support.c answers the planner's requests, and asks comb_selfuncs.c how
- * many rows a clause finds.  Both use comb_clause.c to read and build
- * clauses.  All three use comb_period.c.
+ * Three files share this header.  comb_period.c has the functions that users
+ * call, comb_selfuncs.c estimates how many keys are in a period, and
+ * comb_support.c answers the planner's requests with both.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -19,7 +18,6 @@
 #define COMB_PERIOD_H
 
 #include "nodes/pathnodes.h"
-#include "nodes/supportnodes.h"
 #include "utils/rangetypes.h"
 
 #include "comb.h"
@@ -87,45 +85,26 @@ extern pg_uuid_t *comb_period_bound(const CombLayout *layout, Datum range,
 									bool last);
 
 /*
- * The code of the functions in clauses and plans.  comb_clause.c tells the
- * extension's own functions by their code.
+ * The code of the functions in clauses and plans.  comb_support.c tells
+ * the extension's own functions by their code.
  */
 extern PGDLLEXPORT Datum comb_contained(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_contains(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_created_layout(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_in_range(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_mssql_ge(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_mssql_gt(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_mssql_le(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_mssql_lt(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_range_max(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_range_min(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_recheck_layout(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_timestamp(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_timestamp_layout(PG_FUNCTION_ARGS);
 
-/* A call of a function that compares a key with a period, taken apart */
-typedef struct CombClause
-{
-	Node	   *id;
-	Node	   *period;
-	Node	   *label;			/* of the layout, NULL for the default */
-	const CombLayout *layout;
-	Oid			funcid;			/* its schema has the extension's functions */
-} CombClause;
-
-/* comb_clause.c */
-extern bool comb_clause(CombClause *clause, Oid funcid, List *args);
-extern bool comb_clause_allowed(const CombClause *clause);
-extern Var *comb_clause_var(const CombClause *clause);
-extern Node *comb_clause_period(const CombClause *clause);
-extern Node *comb_clause_recheck(const CombClause *clause);
-extern Node *comb_clause_in_range(const CombClause *clause);
-extern Node *comb_clause_has_time(const CombClause *clause);
-extern List *comb_clause_bounds(const CombClause *clause, Oid ge, Oid le);
-extern bool comb_layout_operators(const CombClause *clause, Oid *ge, Oid *le);
-extern bool comb_family_operators(const CombClause *clause, Oid opfamily,
-								  Oid *ge, Oid *le);
-
 /* comb_selfuncs.c */
-extern void comb_selectivity(SupportRequestSelectivity *req, bool recheck);
+extern double comb_period_estimate(PlannerInfo *root, Node *id, int varRelid,
+								   const CombLayout *layout,
+								   const CombPeriod *period, bool *newer);
 
 #endif							/* COMB_PERIOD_H */

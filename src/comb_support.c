@@ -11,7 +11,7 @@
  * a cached plan can meet a snapshot that is older than the constraint, and
  * shows rows that the constraint forbids.
  *
- * Partition pruning, foreign data wrappers and columnar access methods know
+ * Partition pruning, foreign data wrappers and columnar access methods use
  * plain comparisons, but no support functions.  And the executor evaluates the
  * arguments of a filter for every row: for a period such as tstzrange(now() -
  * interval '1 day', NULL) this takes five times as long as all the rest of an
@@ -20,20 +20,23 @@
  *	table					period						replacement
  *	------------------------------------------------------------------------
  *	has children, is		cheap, constant or column	bounds AND recheck
- *	foreign or no heap		cheap, computed				bounds AND rest
- *							expensive or a sub-select	in_range AND rest
- *	any other table			computed					in_range AND rest
+ *	foreign or no heap		cheap, computed				bounds AND filter
+ *							expensive					in_range AND filter
+ *	any other table			computed					in_range AND filter
  *							constant or column			none
  *
  *	bounds		id >= comb_range_min(period) AND id <= comb_range_max(period)
  *	in_range	comb_in_range(id, period), which means the same
  *	recheck		comb_recheck(id, period), which is the clause by another name
- *	rest		comb_timestamp(id) IS NOT NULL OR comb_recheck(id, period)
+ *	filter		comb_timestamp(id) IS NOT NULL OR comb_recheck(id, period)
  *
- * If the layout's range is exact, the last part is left out.  A clause that would have
- * to wait for policies of row security is replaced like one with a computed
- * period.  Periods that are volatile or read the key's own row, and clauses
- * that the planner has to recognize, stay as they are.
+ * If every value between the bounds is a key of the layout, the last part is
+ * left out.  A clause that would have to wait for policies of row security is
+ * replaced like one with a computed period.  Clauses with a period that is
+ * volatile, reads the key's own row or contains a sub-select stay as they are,
+ * and so do clauses that the planner has to recognize.  A sub-select becomes a
+ * parameter before the planner simplifies the clauses of children, and there
+ * its clause is replaced.
  *
  * A replacement has the same value as the clause in three-valued logic, so
  * that it may stand under NOT: all of its parts are strict, and the last part
@@ -43,11 +46,13 @@
  *
  * comb_recheck() is not the clause itself because the planner simplifies
  * expressions more than once, and must not replace the clause again.  In
- * "rest", the executor evaluates the period only for values without a time, to
- * tell false from NULL.  In an index, the range of comb_in_range() is exact,
+ * "filter", the executor evaluates the period only for values without a time,
+ * to tell false from NULL.  In an index, the range of comb_in_range() is exact,
  * and its estimate is the clause's own.
  *
- * comb_selfuncs.c estimates how many rows a clause finds.
+ * The functions stand in the order in which a clause walks through them: it is
+ * taken apart, gets bounds and an estimate, and is replaced or becomes an
+ * index condition.  comb_selfuncs.c reads the statistics.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -61,35 +66,190 @@
 #include "access/htup_details.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
 #include "utils/syscache.h"
 
 #include "comb_period.h"
 
+PG_FUNCTION_INFO_V1(comb_period_sel);
+PG_FUNCTION_INFO_V1(comb_period_joinsel);
 PG_FUNCTION_INFO_V1(comb_period_support);
 PG_FUNCTION_INFO_V1(comb_recheck_support);
 PG_FUNCTION_INFO_V1(comb_in_range_support);
 
-/*
- * Does the table have an access method other than heap?  Columnar access
- * methods skip blocks that plain comparisons exclude.
- */
-static bool
-comb_is_not_heap(const RangeTblEntry *rte)
+/* uuid >= uuid and uuid <= uuid, which pg_operator.dat gives no symbols */
+#define COMB_UUID_GE_OP		2977
+#define COMB_UUID_LE_OP		2976
+
+/* A call of a function that compares a key with a period, taken apart */
+typedef struct CombClause
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(rte->relid));
-	Oid			am;
+	Node	   *id;
+	Node	   *period;
+	Node	   *label;			/* of the layout, NULL for the default */
+	const CombLayout *layout;
+	Oid			funcid;			/* its schema has the extension's functions */
+} CombClause;
+
+/*
+ * A function that plans call in place of a clause.  The arguments are the
+ * clause's key, its period, and its label if it has one.
+ */
+typedef struct CombFunction
+{
+	const char *name;
+	Oid			rettype;
+	bool		with_id;
+	bool		with_period;
+	PGFunction	code;			/* what the function executes */
+	PGFunction	layout_code;	/* the same with a label */
+} CombFunction;
+
+static const CombFunction comb_range_min_function = {
+	"comb_range_min", UUIDOID, false, true,
+	comb_range_min, comb_range_min
+};
+static const CombFunction comb_range_max_function = {
+	"comb_range_max", UUIDOID, false, true,
+	comb_range_max, comb_range_max
+};
+static const CombFunction comb_recheck_function = {
+	"comb_recheck", BOOLOID, true, true,
+	comb_contained, comb_recheck_layout
+};
+static const CombFunction comb_in_range_function = {
+	"comb_in_range", BOOLOID, true, true,
+	comb_in_range, comb_in_range
+};
+static const CombFunction comb_timestamp_function = {
+	"comb_timestamp", TIMESTAMPTZOID, true, false,
+	comb_timestamp, comb_timestamp_layout
+};
+
+/*
+ * Taking a clause apart
+ */
+
+/*
+ * Return the C function that a function in SQL names, whoever owns the function
+ * and whatever its name and schema are.  NULL for other languages.
+ *
+ * Only superusers can make functions in C, so a function with our code is one
+ * of ours.  SECURITY DEFINER functions and functions with SET clauses go
+ * through fmgr_security_definer(), so they never match.
+ */
+static PGFunction
+comb_c_function_address(Oid funcid)
+{
+	FmgrInfo	flinfo;
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(funcid));
+	Oid			language;
 
 	if (!HeapTupleIsValid(tuple))
-		return false;
-	am = ((Form_pg_class) GETSTRUCT(tuple))->relam;
+		return NULL;
+	language = ((Form_pg_proc) GETSTRUCT(tuple))->prolang;
 	ReleaseSysCache(tuple);
-	return OidIsValid(am) && am != HEAP_TABLE_AM_OID;
+	if (language != ClanguageId)
+		return NULL;
+	fmgr_info(funcid, &flinfo);
+	return flinfo.fn_addr;
+}
+
+/* Is this the code of a function that compares a key with a period? */
+static bool
+comb_is_clause_code(PGFunction code)
+{
+	return code == comb_contained || code == comb_contains ||
+		code == comb_created_layout || code == comb_recheck_layout ||
+		code == comb_in_range;
+}
+
+/* Is the expression of this type, or of a domain over this type? */
+static inline bool
+comb_is_of_type(Node *arg, Oid type)
+{
+	Oid			argtype = exprType(arg);
+
+	return argtype == type || getBaseType(argtype) == type;
+}
+
+/*
+ * Return the layout that a label names, and the default layout without a
+ * label.  NULL if the label is unknown, or is known only when the query runs.
+ */
+static const CombLayout *
+comb_clause_layout(Node *label)
+{
+	if (label == NULL)
+		return comb_layout_default;
+	if (!IsA(label, Const) || ((Const *) label)->constisnull ||
+		exprType(label) != TEXTOID)
+		return NULL;
+	return comb_layout_find(DatumGetTextPP(((Const *) label)->constvalue));
+}
+
+/*
+ * Take a call apart.  False if the call does not compare a key with a period.
+ *
+ * Anyone can attach the estimators to an operator of their own, and
+ * superusers can attach the support functions to any function.  What such a
+ * function answers need not have anything to do with times, so only our own
+ * code counts.
+ *
+ * The callers of this function read constants and statistics as keys, periods
+ * and labels.  With a value of another type they would read wrong memory, as
+ * in CVE-2026-2004.  A superuser can declare our code with any types, so the
+ * types are checked as well.
+ */
+static bool
+comb_clause(CombClause *clause, Oid funcid, List *args)
+{
+	int			nargs = list_length(args);
+	bool		reversed;
+
+	if ((nargs != 2 && nargs != 3) ||
+		!comb_is_clause_code(comb_c_function_address(funcid)))
+		return false;
+	reversed = !comb_is_of_type((Node *) linitial(args), UUIDOID);
+	clause->id = (Node *) (reversed ? lsecond(args) : linitial(args));
+	clause->period = (Node *) (reversed ? linitial(args) : lsecond(args));
+	clause->label = nargs == 3 ? (Node *) lthird(args) : NULL;
+	clause->funcid = funcid;
+	if (!comb_is_of_type(clause->id, UUIDOID) ||
+		!comb_is_of_type(clause->period, TSTZRANGEOID) ||
+		get_func_rettype(funcid) != BOOLOID)
+		return false;
+	clause->layout = comb_clause_layout(clause->label);
+	return clause->layout != NULL;
+}
+
+/*
+ * Return the column that the clause compares, or NULL if the clause compares
+ * another expression.  The column's type may be a domain over uuid.
+ */
+static Var *
+comb_clause_var(const CombClause *clause)
+{
+	Node	   *id = clause->id;
+
+	if (IsA(id, RelabelType))
+		id = (Node *) ((RelabelType *) id)->arg;
+	return IsA(id, Var) ? (Var *) id : NULL;
 }
 
 /*
@@ -114,6 +274,327 @@ comb_key_table(PlannerInfo *root, const CombClause *clause)
 }
 
 /*
+ * Building the range of keys
+ */
+
+/*
+ * May the user call this function?  The user did not write the calls that we
+ * put into plans, so they must not fail for lack of a privilege.
+ */
+static inline bool
+comb_may_execute(Oid funcid)
+{
+	return object_aclcheck(ProcedureRelationId, funcid, GetUserId(),
+						   ACL_EXECUTE) == ACLCHECK_OK;
+}
+
+/*
+ * Return a copy of the clause's period as an expression of type tstzrange.
+ * The clause itself may have the period as a domain over tstzrange.
+ */
+static Node *
+comb_clause_period(const CombClause *clause)
+{
+	Node	   *arg = clause->period;
+
+	if (IsA(arg, RelabelType) &&
+		comb_is_of_type((Node *) ((RelabelType *) arg)->arg, TSTZRANGEOID))
+		arg = (Node *) ((RelabelType *) arg)->arg;
+	arg = copyObject(arg);
+	if (exprType(arg) == TSTZRANGEOID)
+		return arg;
+	if (IsA(arg, Const))
+	{
+		((Const *) arg)->consttype = TSTZRANGEOID;
+		return arg;
+	}
+	return (Node *) makeRelabelType((Expr *) arg, TSTZRANGEOID, -1, InvalidOid,
+									COERCE_IMPLICIT_CAST);
+}
+
+/*
+ * Return a call of one of the extension's functions.  NULL if the user may not
+ * call the function.
+ *
+ * The function is found by its name in the schema of the clause's function, so
+ * search_path plays no part.  LookupFuncName() would demand that the user has
+ * rights on the schema.
+ *
+ * A superuser can have made the clause's function, and in another schema than
+ * the extension's.  There a function of this name can be anybody's, and may
+ * not get into plans of other users.  Hence the look at its code.
+ */
+static Node *
+comb_clause_call(const CombClause *clause, const CombFunction *function)
+{
+	Oid			argtypes[3];
+	List	   *args = NIL;
+	int			nargs = 0;
+	Oid			funcid;
+
+	if (function->with_id)
+	{
+		argtypes[nargs++] = UUIDOID;
+		args = lappend(args, copyObject(clause->id));
+	}
+	if (function->with_period)
+	{
+		argtypes[nargs++] = TSTZRANGEOID;
+		args = lappend(args, comb_clause_period(clause));
+	}
+	if (clause->label)
+	{
+		argtypes[nargs++] = TEXTOID;
+		args = lappend(args, copyObject(clause->label));
+	}
+
+	funcid = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+							 CStringGetDatum(function->name),
+							 PointerGetDatum(buildoidvector(argtypes, nargs)),
+							 ObjectIdGetDatum(get_func_namespace(clause->funcid)));
+	if (comb_c_function_address(funcid) !=
+		(clause->label ? function->layout_code : function->code) ||
+		!comb_may_execute(funcid))
+		return NULL;
+	return (Node *) makeFuncExpr(funcid, function->rettype, args, InvalidOid,
+								 exprCollation(clause->label),
+								 COERCE_EXPLICIT_CALL);
+}
+
+/*
+ * Find one of the extension's own operators on two uuids in the same way.
+ * InvalidOid if the user may not call the operator's function.
+ */
+static Oid
+comb_clause_operator(const CombClause *clause, const char *name,
+					 PGFunction code)
+{
+	Oid			opno;
+
+	opno = GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid,
+						   CStringGetDatum(name),
+						   ObjectIdGetDatum(UUIDOID),
+						   ObjectIdGetDatum(UUIDOID),
+						   ObjectIdGetDatum(get_func_namespace(clause->funcid)));
+	if (!OidIsValid(opno) ||
+		comb_c_function_address(get_opcode(opno)) != code ||
+		!comb_may_execute(get_opcode(opno)))
+		return InvalidOid;
+	return opno;
+}
+
+/*
+ * Return the first or the last value of the clause's period, or NULL.  For a
+ * constant period the value is a constant, because the planner does not
+ * simplify what a support function returns.
+ */
+static Node *
+comb_clause_bound(const CombClause *clause, bool last)
+{
+	if (IsA(clause->period, Const))
+	{
+		Const	   *period = (Const *) clause->period;
+		pg_uuid_t  *bound;
+
+		if (period->constisnull)
+			return NULL;
+		bound = comb_period_bound(clause->layout, period->constvalue, last);
+		return (Node *) makeConst(UUIDOID, -1, InvalidOid, UUID_LEN,
+								  UUIDPGetDatum(bound), false, false);
+	}
+
+	return comb_clause_call(clause, last ? &comb_range_max_function :
+							&comb_range_min_function);
+}
+
+/* Return id >= first or id <= last, or NULL */
+static Expr *
+comb_clause_comparison(const CombClause *clause, Oid opno, bool last)
+{
+	Node	   *bound = comb_clause_bound(clause, last);
+	OpExpr	   *result;
+
+	if (bound == NULL)
+		return NULL;
+	result = (OpExpr *) make_opclause(opno, BOOLOID, false,
+									  (Expr *) copyObject(clause->id),
+									  (Expr *) bound, InvalidOid, InvalidOid);
+	set_opfuncid(result);
+	return (Expr *) result;
+}
+
+/*
+ * Get the operators >= and <= of the layout's order.  False if no operators
+ * have this order, and if the user may not call them.
+ */
+static bool
+comb_layout_operators(const CombClause *clause, Oid *ge, Oid *le)
+{
+	if (clause->layout->sorts_in == COMB_SORTS_PLAIN)
+	{
+		*ge = COMB_UUID_GE_OP;
+		*le = COMB_UUID_LE_OP;
+		return true;
+	}
+	if (clause->layout->sorts_in != COMB_SORTS_MSSQL)
+		return false;
+	*ge = comb_clause_operator(clause, "#>=#", comb_mssql_ge);
+	*le = comb_clause_operator(clause, "#<=#", comb_mssql_le);
+	/* the planner calls these two to find conditions that exclude each other */
+	return OidIsValid(*ge) && OidIsValid(*le) &&
+		OidIsValid(comb_clause_operator(clause, "#>#", comb_mssql_gt)) &&
+		OidIsValid(comb_clause_operator(clause, "#<#", comb_mssql_lt));
+}
+
+/*
+ * Get the operators >= and <= of an index's operator family.  False if the
+ * family does not sort as the layout does.
+ *
+ * A family qualifies if its members 4 and 2 call the same functions as the
+ * layout's >= and <=.  This holds for btree, BRIN minmax and btree_gist.
+ * Hash, bloom and other orderings have different functions there, or none.
+ */
+static bool
+comb_family_operators(const CombClause *clause, Oid opfamily, Oid *ge, Oid *le)
+{
+	Oid			layout_ge;
+	Oid			layout_le;
+
+	*ge = get_opfamily_member(opfamily, UUIDOID, UUIDOID, 4);
+	*le = get_opfamily_member(opfamily, UUIDOID, UUIDOID, 2);
+	if (!OidIsValid(*ge) || !OidIsValid(*le) ||
+		!comb_layout_operators(clause, &layout_ge, &layout_le))
+		return false;
+	return (*ge == layout_ge || get_opcode(*ge) == get_opcode(layout_ge)) &&
+		(*le == layout_le || get_opcode(*le) == get_opcode(layout_le));
+}
+
+/*
+ * Return the clauses id >= first and id <= last, with the given operators.
+ * NIL for a constant period that is NULL, and if the user may not call the
+ * bounds.
+ */
+static List *
+comb_clause_bounds(const CombClause *clause, Oid ge, Oid le)
+{
+	Expr	   *lower = comb_clause_comparison(clause, ge, false);
+	Expr	   *upper = comb_clause_comparison(clause, le, true);
+
+	if (lower == NULL || upper == NULL)
+		return NIL;
+	return list_make2(lower, upper);
+}
+
+/*
+ * Estimating how many rows a clause finds
+ */
+
+/* Return core's estimate for the clause's range of keys */
+static double
+comb_core_sel(const SupportRequestSelectivity *req, const CombClause *clause)
+{
+	List	   *bounds;
+	Oid			ge;
+	Oid			le;
+
+	if (!comb_layout_operators(clause, &ge, &le))
+		return 1.0;
+	bounds = comb_clause_bounds(clause, ge, le);
+	if (bounds == NIL)
+		return 1.0;
+	return clauselist_selectivity(req->root, bounds, req->varRelid,
+								  req->jointype, req->sjinfo);
+}
+
+/*
+ * Return the share of the rows with a key in the clause's period, which
+ * becomes a constant if it can be computed now.
+ *
+ * Of a period that starts after all times that ANALYZE saw, as usual in
+ * queries for the newest keys, core has the better estimate: it looks up the
+ * column's largest key in an index.
+ */
+static double
+comb_clause_sel(const SupportRequestSelectivity *req, CombClause *clause)
+{
+	Node	   *value = estimate_expression_value(req->root, clause->period);
+	CombPeriod	period;
+	bool		newer;
+	double		sel;
+
+	if (req->is_join || !IsA(value, Const))
+		return DEFAULT_RANGE_INEQ_SEL;
+	if (((Const *) value)->constisnull)
+		return 0.0;
+	clause->period = value;
+	period = comb_period(((Const *) value)->constvalue);
+	sel = comb_period_estimate(req->root, clause->id, req->varRelid,
+							   clause->layout, &period, &newer);
+	if (newer)
+		sel = Max(sel, comb_core_sel(req, clause));
+	return sel;
+}
+
+/*
+ * Return the selectivity of the clause or of comb_recheck().
+ *
+ * A plan that has comb_recheck() also has a range of keys, and the planner
+ * multiplies the two estimates.  The product should be what the histogram
+ * says by time.  Core estimates the range, so comb_recheck() gets the
+ * quotient.  But a selectivity is at most 1.  If core's estimate is too small
+ * already, because both bounds are in one bin of the histogram, the product
+ * stays too small.
+ */
+static double
+comb_selectivity(const SupportRequestSelectivity *req, CombClause *clause,
+				 bool recheck)
+{
+	double		sel = comb_clause_sel(req, clause);
+
+	if (recheck && sel > 0.0)
+		sel /= Max(comb_core_sel(req, clause), 1.0e-10);
+	CLAMP_PROBABILITY(sel);
+	return sel;
+}
+
+/*
+ * comb_period_sel(internal, oid, internal, integer) returns float8
+ *
+ * Restriction estimator of the operators <@ and @>.  Returns
+ * DEFAULT_RANGE_INEQ_SEL for operators that do not compare a uuid with a
+ * tstzrange, and for periods that are not constant.
+ */
+Datum
+comb_period_sel(PG_FUNCTION_ARGS)
+{
+	SupportRequestSelectivity req = {T_SupportRequestSelectivity};
+	CombClause	clause;
+
+	req.root = (PlannerInfo *) PG_GETARG_POINTER(0);
+	req.varRelid = PG_GETARG_INT32(3);
+	if (!comb_clause(&clause, get_opcode(PG_GETARG_OID(1)),
+					 (List *) PG_GETARG_POINTER(2)))
+		PG_RETURN_FLOAT8(DEFAULT_RANGE_INEQ_SEL);
+	PG_RETURN_FLOAT8(comb_selectivity(&req, &clause, false));
+}
+
+/*
+ * comb_period_joinsel(internal, oid, internal, smallint, internal) returns float8
+ *
+ * Join estimator of the operators <@ and @>: DEFAULT_RANGE_INEQ_SEL.  Core has
+ * no function that returns this.
+ */
+Datum
+comb_period_joinsel(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(DEFAULT_RANGE_INEQ_SEL);
+}
+
+/*
+ * Replacing a clause
+ */
+
+/*
  * Must the clause stay as it is, so that the planner recognizes it?
  *
  * No index scan finds the rows that an INSERT inserts or meets, but ON
@@ -125,13 +606,30 @@ comb_key_table(PlannerInfo *root, const CombClause *clause)
  * a clause is not easy to see, because functions in SQL can hide the clause.
  */
 static bool
-comb_must_stay(const Query *parse, const CombClause *clause)
+comb_keep_for_matching(const Query *parse, const CombClause *clause)
 {
 	const Var  *var = comb_clause_var(clause);
 
 	return (parse->commandType == CMD_INSERT && var != NULL &&
 			(int) var->varno == parse->resultRelation) ||
 		(!COMB_GROUPS_BY_COLUMN && parse->groupingSets != NIL);
+}
+
+/*
+ * Does the table have an access method other than heap?  Columnar access
+ * methods skip blocks that plain comparisons exclude.
+ */
+static bool
+comb_is_not_heap(const RangeTblEntry *rte)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(rte->relid));
+	Oid			am;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	am = ((Form_pg_class) GETSTRUCT(tuple))->relam;
+	ReleaseSysCache(tuple);
+	return OidIsValid(am) && am != HEAP_TABLE_AM_OID;
 }
 
 /*
@@ -158,12 +656,15 @@ comb_can_prune(const RangeTblEntry *rte, const CombClause *clause)
  * the period reads the key's own row, because such a period prunes nothing.
  */
 static bool
-comb_can_repeat(PlannerInfo *root, Node *id, Node *period)
+comb_can_duplicate_period(PlannerInfo *root, const CombClause *clause)
 {
+	Node	   *period = clause->period;
+
 	return IsA(period, Const) ||
 		!(contain_subplans(period) || contain_volatile_functions(period) ||
 		  expression_returns_set(period) ||
-		  bms_overlap(pull_varnos(root, id), pull_varnos(root, period)));
+		  bms_overlap(pull_varnos(root, clause->id),
+					  pull_varnos(root, period)));
 }
 
 /*
@@ -181,7 +682,7 @@ comb_is_cheap(PlannerInfo *root, Node *period)
 }
 
 /*
- * Must the period be computed?  Constants are cached by the call site.
+ * Must the executor compute the period?  The call site caches constants.
  * Columns are cheap, and the estimate of comb_recheck() is worth more than
  * the time.
  */
@@ -199,7 +700,7 @@ comb_is_computed(Node *period)
  * unknown layout is an error.
  */
 static bool
-comb_may_wait(PlannerInfo *root, const CombClause *clause)
+comb_delayed_by_security_quals(PlannerInfo *root, const CombClause *clause)
 {
 	return clause->label != NULL && root->qual_security_level > 0;
 }
@@ -212,63 +713,65 @@ comb_layout_is_exact(const CombLayout *layout)
 }
 
 /*
- * Return the part of a replacement that removes values without a time, or
- * NULL.  All values that the rest of the replacement lets through are in the
- * period, except those without a time.
+ * Return the condition to AND to the range of keys, or NULL.  It rejects other
+ * values than keys of the layout.
  *
  * The executor may then skip the period.  comb_recheck() alone costs less for
  * a period that need not be computed, and corrects the estimate beside
  * bounds, but not beside comb_in_range().
  */
 static Node *
-comb_clause_rest(const CombClause *clause, bool bounds)
+comb_clause_filter(const CombClause *clause, bool bounds)
 {
-	Node	   *recheck = comb_clause_recheck(clause);
-	Node	   *has_time;
+	Node	   *recheck = comb_clause_call(clause, &comb_recheck_function);
+	NullTest   *has_time;
 
 	if (recheck == NULL || (bounds && !comb_is_computed(clause->period)))
 		return recheck;
-	has_time = comb_clause_has_time(clause);
-	if (has_time == NULL)
+	has_time = makeNode(NullTest);
+	has_time->arg = (Expr *) comb_clause_call(clause, &comb_timestamp_function);
+	has_time->nulltesttype = IS_NOT_NULL;
+	has_time->argisrow = false;
+	has_time->location = -1;
+	if (has_time->arg == NULL)
 		return NULL;
 	return (Node *) make_orclause(list_make2(has_time, recheck));
 }
 
 /*
- * Return the clause as comb_in_range() and what the range does not say, or
- * NULL.
+ * Return the clause as comb_in_range() and a filter, or NULL.
  *
- * If the range is exact and the clause need not wait, the clause itself does
- * the same.  If the period need not be computed and the clause need not wait,
+ * If the range is exact and the security quals do not delay the clause, the clause itself does
+ * the same.  If the period need not be computed and the security quals do not delay the clause,
  * so does the clause with a filter.
  */
 static Node *
-comb_split(const CombClause *clause, bool waits)
+comb_replace_by_in_range(const CombClause *clause, bool delayed)
 {
 	bool		exact = comb_layout_is_exact(clause->layout);
 	Node	   *range;
-	Node	   *rest;
+	Node	   *filter;
 
-	if (!waits && (exact || !comb_is_computed(clause->period)))
+	if (!delayed && (exact || !comb_is_computed(clause->period)))
 		return NULL;
-	range = comb_clause_in_range(clause);
+	range = comb_clause_call(clause, &comb_in_range_function);
 	if (range == NULL || exact)
 		return range;
-	rest = comb_clause_rest(clause, false);
-	return rest ? (Node *) make_andclause(list_make2(range, rest)) : NULL;
+	filter = comb_clause_filter(clause, false);
+	return filter ? (Node *) make_andclause(list_make2(range, filter)) : NULL;
 }
 
-/* Return the clause as bounds and what the bounds do not say, or NULL */
+/* Return the clause as bounds and a filter, or NULL */
 static Node *
-comb_bound(const CombClause *clause, Oid ge, Oid le)
+comb_replace_by_bounds(const CombClause *clause, Oid ge, Oid le)
 {
 	List	   *quals = comb_clause_bounds(clause, ge, le);
-	Node	   *rest;
+	Node	   *filter;
 
 	if (quals != NIL && !comb_layout_is_exact(clause->layout))
 	{
-		rest = comb_clause_rest(clause, true);
-		quals = rest ? lappend(quals, rest) : NIL;
+		filter = comb_clause_filter(clause, true);
+		quals = filter ? lappend(quals, filter) : NIL;
 	}
 	return quals ? (Node *) make_andclause(quals) : NULL;
 }
@@ -285,33 +788,40 @@ comb_bound(const CombClause *clause, Oid ge, Oid le)
  * fails.  The replacement calls other functions, and would not fail.
  */
 static Node *
-comb_simplify(SupportRequestSimplify *req)
+comb_simplify(PlannerInfo *root, const CombClause *clause)
 {
-	PlannerInfo *root = req->root;
-	CombClause	clause;
 	RangeTblEntry *rte;
-	bool		waits;
+	bool		delayed;
 	Oid			ge;
 	Oid			le;
 
 	if (root == NULL || root->parse == NULL ||
-		!comb_clause(&clause, req->fcall->funcid, req->fcall->args) ||
-		!comb_clause_allowed(&clause) ||
-		comb_must_stay(root->parse, &clause) ||
-		!comb_can_repeat(root, clause.id, clause.period) ||
-		!comb_layout_operators(&clause, &ge, &le))
+		!comb_may_execute(clause->funcid) ||
+		comb_keep_for_matching(root->parse, clause) ||
+		!comb_can_duplicate_period(root, clause) ||
+		!comb_layout_operators(clause, &ge, &le))
 		return NULL;
-	rte = comb_key_table(root, &clause);
+	rte = comb_key_table(root, clause);
 	if (rte == NULL)
 		return NULL;
 
-	/* bounds that read columns would wait, too */
-	waits = comb_may_wait(root, &clause);
-	if (comb_can_prune(rte, &clause) &&
-		comb_is_cheap(root, clause.period) &&
-		!(waits && contain_var_clause(clause.period)))
-		return comb_bound(&clause, ge, le);
-	return comb_split(&clause, waits);
+	/* security quals delay bounds that read columns, too */
+	delayed = comb_delayed_by_security_quals(root, clause);
+	if (comb_can_prune(rte, clause) && comb_is_cheap(root, clause->period) &&
+		!(delayed && contain_var_clause(clause->period)))
+		return comb_replace_by_bounds(clause, ge, le);
+	return comb_replace_by_in_range(clause, delayed);
+}
+
+/* Return the arguments of an operator's or a function's call, or NIL */
+static List *
+comb_call_args(const Node *node)
+{
+	if (is_opclause(node))
+		return ((const OpExpr *) node)->args;
+	if (is_funcclause(node))
+		return ((const FuncExpr *) node)->args;
+	return NIL;
 }
 
 /*
@@ -320,55 +830,63 @@ comb_simplify(SupportRequestSimplify *req)
  * "in_range" is true for calls of comb_in_range(), which are the range.
  */
 static List *
-comb_index_condition(SupportRequestIndexCondition *req, bool in_range)
+comb_index_condition(SupportRequestIndexCondition *req,
+					 const CombClause *clause, bool in_range)
 {
-	CombClause	clause;
-	List	   *args;
 	Oid			ge;
 	Oid			le;
 
-	if (is_opclause(req->node))
-		args = ((OpExpr *) req->node)->args;
-	else if (is_funcclause(req->node))
-		args = ((FuncExpr *) req->node)->args;
-	else
+	if (!comb_may_execute(clause->funcid) ||
+		list_nth(comb_call_args(req->node), req->indexarg) != clause->id ||
+		!comb_family_operators(clause, req->opfamily, &ge, &le) ||
+		contain_subplans(clause->period) ||
+		!is_pseudo_constant_for_index(req->root, clause->period, req->index))
 		return NIL;
-
-	if (!comb_clause(&clause, req->funcid, args) ||
-		!comb_clause_allowed(&clause) ||
-		list_nth(args, req->indexarg) != clause.id ||
-		!comb_family_operators(&clause, req->opfamily, &ge, &le) ||
-		contain_subplans(clause.period) ||
-		!is_pseudo_constant_for_index(req->root, clause.period, req->index))
-		return NIL;
-	req->lossy = !in_range && !comb_layout_is_exact(clause.layout);
-	return comb_clause_bounds(&clause, ge, le);
+	req->lossy = !in_range && !comb_layout_is_exact(clause->layout);
+	return comb_clause_bounds(clause, ge, le);
 }
 
-/* What the planner asks about */
+/* Whose support function the planner calls */
 typedef enum CombAsked
 {
-	COMB_ASKED_CLAUSE,			/* the operators and comb_created() */
-	COMB_ASKED_RECHECK,			/* comb_recheck() */
-	COMB_ASKED_IN_RANGE			/* comb_in_range() */
+	COMB_ASKED_CLAUSE,			/* the operators' and comb_created()'s */
+	COMB_ASKED_RECHECK,			/* comb_recheck()'s */
+	COMB_ASKED_IN_RANGE			/* comb_in_range()'s */
 } CombAsked;
 
 /*
- * Answer a request of the planner.  NULL for requests that we do not know,
- * and if there is nothing to gain.
+ * Answer a request of the planner.  NULL for other requests than these, and if
+ * there is nothing to gain.
  */
 static void *
-comb_answer(Node *req, CombAsked asked)
+comb_answer(Node *node, CombAsked asked)
 {
-	if (IsA(req, SupportRequestSimplify) && asked == COMB_ASKED_CLAUSE)
-		return comb_simplify((SupportRequestSimplify *) req);
-	if (IsA(req, SupportRequestIndexCondition) && asked != COMB_ASKED_RECHECK)
-		return comb_index_condition((SupportRequestIndexCondition *) req,
-									asked == COMB_ASKED_IN_RANGE);
-	if (IsA(req, SupportRequestSelectivity))
+	CombClause	clause;
+
+	if (IsA(node, SupportRequestSimplify) && asked == COMB_ASKED_CLAUSE)
 	{
-		comb_selectivity((SupportRequestSelectivity *) req,
-						 asked == COMB_ASKED_RECHECK);
+		SupportRequestSimplify *req = (SupportRequestSimplify *) node;
+
+		if (comb_clause(&clause, req->fcall->funcid, req->fcall->args))
+			return comb_simplify(req->root, &clause);
+	}
+	else if (IsA(node, SupportRequestIndexCondition) &&
+			 asked != COMB_ASKED_RECHECK)
+	{
+		SupportRequestIndexCondition *req = (SupportRequestIndexCondition *) node;
+
+		if (comb_clause(&clause, req->funcid, comb_call_args(req->node)))
+			return comb_index_condition(req, &clause,
+										asked == COMB_ASKED_IN_RANGE);
+	}
+	else if (IsA(node, SupportRequestSelectivity))
+	{
+		SupportRequestSelectivity *req = (SupportRequestSelectivity *) node;
+
+		req->selectivity = DEFAULT_RANGE_INEQ_SEL;
+		if (comb_clause(&clause, req->funcid, req->args))
+			req->selectivity = comb_selectivity(req, &clause,
+												asked == COMB_ASKED_RECHECK);
 		return req;
 	}
 	return NULL;
@@ -380,7 +898,7 @@ comb_answer(Node *req, CombAsked asked)
  * comb_in_range_support(internal) returns internal
  *
  * Planner support functions of the clauses, of comb_recheck() and of
- * comb_in_range().  They return NULL for requests that they do not know.
+ * comb_in_range().  They return NULL for all other requests.
  */
 Datum
 comb_period_support(PG_FUNCTION_ARGS)
