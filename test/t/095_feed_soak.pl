@@ -58,8 +58,6 @@ my %readers = (
 	'two statements' => [ "SELECT comb_settled() AS bound \\gset\n" . poll("':bound'") . pause(5) ],
 	'own writes'     => [
 		    "BEGIN;\n" . own(0.2) . poll('comb_settled()') . own(0.1) . "COMMIT;\n" . pause(50) ],
-	'loop 1' => ["CALL read_in_loop(:c, 2);\n"],
-	'loop 2' => ["CALL read_in_loop(:c, 2);\n"],
 	'naive'  => [ poll(q{'ffffffff-ffff-ffff-ffff-ffffffffffff'}) . pause(3) ]);
 my @names = sort keys %readers;
 my %number = map { $names[$_] => $_ } 0 .. $#names;
@@ -152,31 +150,6 @@ $node->safe_psql(
 			UPDATE place SET last = was WHERE reader = me;
 			INSERT INTO poll (reader, last, n) VALUES (me, was, taken);
 		END IF;
-	END
-	$$;
-	CREATE PROCEDURE read_in_loop(me int, seconds float8) LANGUAGE plpgsql AS
-	$$
-	DECLARE
-		until timestamptz := clock_timestamp() + seconds * interval '1 s';
-		was uuid;
-		key uuid;
-		taken int;
-	BEGIN
-		WHILE clock_timestamp() < until LOOP
-			SELECT last INTO was FROM place WHERE reader = me;
-			taken := 0;
-			FOR key IN SELECT id FROM outbox WHERE id > was AND id < comb_settled() ORDER BY id LOOP
-				IF key <= was THEN RAISE 'out of order'; END IF;
-				was := key;
-				taken := taken + 1;
-			END LOOP;
-			IF taken > 0 THEN
-				UPDATE place SET last = was WHERE reader = me;
-				INSERT INTO poll (reader, last, n) VALUES (me, was, taken);
-			END IF;
-			COMMIT;
-			PERFORM pg_sleep(random() * 0.02);
-		END LOOP;
 	END
 	$$;
 });
