@@ -10,8 +10,8 @@
 # once if these numbers add up to the rows of the table.
 #
 # Beside them the recipes of doc/feed.md run as they stand.  The consumers in SQL and in
-# PL/pgSQL share the place "mail", and wait for each other.  The other recipes are
-# queries of sessions, see CombSession.pm.
+# PL/pgSQL share the place "mail", and wait for each other.  The other recipes, and one
+# of them with Snowflakes, are queries of sessions, see CombSession.pm.
 use strict;
 use warnings;
 
@@ -92,11 +92,12 @@ $node->safe_psql(
 	'postgres', q{
 	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE TABLE outbox (id uuid DEFAULT comb_generate_ordered(), body text,
-		part int DEFAULT (random() * 3)::int) PARTITION BY LIST (part);
+		part int DEFAULT (random() * 3)::int, number bigint DEFAULT comb_snowflake()) PARTITION BY LIST (part);
 	CREATE TABLE outbox_0 PARTITION OF outbox FOR VALUES IN (0);
 	CREATE TABLE outbox_1 PARTITION OF outbox FOR VALUES IN (1);
 	CREATE TABLE outbox_2 PARTITION OF outbox FOR VALUES IN (2, 3);
 	CREATE INDEX ON outbox (id);
+	CREATE INDEX ON outbox (number);
 	CREATE TABLE unrelated (i int);
 	CREATE TABLE stopped (yes bool);
 	CREATE TABLE place (reader int, last uuid) WITH (fillfactor = 10);
@@ -197,6 +198,8 @@ my $poll  = recipe('poll');
 my $share = recipe('share');
 my %session = (
 	'poll'     => recipe_reader($poll),
+	'Snowflakes' => recipe_reader($poll =~ s/\bid\b/number/gr =~ s/comb_settled/comb_snowflake_settled/r,
+		key => 'number', column => 3, start => 0, last => 0),
 	'function' => recipe_reader($poll =~ s/comb_settled/outbox_settled/r),
 	map { ("share $_" => recipe_reader($share =~ s/= 2\b/= $_/r)) } 0 .. 3);
 
