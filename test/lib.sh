@@ -143,22 +143,23 @@ lacking() {
 		cluster    patroni  patroni
 		cluster    etcd  etcd-server
 		cluster    /usr/lib/python3/dist-packages/etcd  python3-etcd
-		node       node  nodejs
-		node       npm  npm
+		npm        node  nodejs
+		npm        npm  npm
+		Go         go  golang-go
+		PyPI       python:ensurepip  python3-venv
 		psycopg2   python:psycopg2  python3-psycopg2
 		psycopg3   python:psycopg  python3-psycopg
 		asyncpg    python:asyncpg  python3-asyncpg
-		sqlalchemy python:psycopg2  python3-psycopg2
-		sqlalchemy python:sqlalchemy  python3-sqlalchemy
+		sqlalchemy python:psycopg  python3-psycopg
+		sqlalchemy python:sqlalchemy.orm.bulk_persistence  python3-sqlalchemy
 		sqlalchemy python:alembic  alembic
-		django     python:psycopg2  python3-psycopg2
-		django     python:django  python3-django
+		django     python:psycopg  python3-psycopg
+		sqlmodel   python:sqlmodel  -
+		django     python:django.db.models.fields.generated  python3-django
 		jdbc       javac  default-jdk-headless
 		jdbc       /usr/share/java/postgresql.jar  libpostgresql-jdbc-java
 		activerecord ruby:pg  ruby-pg
 		activerecord ruby:active_record  ruby-activerecord
-		pgx        go  golang-go
-		pgx        /usr/share/gocode/src/github.com/jackc/pgx/v4  golang-github-jackc-pgx-v4-dev
 		pdo        php  php-cli
 		pdo        php:pdo_pgsql  php-pgsql
 		dbd-pg     DBD::Pg  libdbd-pg-perl

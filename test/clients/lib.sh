@@ -9,31 +9,34 @@
 # check that no object of the extension is missing, and that each query for a period
 # used the primary key's index.
 #
-# What the clients need comes from Debian's packages, from NuGet and from npm.  npm installs into
-# the run's own directory, in the versions of package-lock.json.  To update them,
-# change package.json and run "npm install --package-lock-only" in its directory.
+# What the clients need comes from the registries of their languages, in the versions of
+# requirements.txt, go.mod and package-lock.json, and from NuGet and Debian.  What a registry has
+# is installed into the run's own directory.  With CLIENTS_FROM=debian those for Python
+# and JDBC come from Debian, too.  To update package-lock.json, change package.json and
+# run "npm install --package-lock-only" in its directory.
 
 # test/run has read test/lib.sh before:
 # shellcheck disable=SC2034,SC2154
 
 # The names are also groups of lacking().
 all_clients=(pg postgresjs knex kysely sequelize drizzle typeorm mikro-orm prisma
-	psycopg2 psycopg3 asyncpg sqlalchemy django jdbc activerecord pgx pdo dbd-pg feed
+	psycopg2 psycopg3 asyncpg sqlalchemy sqlmodel django
+	pgx pq gorm sqlc bun goose jdbc activerecord pdo dbd-pg feed
 	npgsql dapper efcore nhibernate linq2db marten npgsql-feed)
 
 client_limit=300             # seconds, for one client
-install_limit=600            # and for npm, or a build
+install_limit=600            # and for packages, or a build
 node_wanted=20.19            # what the packages need
+client_python=${PYTHON:-$python}
 
 # The program of a client
 program() { (cd "$tree/test/clients" && compgen -G "$1.*"); }
 
-# Prints those of the clients that are programs for Node.js.
-node_clients() {
-	local client
-	for client in "$@"; do
-		case $(program "$client") in *.mjs) say "$client" ;; esac
-	done
+# The groups of tools that a client needs
+client_groups() {
+	local registry
+	registry=$(registry "$1")
+	say "${registry:-$1}"
 }
 
 # The sources of those clients that are programs for .NET
@@ -44,50 +47,102 @@ dotnet_clients() {
 	done
 }
 
-lacks_node() {
-	local version
-	if [ -n "$(lacks node)" ]; then
-		say "needs $(lacks node)"
+# The registry that has a client's packages, which is a group of lacking(), too.  Nothing if
+# they come from elsewhere.
+registry() {
+	case $(program "$1") in
+		*.mjs) say npm ;;
+		*.go) say Go ;;
+		*.py) [ "${CLIENTS_FROM:-}" = debian ] || say PyPI ;;
+	esac
+}
+
+# Those of the sources that are clients with packages from a registry
+clients_of() {
+	local source
+	for source in "${@:2}"; do
+		[[ $source != clients/* ]] || [ "$(registry "${source#*/}")" != "$1" ] || say "${source#*/}"
+	done
+}
+
+# at_least NAME WANTED VERSION: prints what is needed if the version is older.
+at_least() {
+	[ "$(printf '%s\n' "$2" "${3#v}" | sort -V | head -n 1)" = "$2" ] ||
+		say "needs $1 $2, and ${3#v} is installed"
+}
+
+# Why clients of a registry cannot be run, if so
+lacks_registry() {
+	local missing
+	missing=$(lacks "$1")
+	if [ -n "$missing" ]; then
+		say "needs $missing"
+	elif [ -f "$work/no-$1" ]; then
+		say "$1 cannot be reached"
 	else
-		version=$(node --version)
-		[ "$(printf '%s\n' "$node_wanted" "${version#v}" | sort -V | head -n 1)" = "$node_wanted" ] ||
-			say "needs Node.js $node_wanted, and ${version#v} is installed"
+		case $1 in
+			npm) at_least Node.js "$node_wanted" "$(node --version)" ;;
+			Go) at_least Go "$(sed -n 's/^go //p' "$tree/test/clients/go.mod")" "$(go env GOVERSION | sed 's/^go//')" ;;
+		esac
 	fi
 }
 
 # The directory with the package-lock.json of a client
 node_directory() { if [ "$1" = prisma ]; then say prisma; else say .; fi; }
 
-# install_node_packages SOURCE...: what the clients among them need, in the run's own
-# directory.  npm runs as the caller, so that it finds the caller's cache and
-# settings.  It does not run the packages' scripts, see .npmrc.
-install_node_packages() {
-	local client directory log=$work/log/npm
-	for directory in $([ -n "$(lacks_node)" ] || for client in $(node_clients "${@#clients/}"); do node_directory "$client"; done | sort -u); do
-		say "Installing the packages of test/clients/$directory/package-lock.json ..."
-		(cd "$work/src/test/clients/$directory" &&
-			timeout --kill-after=10 "$install_limit" npm ci --fetch-retries=1) >"$log" 2>&1 && continue
-		if grep -qE 'ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH' "$log"; then
-			touch "$work/no-npm"
-		fi
-		say "npm cannot install the packages:"
-		show_tail "$log"
+# install_packages_of REGISTRY DIRECTORY COMMAND...: runs it below test/clients.  It runs as
+# the caller, so that it finds the caller's cache and settings.
+install_packages_of() {
+	local log=$work/log/$1
+	say "Installing packages from $1 ..."
+	(cd "$work/src/test/clients/$2" && timeout --kill-after=10 "$install_limit" "${@:3}") >"$log" 2>&1 && return
+	if grep -qiE 'ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|name resolution|unreachable|connection refused|timed out|could not resolve|no such host|unknown host' "$log"; then
+		touch "$work/no-$1"
+	fi
+	say "They cannot be installed:"
+	show_tail "$log"
+	return 1
+}
+
+# install_clients SOURCE...: what the clients among them need.  npm does not run the
+# packages' scripts, see .npmrc.
+# shellcheck disable=SC2016 # variables of sh
+install_clients() {
+	local client directory registry
+	for registry in npm PyPI Go; do
+		mapfile -t clients < <(clients_of "$registry" "$@")
+		[ ${#clients[@]} -gt 0 ] && [ -z "$(lacks_registry "$registry")" ] || continue
+		case $registry in
+			npm)
+				for directory in $(for client in "${clients[@]}"; do node_directory "$client"; done | sort -u); do
+					install_packages_of npm "$directory" npm ci --fetch-retries=1
+				done ;;
+			PyPI)
+				install_packages_of PyPI . sh -c '"$1" -m venv "$2" &&
+					"$2/bin/pip" install --only-binary :all: --retries 1 -r requirements.txt' sh "$client_python" "$work/venv" ;;
+			Go)
+				install_packages_of Go . env GOTOOLCHAIN=local go mod download &&
+					install_packages_of Go . sh -c 'export GOTOOLCHAIN=local CGO_ENABLED=0 && directory=$1 && shift &&
+						case " $* " in *" sqlc "*) (cd sqlc && go tool sqlc generate) || exit ;; esac
+						for client; do go build -o "$directory/$client" "$client.go" || status=1; done; exit ${status:-0}' \
+						sh "$work/go" "${clients[@]}" ;;
+		esac
 	done
 	! is_root || chown -R postgres "$work/src/test/clients"
 }
 
 jdbc_driver=/usr/share/java/postgresql.jar
-pgx_package=golang-github-jackc-pgx-v4-dev
 
-# Sets "command" for a program.  pgx does not know its version in a build without
-# modules, which is how Debian's packages of Go are used.
+# Sets "command" for a program.
 # shellcheck disable=SC2016 # variables of sh
 client_command() {
 	case $1 in
 		*.mjs) command=(node --test-reporter=tap "$1") ;;
 		# A program has the name of the module that it imports, so its directory must not be
 		# searched.  Python has an option for this from 3.11 on.
-		*.py) command=(env PYTHONDONTWRITEBYTECODE=1 "$python" -c
+		*.py)
+			[ "$(registry "${1%.py}")" != PyPI ] || python=$work/venv/bin/python
+			command=(env PYTHONDONTWRITEBYTECODE=1 "$python" -c
 			'import runpy, sys; sys.path[0] = "python"; runpy.run_path(sys.argv[1], run_name="__main__")' "$1") ;;
 		*.rb) command=(ruby "$1") ;;
 		*.php) command=(php "$1") ;;
@@ -95,8 +150,7 @@ client_command() {
 		*.cs) dotnet_command "clients/${1%.cs}" ;;
 		*.java) command=(sh -c 'javac -d "$TMPDIR/java" -cp "$2" "$1" && exec java -cp "$2:$TMPDIR/java" Orders'
 			sh "$1" "$jdbc_driver") ;;
-		*.go) command=(env GO111MODULE=off GOPATH=/usr/share/gocode "GOCACHE=$work/tmp/go"
-			"PGX_VERSION=$(dpkg-query -W -f '${Version}' "$pgx_package" 2>/dev/null)" go run "$1") ;;
+		*.go) command=("$work/go/${1%.go}") ;;
 	esac
 }
 
@@ -123,7 +177,7 @@ start_clients_server() {
 # at least eight, each has both bounds in an index condition.
 periods_by_index() {
 	local least=8
-	[[ $1 != *feed ]] || least=0
+	case $1 in *feed | goose) least=0 ;; esac
 	awk -v start="$1 LOG:  duration: " -v least="$least" '
 		function judge() {
 			if (period) { plans++; if (!bounds) { scans++; print plan } }
@@ -140,17 +194,14 @@ periods_by_index() {
 # program that ends badly without a failed test fails by its status.
 run_client() {
 	local client=$1 log=$work/log/$1.log before=$work/log/$1.before after=$work/log/$1.after
-	local file status passed command=() missing
+	local file registry status passed command=() missing
 	local sockets=$work/s/clients environment=("PGHOST=$work/s/clients" PGPORT=5432 PGUSER=app "PGDATABASE=$1" NO_COLOR=1)
 	file=$(program "$client")
+	registry=$(registry "$client")
 	missing=$(lacks "$client")
 	missing=${missing:+needs $missing}
-	case $file in
-		*.mjs)
-			missing=$(lacks_node)
-			[ ! -f "$work/no-npm" ] || missing="npm cannot reach its registry" ;;
-		*.cs) missing=$(lacks_program "clients/$client") ;;
-	esac
+	case $file in *.cs) missing=$(lacks_program "clients/$client") ;; esac
+	[ -z "$registry" ] || missing=$(lacks_registry "$registry")
 	if [ -n "$missing" ]; then
 		result "$client" "" "skipped: $missing"
 		skip_all "$missing"

@@ -1,5 +1,6 @@
 """psycopg2"""
 
+import io
 from datetime import datetime
 
 import psycopg2
@@ -24,7 +25,14 @@ execute("""CREATE TABLE orders (
     id uuid PRIMARY KEY DEFAULT comb_generate(),
     number bigint NOT NULL DEFAULT comb_snowflake(),
     item text NOT NULL UNIQUE,
-    amount int NOT NULL DEFAULT 1)""")
+    amount int NOT NULL DEFAULT 1,
+    ref uuid NOT NULL DEFAULT comb_generate('rtcomb_sql'))""")
+
+
+# The plan of a prepared statement must do for every period.
+execute("SET plan_cache_mode = force_generic_plan")
+execute("""PREPARE period (timestamptz, timestamptz) AS
+    SELECT * FROM orders WHERE comb_during(id, $1, $2) ORDER BY id""")
 
 
 def insert(item):
@@ -70,6 +78,21 @@ def find(number):
     return execute("SELECT * FROM orders WHERE number = %s", [number]).fetchone()
 
 
+def by_text(id):
+    return execute("SELECT * FROM orders WHERE id = %s", [id]).fetchone()
+
+
+def copy(items):
+    rows = io.StringIO("".join(f"{item}\n" for item in items))
+    connection.cursor().copy_expert("COPY orders (item) FROM STDIN", rows)
+    return execute("SELECT * FROM orders WHERE item = ANY(%s) ORDER BY id", [items])
+
+
+# psycopg2 prepares nothing by itself.
+def prepared(since, until):
+    return execute("EXECUTE period (%s, %s)", [since, until])
+
+
 def fail():
     execute("SELECT comb_generate('sequential')")
 
@@ -86,6 +109,7 @@ def naive():
 
 
 check_client(insert=insert, bulk=bulk, upsert=upsert, time=time, between=between, during=during,
-             page=page, find=find, fail=fail, told=told)
+             page=page, find=find, fail=fail, told=told, by_text=by_text, copy=copy,
+             prepared=prepared)
 test("a range of naive datetimes is no tstzrange", naive)
 done()

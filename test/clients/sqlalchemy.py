@@ -1,34 +1,38 @@
-"""SQLAlchemy, by psycopg2, with Alembic's autogenerate"""
+"""SQLAlchemy, by psycopg 3, with Alembic's autogenerate"""
+
+import uuid
 
 import alembic
-import psycopg2
+import psycopg
 import sqlalchemy
-from alembic.autogenerate import compare_metadata, produce_migrations
+from alembic.autogenerate import compare_metadata, produce_migrations, render_python_code
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
-from psycopg2.extras import DateTimeTZRange
-from sqlalchemy import BigInteger, Column, Integer, Text, create_engine, func, select, text
-from sqlalchemy.dialects.postgresql import UUID, insert as pg_insert
-from sqlalchemy.orm import Session, declarative_base
+from sqlalchemy import BigInteger, Text, create_engine, func, select, text
+from sqlalchemy.dialects.postgresql import Range, insert as pg_insert
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from common import check_client, done, show_versions, test
 
 show_versions(SQLAlchemy=sqlalchemy.__version__, Alembic=alembic.__version__,
-              psycopg2=psycopg2.__version__)
+              psycopg=psycopg.__version__)
 
-Base = declarative_base()
+
+class Base(DeclarativeBase):
+    pass
 
 
 class Order(Base):
     __tablename__ = "orders"
-    id = Column(UUID(as_uuid=True), primary_key=True, server_default=text("comb_generate()"))
-    number = Column(BigInteger, nullable=False, server_default=text("comb_snowflake()"))
-    item = Column(Text, nullable=False, unique=True)
-    amount = Column(Integer, nullable=False, server_default=text("1"))
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, server_default=text("comb_generate()"))
+    number: Mapped[int] = mapped_column(BigInteger, server_default=text("comb_snowflake()"))
+    item: Mapped[str] = mapped_column(Text, unique=True)
+    amount: Mapped[int] = mapped_column(server_default=text("1"))
+    ref: Mapped[uuid.UUID] = mapped_column(server_default=text("comb_generate(('rtcomb_sql'::text)::comb_layout)"))
 
 
-engine = create_engine("postgresql://", future=True)
-session = Session(engine, future=True, autoflush=False, expire_on_commit=False)
+engine = create_engine("postgresql+psycopg://")
+session = Session(engine, autoflush=False, expire_on_commit=False)
 
 
 def context(connection):
@@ -38,9 +42,10 @@ def context(connection):
 
 def migrate():
     with engine.begin() as connection:
-        made = produce_migrations(context(connection), Base.metadata).upgrade_ops.ops
-        assert [type(operation).__name__ for operation in made] == ["CreateTableOp"]
-        for operation in made:
+        made = produce_migrations(context(connection), Base.metadata).upgrade_ops
+        assert [type(operation).__name__ for operation in made.ops] == ["CreateTableOp"]
+        assert "server_default=sa.text('comb_generate()')" in render_python_code(made)
+        for operation in made.ops:
             Operations(context(connection)).invoke(operation)
 
 
@@ -56,9 +61,10 @@ def insert(item):
     return order
 
 
+# The session inserts them by one statement, and gets the keys back in the order of rows.
 def bulk(items):
-    rows = pg_insert(Order).values([{"item": item} for item in items]).returning(Order)
-    orders = session.execute(select(Order).from_statement(rows)).scalars().all()
+    orders = [Order(item=item) for item in items]
+    session.add_all(orders)
     session.commit()
     return orders
 
@@ -67,8 +73,7 @@ def upsert(item, amount):
     row = pg_insert(Order).values(item=item, amount=amount)
     row = row.on_conflict_do_update(
         index_elements=[Order.item], set_={"amount": row.excluded.amount}).returning(Order)
-    order = session.execute(
-        select(Order).from_statement(row).execution_options(populate_existing=True)).scalar_one()
+    order = session.scalars(row, execution_options={"populate_existing": True}).one()
     session.commit()
     return order
 
@@ -83,9 +88,17 @@ def between(since, until):
 
 
 def during(since, until):
-    period = DateTimeTZRange(since, until)
+    period = Range(since, until)
     return session.scalars(
         select(Order).where(func.comb_created(Order.id, period)).order_by(Order.id))
+
+
+# psycopg prepares a statement when it runs for the fifth time.
+def prepared(since, until):
+    session.execute(text("SET LOCAL plan_cache_mode = force_generic_plan"))
+    for _ in range(8):
+        orders = between(since, until).all()
+    return orders
 
 
 def page(after, size):
@@ -96,18 +109,23 @@ def find(number):
     return session.scalars(select(Order).where(Order.number == number)).one()
 
 
+def by_text(id):
+    return session.scalars(select(Order).where(Order.id == uuid.UUID(id))).one()
+
+
 def fail():
     with engine.connect() as connection:
         connection.execute(text("SELECT comb_generate('sequential')"))
 
 
 def told(error):
-    return error.orig.pgcode, error.orig.diag.message_hint
+    assert isinstance(error, sqlalchemy.exc.DBAPIError)
+    return error.orig.sqlstate, error.orig.diag.message_hint
 
 
 test("the first migration makes the table, and nothing else", migrate)
 check_client(insert=insert, bulk=bulk, upsert=upsert, time=time, between=between, during=during,
-             page=page, find=find, fail=fail, told=told)
+             page=page, find=find, fail=fail, told=told, by_text=by_text, prepared=prepared)
 session.close()
 test("a second migration is empty", migrate_again)
 done()

@@ -306,14 +306,20 @@ while ($clients =~ m{^\[[^\]]+\]\(\.\./(test/clients/[^)]+)\)\n\n```\w+\n(.*?)^`
 	none("doc/clients.md has the lines of $file",
 		grep { index($program, $_) < 0 } map { s/^\s+|\s+$//gr } split /\n/, $snippet);
 }
+# A program whose snippet would be that of another one has a link.
+$shown{$_} = 1 for $clients =~ m{\]\(\.\./(test/clients/[^)]+)\)}g;
 none('doc/clients.md shows every client',
-	grep { !m{/(?:common|feed)\.} && !$shown{$_} } glob('test/clients/*.{mjs,py,java,rb,go,php,pl,cs}'));
+	grep { !m{/(?:common|feed)\.} && !$shown{$_} } glob('test/clients/*.{mjs,py,go,java,rs,rb,php,pl,cs}'));
 for my $file ('test/clients/package.json', 'test/clients/prisma/package.json')
 {
 	my $packages = JSON::PP->new->decode(slurp($file))->{dependencies};
 	none("doc/clients.md has the versions of $file",
 		grep { !m{/core$|^reflect-} && $clients !~ /`\Q$_\E` \Q$packages->{$_}\E\b/ } sort keys %$packages);
 }
+none('doc/clients.md has the versions of requirements.txt',
+	grep { $clients !~ /\b\Q$_\E\b/ } map { /^([\w-]+)\S*==([\d.]+)/ ? "$1 $2" : () } split /\n/, slurp('test/clients/requirements.txt'));
+none('doc/clients.md has the versions of go.mod', grep { $clients !~ /\b\Q$_\E\b/ }
+	map { m{/(pgx|pq|gorm|sqlc|bun|goose)(?:/v\d+)? v([\d.]+)} ? "$1 $2" : () } split /\n/, slurp('test/clients/go.mod'));
 none('doc/dotnet.md has the versions of the programs for .NET', grep { !/^(?:Humanizer|Microsoft\.CodeAnalysis)/ && !dotnet_version($_) }
 	map { slurp($_) =~ /^#:package (\S+)/mg } glob('test/clients/*.cs test/dotnet/*.cs'));
 

@@ -1,7 +1,7 @@
 """What the programs for Python share: the checks, and TAP
 
-A program makes the table orders (id, number, item, amount), as its client's users would,
-and gives check_client() one function for each task.
+A program makes the table orders (id, number, item, amount, ref), as its client's users
+would, and gives check_client() one function for each task.
 """
 
 import sys
@@ -53,7 +53,14 @@ def rejects(function, *wanted):
     raise AssertionError("there was no error")
 
 
-def check_client(*, insert, bulk, upsert, time, between, during, page, find, fail, told):
+def layout_time(ref):
+    """Return the time of a key in the layout rtcomb_sql."""
+    milliseconds = int.from_bytes(ref.bytes[10:], "big")
+    return datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
+
+
+def check_client(*, insert, bulk, upsert, time, between, during, page, find, fail, told,
+                 by_text, copy=None, **periods):
     """
     Rows have the columns as the client gives them.
       insert(item)           inserts a row, and returns it
@@ -66,6 +73,9 @@ def check_client(*, insert, bulk, upsert, time, between, during, page, find, fai
       find(number)           returns the row of a Snowflake
       fail()                 calls comb_generate('sequential')
       told(error)            returns the SQLSTATE and the hint
+      by_text(id)            returns the row of a key that is a text
+      copy(items)            inserts rows by COPY, and returns them in order
+    Other functions are more ways to read a period, such as a prepared statement.
     """
     items = ["salt", "oil", "rice", "tea", "milk"]
     rows = []
@@ -117,6 +127,20 @@ def check_client(*, insert, bulk, upsert, time, between, during, page, find, fai
             assert isinstance(number, int) and number > 2 ** 53
             assert column(find(number), "item") == column(row, "item")
 
+    def check_text():
+        row = by_text(str(column(rows[0], "id")))
+        assert column(row, "item") == "bread"
+
+    def check_layout():
+        for row in rows:
+            ref = column(row, "ref")
+            assert isinstance(ref, uuid.UUID) and not is_key(ref)
+            assert abs(layout_time(ref) - from_now()) < timedelta(seconds=60)
+
+    def check_copy():
+        ids = [column(row, "id") for row in copy(["flour", "yeast"])]
+        assert len(ids) == 2 and all(map(is_key, ids)) and ids == sorted(ids)
+
     def check_error():
         sqlstate, hint = told(rejects(fail, Exception))
         assert sqlstate == "22023"
@@ -128,6 +152,12 @@ def check_client(*, insert, bulk, upsert, time, between, during, page, find, fai
     test("the key has the time", check_time)
     test("a period by two timestamps", lambda: check_period(between))
     test("a period by a range", lambda: check_period(during))
+    for way, period in periods.items():
+        test(f"a period by two timestamps, {way.replace('_', ' ')}", lambda: check_period(period))
     test("pages by the key", check_pages)
+    test("a key as text finds its row", check_text)
+    test("a DEFAULT with a layout makes its keys", check_layout)
     test("a Snowflake keeps its digits", check_snowflake)
     test("an error has its SQLSTATE and hint", check_error)
+    if copy:
+        test("COPY makes keys", check_copy)
