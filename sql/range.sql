@@ -102,17 +102,13 @@ SET enable_bitmapscan = off;
 SET enable_indexonlyscan = off;
 SET max_parallel_workers_per_gather = 0;
 
--- constants, on either side, as a function call, and together with other clauses
+-- constants, on either side, and as a function call
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE tstzrange('2026-02-01', '2026-02-02') @> id;
 EXPLAIN (COSTS OFF)
-SELECT * FROM orders WHERE id <@ '[2026-02-01, 2026-02-02)';
-EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_contained(id, tstzrange('2026-02-01', '2026-02-02'));
-EXPLAIN (COSTS OFF)
-SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', NULL) AND id < comb_min('2026-02-02') ORDER BY id LIMIT 1;
 
 -- stable expressions, and parameters of a generic plan
 EXPLAIN (COSTS OFF)
@@ -120,8 +116,6 @@ SELECT * FROM orders WHERE id <@ tstzrange(now() - interval '1 day', now());
 SET plan_cache_mode = force_generic_plan;
 PREPARE during(tstzrange) AS SELECT * FROM orders WHERE id <@ $1;
 EXPLAIN (COSTS OFF) EXECUTE during('[2026-02-01, 2026-02-02)');
-PREPARE since(timestamptz) AS SELECT * FROM orders WHERE id <@ tstzrange($1, NULL);
-EXPLAIN (COSTS OFF) EXECUTE since('2026-02-01');
 RESET plan_cache_mode;
 
 -- join clauses
@@ -133,24 +127,15 @@ SET enable_seqscan = on;
 SET enable_material = off;
 EXPLAIN (COSTS OFF)
 SELECT p.n, o.n FROM periods p JOIN orders o ON o.id <@ p.period;
-EXPLAIN (COSTS OFF)
-SELECT p.n, o.n FROM periods p LEFT JOIN orders o ON p.period @> o.id;
 SELECT p.n, count(o.id) FROM periods p LEFT JOIN orders o ON o.id <@ p.period GROUP BY 1 ORDER BY 1;
 SET enable_seqscan = off;
 
--- the planner adds no bounds for volatile periods, periods from the same row,
--- and NOT
-CREATE FUNCTION uncertain() RETURNS tstzrange LANGUAGE plpgsql VOLATILE
-	AS $$ BEGIN RETURN tstzrange('2026-02-01', '2026-02-02'); END $$;
+-- the planner adds no bounds for volatile periods, and for periods from the same row
 RESET enable_seqscan;
 EXPLAIN (COSTS OFF)
 SELECT n FROM orders WHERE id <@ tstzrange('2026-02-01'::timestamptz - random() * interval '1 day', '2026-02-02');
 EXPLAIN (COSTS OFF)
 SELECT n FROM orders WHERE id <@ tstzrange('2026-02-01'::timestamptz + n * interval '1 day', '2026-02-02');
-EXPLAIN (COSTS OFF)
-SELECT n FROM orders WHERE comb_contained(id, uncertain());
-EXPLAIN (COSTS OFF)
-SELECT n FROM orders WHERE NOT id <@ tstzrange('2026-02-01', '2026-02-02');
 SET enable_seqscan = off;
 
 -- a query that repeats the predicate of a partial index uses the index
@@ -164,8 +149,6 @@ DROP INDEX orders_february;
 -- the layout, the plan has no recheck.
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'uuidv7');
-EXPLAIN (COSTS OFF)
-SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'ulid');
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'rtcomb_postgresql_datetime');
 SET plan_cache_mode = force_generic_plan;
@@ -194,18 +177,9 @@ SELECT comb_during(NULL, NULL, NULL) IS NULL AS t, comb_during(key_at('2026-02-0
 SELECT comb_during(key_at('2026-02-01', 1), '2026-02-02', '2026-02-01');
 \set SHOW_CONTEXT errors
 SET plan_cache_mode = force_generic_plan;
-PREPARE function_created(tstzrange) AS SELECT * FROM orders WHERE comb_created(id, $1);
-EXPLAIN (COSTS OFF) EXECUTE function_created('[2026-02-01, 2026-02-02)');
 PREPARE function_during(timestamptz, timestamptz) AS SELECT * FROM orders WHERE comb_during(id, $1, $2);
 EXPLAIN (COSTS OFF) EXECUTE function_during('2026-02-01', '2026-02-02');
 RESET plan_cache_mode;
--- PostgreSQL simplifies "= true" away, but not IS TRUE
-EXPLAIN (COSTS OFF)
-SELECT * FROM orders WHERE (id <@ tstzrange('2026-02-01', '2026-02-02')) = true;
-RESET enable_seqscan;
-EXPLAIN (COSTS OFF)
-SELECT * FROM orders WHERE (id <@ tstzrange('2026-02-01', '2026-02-02')) IS TRUE;
-SET enable_seqscan = off;
 
 -- tables of other access methods than heap get the bounds as conditions, with or
 -- without an index, because the access method may use such conditions
@@ -215,7 +189,6 @@ CREATE TABLE columnar (id uuid, n int) USING comb_heap;
 INSERT INTO columnar SELECT * FROM orders;
 EXPLAIN (COSTS OFF)
 SELECT * FROM columnar WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
-SELECT count(*) AS "24" FROM columnar WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 DROP TABLE columnar;
 DROP ACCESS METHOD comb_heap;
 SET enable_seqscan = off;
@@ -226,12 +199,10 @@ SET enable_bitmapscan = on;
 CREATE INDEX orders_brin ON orders USING brin (id) WITH (pages_per_range = 1);
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
-SELECT count(*) AS "24" FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 DROP INDEX orders_brin;
 CREATE INDEX orders_multi ON orders USING brin (id uuid_minmax_multi_ops) WITH (pages_per_range = 1);
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
-SELECT count(*) AS "24" FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 DROP INDEX orders_multi;
 -- bloom has no order, so the planner adds no bounds
 CREATE INDEX orders_bloom ON orders USING brin (id uuid_bloom_ops);
@@ -316,26 +287,18 @@ VACUUM ANALYZE events;
 
 EXPLAIN (COSTS OFF)
 SELECT * FROM events WHERE id <@ tstzrange('2026-02-10', '2026-02-20');
-EXPLAIN (COSTS OFF)
-SELECT * FROM events WHERE id <@ tstzrange('2026-02-10', '2026-03-02');
 SELECT count(*) AS "1" FROM plan('SELECT * FROM events WHERE id <@ ''empty''') AS line WHERE line ~ 'One-Time Filter: false';
 SELECT count(*) AS "1" FROM plan('SELECT * FROM events WHERE id <@ NULL::tstzrange') AS line WHERE line ~ 'One-Time Filter: false';
 -- extension only
 EXPLAIN (COSTS OFF)
 SELECT * FROM events WHERE comb_created(id, tstzrange('2026-02-10', '2026-02-20'), 'ulid');
 -- extension and sql/portable
--- the period looks constant but is stable: adding an interval depends on the
--- time zone
-EXPLAIN (COSTS OFF)
-SELECT * FROM events WHERE id <@ tstzrange('2026-02-10', timestamptz '2026-02-10' + interval '1 day');
 SET plan_cache_mode = force_generic_plan;
 PREPARE during_events(tstzrange) AS SELECT * FROM events WHERE id <@ $1;
 EXPLAIN (COSTS OFF) EXECUTE during_events('[2026-02-10, 2026-02-20)');
 PREPARE function_during_events(timestamptz, timestamptz) AS SELECT * FROM events WHERE comb_during(id, $1, $2);
 EXPLAIN (COSTS OFF) EXECUTE function_during_events('2026-02-10', '2026-02-20');
 EXPLAIN (COSTS OFF) EXECUTE function_during_events('2026-03-10', NULL);
-PREPARE function_created_events(tstzrange) AS SELECT * FROM events WHERE comb_created(id, $1);
-EXPLAIN (COSTS OFF) EXECUTE function_created_events('[2026-02-10, 2026-02-20)');
 RESET plan_cache_mode;
 CREATE INDEX events_id ON events (id);
 SET enable_seqscan = off;
@@ -369,28 +332,6 @@ WHERE line ~ 'Filter: \(comb_in_range.* AND \(\(comb_timestamp\(id\) IS NOT NULL
 
 DROP FUNCTION expensive;
 -- extension and sql/portable
--- DELETE prunes too
-BEGIN;
-SELECT count(*) AS "1" FROM plan('DELETE FROM events WHERE id <@ tstzrange(NULL, ''2026-02-01'')') AS line WHERE line ~ 'Scan';
-ROLLBACK;
-
--- under NOT, the rewritten clause gives the same in three-valued logic
-CREATE TABLE truth (id uuid, period tstzrange);
-INSERT INTO truth SELECT id, period
-FROM unnest(ARRAY[key_at('2026-02-10', 1), key_at('2026-03-10', 2), '2c5ea4c0-4067-41e9-8bad-9b1deb4d3b7d',
-                  overlay(key_at('2026-02-10', 3)::text PLACING '4' FROM 15 FOR 1)::uuid, NULL]) AS id,
-     (VALUES (tstzrange('2026-02-01', '2026-03-01')), (tstzrange(NULL, NULL)), ('empty'), (NULL)) AS p(period);
-CREATE TABLE truth_parted (LIKE truth) PARTITION BY RANGE (id);
-CREATE TABLE truth_default PARTITION OF truth_parted DEFAULT;
-INSERT INTO truth_parted SELECT * FROM truth;
-SELECT count(*) AS "20",
-       count(*) FILTER (WHERE p.id <@ t.period IS DISTINCT FROM t.id <@ t.period) AS zero,
-       count(*) FILTER (WHERE (NOT p.id <@ t.period) IS DISTINCT FROM NOT t.id <@ t.period) AS zero
-FROM truth t JOIN truth_parted p ON p.id IS NOT DISTINCT FROM t.id AND p.period IS NOT DISTINCT FROM t.period;
-EXPLAIN (COSTS OFF)
-SELECT * FROM truth_parted WHERE NOT id <@ tstzrange('2026-02-01', '2026-03-01');
-DROP TABLE truth, truth_parted;
-
 -- a partitioned table's constraints and index predicates are stored as the user
 -- wrote them
 ALTER TABLE events ADD CONSTRAINT known CHECK (id <@ tstzrange('2026-01-01', NULL)) NOT VALID;
@@ -402,28 +343,6 @@ DROP INDEX events_february;
 CREATE INDEX events_february ON events (n) WHERE comb_during(id, '2026-02-01', '2026-03-01');
 SELECT pg_get_indexdef('events_february'::regclass) ~ 'comb_during' AS t;
 DROP TABLE events;
-
--- subpartitions: pruned at both levels
-CREATE TABLE logs (tenant int, id uuid NOT NULL) PARTITION BY LIST (tenant);
-CREATE TABLE logs_1 PARTITION OF logs FOR VALUES IN (1) PARTITION BY RANGE (id);
-CREATE TABLE logs_1_01 PARTITION OF logs_1 FOR VALUES FROM (comb_min('2026-01-01')) TO (comb_min('2026-02-01'));
-CREATE TABLE logs_1_02 PARTITION OF logs_1 FOR VALUES FROM (comb_min('2026-02-01')) TO (comb_min('2026-03-01'));
-CREATE TABLE logs_2 PARTITION OF logs FOR VALUES IN (2);
-EXPLAIN (COSTS OFF)
-SELECT * FROM logs WHERE id <@ tstzrange('2026-02-10', '2026-02-20');
-
--- UNION ALL: the planner handles each branch by its own table
-CREATE TABLE logs_plain (tenant int, id uuid);
-CREATE INDEX logs_plain_id ON logs_plain (id);
-SET enable_seqscan = off;
-SET enable_bitmapscan = off;
-EXPLAIN (COSTS OFF)
-SELECT * FROM (SELECT id FROM logs_plain UNION ALL SELECT id FROM logs_plain) u WHERE id <@ tstzrange('2026-02-10', '2026-02-20');
-RESET enable_seqscan;
-RESET enable_bitmapscan;
-EXPLAIN (COSTS OFF)
-SELECT * FROM (SELECT id FROM logs_1 UNION ALL SELECT id FROM logs_1) u WHERE id <@ tstzrange('2026-02-10', '2026-02-20');
-DROP TABLE logs, logs_plain;
 
 --
 -- extension only
@@ -440,7 +359,6 @@ SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF)
 SELECT * FROM moved WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'rtcomb_sql');
-SELECT count(*) AS "24" FROM moved WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'rtcomb_sql');
 EXPLAIN (COSTS OFF)
 SELECT * FROM moved WHERE comb_created(id, tstzrange(now() - interval '1 day', NULL), 'nhibernate');
 DROP INDEX moved_plain;
@@ -558,4 +476,4 @@ DROP ACCESS METHOD comb_heap;
 
 -- extension and sql/portable
 DROP TABLE periods;
-DROP FUNCTION key_at, uncertain, plan;
+DROP FUNCTION key_at, plan;
