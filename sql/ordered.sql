@@ -161,6 +161,17 @@ DROP SCHEMA keys;
 CREATE EXTENSION pg_comb_ordered;
 SELECT comb_generate_ordered() < comb_generate_ordered() AS t;
 
+-- a rule that adds a command to a query with comb_settled(), which the server runs under
+-- the same snapshot
+CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT comb_generate_ordered());
+CREATE TABLE taken (id uuid);
+CREATE TABLE consumer AS SELECT 0 AS polls;
+CREATE RULE counted AS ON INSERT TO taken DO ALSO UPDATE consumer SET polls = polls + 1;
+INSERT INTO outbox SELECT FROM generate_series(1, 5);
+INSERT INTO taken SELECT id FROM outbox WHERE id < comb_settled() ORDER BY id LIMIT 3;
+SELECT (SELECT count(*) FROM taken) AS "3", polls AS "1" FROM consumer;
+DROP TABLE outbox, taken, consumer;
+
 -- DISCARD ALL does not end what a session knows about keys
 SELECT comb_generate_ordered()::text AS before \gset
 DISCARD ALL;

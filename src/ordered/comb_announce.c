@@ -8,7 +8,7 @@
  * that a transaction unseen by the reader's snapshot may have used.
  * Transactions leave that information here; comb_settled.c reads it.
  *
- * Every backend has a seat for each series, with a cache line of its own:
+ * Every backend has a seat for each series, with cache lines of its own:
  *
  * - Before its transaction takes the first time from a counter, the backend
  *	 writes into the seat a lower bound of the times that the transaction is
@@ -17,18 +17,40 @@
  *	 reads the counter first, and the seats after a read barrier, sees the
  *	 announcement of every transaction that took a time up to the counter's.
  * - PostgreSQL calls the module after a commit has become visible to new
- *	 snapshots.  A reader's snapshot may be older.  The backend therefore puts
- *	 the full xid and the announcement on a ring of its seat before it takes
- *	 the announcement back.  The reader asks its snapshot about these xids.
- *	 Transactions of one seat follow each other.  If one is in progress to a
- *	 snapshot, then all later ones are, too.  If the seat's backend is in
- *	 another database, a reader has to care only for the transactions before
- *	 that backend's, and the last of them speaks for all.
+ *	 snapshots.  A reader's snapshot may be older.  The backend therefore
+ *	 leaves the full xid in its seat before it takes the announcement back,
+ *	 and the reader looks whether its snapshot sees this xid.
  * - A transaction that is prepared leaves its seat for an entry in a list.
  *	 COMMIT PREPARED tells nothing to the module, so entries are not cleared.
  *	 A new transaction takes an entry that no snapshot can need any more.
  *
- * Seats outlive backends, and their rings stay valid.
+ * Transactions of one seat follow each other, and a counter only grows.  So do
+ * the announcements of a seat: each is above the counter at the end of the
+ * transaction before.  If a transaction is in progress to a snapshot, then all
+ * later ones of the seat are, too.  The history of a seat rests on this.  It
+ * has two parts, and each commit writes one entry in both:
+ *
+ * - The ring has the last commits, each with its announcement.  If the snapshot
+ *	 sees one of them, the announcement of the next one is the bound.
+ * - The slots have ever fewer of the older commits, each with the counter at
+ *	 its end.  The seat's n-th commit goes to the slot of comb_slot_of().  If
+ *	 the snapshot sees a commit, everything that the seat's transactions took up
+ *	 to the counter at its end is settled.  The counter at the end of the latest
+ *	 one that the snapshot sees, plus 1, is the bound.  If the snapshot sees
+ *	 none, the seat's first announcement is.
+ *
+ * So the bound of an old snapshot lags behind, but moves on with each later
+ * snapshot.  The order of the steps of a commit is: entries, number of commits,
+ * end of the announcement.  A reader reads the announcement, the number of
+ * commits, the entries, and the number again; if that has changed, it reads
+ * the history once more.  The entry of the next commit may be half written, so
+ * the reader leaves out the places that this commit takes.
+ *
+ * If the seat's backend is in another database, a reader has to care only for
+ * the transactions before that backend's.  If the snapshot sees the last of
+ * them, it sees them all.
+ *
+ * Seats outlive backends, and their history stays valid.
  *
  * If the module is preloaded, the server has reserved main memory for the
  * seats.  Otherwise their memory is a dynamic segment: with thousands of
@@ -220,7 +242,7 @@ comb_seats_attach(void)
 	Assert(!RecoveryInProgress());
 	if (comb_preloaded)
 	{
-		comb_seats = (CombSeats *) comb_main_segment("pg_comb 4 seats",
+		comb_seats = (CombSeats *) comb_main_segment("pg_comb 5 seats",
 													 comb_seats_size(),
 													 comb_seats_init_main);
 		return;
@@ -415,24 +437,31 @@ comb_prepared_check(void)
 	pg_write_barrier();
 }
 
-/* Remember a transaction that has committed, with its announcement */
+/* Remember a transaction that has committed */
 static void
-comb_ring_put(CombSeat *seat, uint64 fxid)
+comb_ring_put(CombSeries series, CombSeat *seat, uint64 fxid)
 {
-	uint64		ended = pg_atomic_read_u64(&seat->s.ended);
-	CombEnded  *entry = &seat->s.ring[ended % COMB_RING];
+	uint64		n = pg_atomic_read_u64(&seat->s.ended) + 1;
+	CombEnded  *recent = &seat->s.ring[n % COMB_RING];
+	CombPast   *past = &seat->s.slots[comb_slot_of(n)];
 
-	entry->fxid = fxid;
-	entry->first = pg_atomic_read_u64(&seat->s.first);
-	/* the entry before "ended": a reader that sees "ended" must see the entry */
-	pg_write_barrier();
-	COMB_INJECTION_POINT("comb-ring-entry");
-	pg_atomic_write_u64(&seat->s.ended, ended + 1);
+	recent->fxid = fxid;
+	recent->first = pg_atomic_read_u64(&seat->s.first);
+	past->fxid = fxid;
+	past->last = pg_atomic_read_u64(comb_counter(series));
 
 	/*
-	 * "ended" before the end of "first", and before the next entry: a reader
-	 * that sees "first" gone must find the entry, and one that sees the next
-	 * entry must notice it.
+	 * The entries before "ended": a reader that sees "ended" must see the
+	 * entries.
+	 */
+	pg_write_barrier();
+	COMB_INJECTION_POINT("comb-ring-entry");
+	pg_atomic_write_u64(&seat->s.ended, n);
+
+	/*
+	 * "ended" before the end of "first", and before the next entries: a
+	 * reader that sees "first" gone must find the entries, and one that sees
+	 * the next entries must notice it.
 	 */
 	pg_write_barrier();
 }
@@ -455,7 +484,7 @@ comb_take_back(uint64 fxid)
 
 			COMB_INJECTION_POINT("comb-end-seat");
 			if (fxid != 0)
-				comb_ring_put(seat, fxid);
+				comb_ring_put((CombSeries) series, seat, fxid);
 			COMB_INJECTION_POINT("comb-end-clear");
 			pg_atomic_write_u64(&seat->s.first, 0);
 			comb_announced[series] = false;
@@ -512,7 +541,7 @@ comb_seat_move(CombSeat *seat)
 
 	if (ended > 0)
 		pg_atomic_write_u64(&seat->s.before,
-							seat->s.ring[(ended - 1) % COMB_RING].fxid);
+							seat->s.ring[ended % COMB_RING].fxid);
 
 	/*
 	 * "before" before "database": a reader of the old database that finds the
@@ -559,6 +588,8 @@ comb_announce(CombSeries series)
 	pg_write_barrier();
 	first = pg_atomic_read_u64(comb_counter(series)) + 1;
 	COMB_INJECTION_POINT("comb-announce");
+	if (seat->s.base == 0)
+		seat->s.base = first;
 	pg_atomic_write_u64(&seat->s.first, first);
 	comb_announced[series] = true;
 	comb_listed = false;

@@ -15,24 +15,36 @@
 #ifndef COMB_ANNOUNCE_H
 #define COMB_ANNOUNCE_H
 
+#include "port/pg_bitutils.h"
 #include "utils/snapshot.h"
 
 #include "comb_shared.h"
 
 /*
- * How many committed transactions a seat remembers.  The oldest of them may
- * be half overwritten, so a reader relies on one less.  Six fill the seat up
- * to 128 bytes, which is why a ring entry does not say in which database its
- * transaction was.  A backend stays in its database, so the seat says it.
+ * How many committed transactions a seat remembers with their announcements,
+ * and in how many slots it remembers others.  The writer may be overwriting
+ * the oldest entry of the ring and one slot, so a reader relies on one less.
+ * The two fill four cache lines.
+ *
+ * That is why an entry does not say in which database its transaction was.  A
+ * backend stays in its database, so the seat says it.
  */
-#define COMB_RING			6
+#define COMB_RING			9
+#define COMB_SLOTS			20
 
-/* A transaction that has ended, or was prepared */
+/* A recent transaction */
 typedef struct CombEnded
 {
 	uint64		fxid;			/* full xid of the top-level transaction */
 	uint64		first;			/* none of its keys has an earlier time */
 } CombEnded;
+
+/* An older one */
+typedef struct CombPast
+{
+	uint64		fxid;
+	uint64		last;			/* the counter when it ended */
+} CombPast;
 
 /*
  * What one backend announces for one series.  "pid" is only for
@@ -43,18 +55,20 @@ typedef union CombSeat
 	struct
 	{
 		pg_atomic_uint64 first; /* of the running transaction; 0 = none */
-		pg_atomic_uint64 ended; /* how many were ever put on the ring */
-		pg_atomic_uint64 before;	/* full xid of the last one that was on
-									 * the ring when "database" changed */
+		pg_atomic_uint64 ended; /* how many have committed */
+		pg_atomic_uint64 before;	/* full xid of the last one that had
+									 * committed when "database" changed */
 		pg_atomic_uint32 database;
 		int32		pid;
+		uint64		base;		/* the seat's first announcement; 0 = none */
 		CombEnded	ring[COMB_RING];
+		CombPast	slots[COMB_SLOTS];
 	}			s;
-	char		pad[PG_CACHE_LINE_SIZE];
+	char		pad[4 * PG_CACHE_LINE_SIZE];
 } CombSeat;
 
-StaticAssertDecl(sizeof(CombSeat) == PG_CACHE_LINE_SIZE,
-				 "a seat has to fit into a cache line");
+StaticAssertDecl(sizeof(CombSeat) == 4 * PG_CACHE_LINE_SIZE,
+				 "a seat has to fit into four cache lines");
 
 /* A prepared transaction in the list, until another one needs the entry */
 typedef struct CombPrepared
@@ -109,6 +123,18 @@ extern uint64 comb_unlisted_limit(void);
 extern Size comb_seats_size(void);
 extern void comb_seats_attach(void);
 extern void comb_announce(CombSeries series);
+
+/*
+ * The slot of a seat's n-th commit: the number of zeros at the end of n.  Half
+ * of the commits go to slot 0, and the latest commit in each slot stays.  So of
+ * n commits the last two are there, and then ever fewer: a snapshot that is k
+ * commits old sees one that is at most 3 k old.
+ */
+static inline uint32
+comb_slot_of(uint64 n)
+{
+	return Min((uint32) pg_rightmost_one_pos64(n), COMB_SLOTS - 1);
+}
 
 static inline CombSeat *
 comb_seat(CombSeries series, uint32 number)

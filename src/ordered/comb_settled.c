@@ -11,8 +11,7 @@
  * 1. the counter of the series, but no further than this database's limit on
  *	  disk: greater times are not settled,
  * 2. every seat (comb_announce.c): first the announcement of the running
- *	  transaction, then the ring of transactions that have committed, from the
- *	  latest back to the first one that the snapshot sees, and
+ *	  transaction, then the history of those that have committed, and
  * 3. the list of prepared transactions.
  * Writers go the same way in the opposite order.  Whatever a reader misses in
  * one place, because it has just moved on, the reader finds in the next.
@@ -34,13 +33,12 @@
 #include "access/parallel.h"
 #include "access/transam.h"
 #include "access/twophase.h"
-#include "access/xact.h"
 #include "access/xlog.h"
+#include "lib/ilist.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
 #include "comb_lease.h"
@@ -50,31 +48,70 @@ PG_FUNCTION_INFO_V1(comb_settled);
 
 #define COMB_NO_BOUND		PG_UINT64_MAX
 
+/* How many answers a transaction keeps for a series */
+#define COMB_ANSWERS		64
+
 /*
- * An answer, with the snapshot that it was found for.  It holds for every
- * snapshot that sees as much.
+ * An answer, with the snapshot that it was found for.  Two snapshots see the
+ * same top-level transactions if they have these members in common, and keys
+ * belong to top-level transactions.
  */
 typedef struct CombAnswer
 {
-	struct CombAnswer *next;
-	CombSeries	series;
-	Snapshot	query;			/* of the query that got it; NULL = has ended */
+	dlist_node	node;
 	uint64		bound;
-	uint64		xmax;
+	TransactionId xmin;
+	TransactionId xmax;
 	uint32		xcnt;
 	TransactionId xip[FLEXIBLE_ARRAY_MEMBER];
 } CombAnswer;
 
-/* The answers of the queries that run, and the best one of those that ran */
-static CombAnswer *comb_answers = NULL;
-static CombAnswer *comb_answered[COMB_SERIES];
+/*
+ * The answers of this transaction for a series, in the order of their last
+ * use, and the newest snapshot whose answer had to make room.
+ */
+typedef struct CombAnswers
+{
+	dlist_head	list;
+	int			n;
+	bool		lost;
+	TransactionId lost_xmax;
+	uint32		lost_xcnt;
+	MemoryContextCallback forget;
+} CombAnswers;
+
+/* They are in the transaction's memory; NULL = nobody has asked yet */
+static CombAnswers *comb_answers[COMB_SERIES];
 
 /*
- * Return the smallest announcement on a seat's ring that the snapshot does
- * not see.  COMB_UNKNOWN if the ring does not reach back far enough.
+ * Return a bound for the transactions of a seat that the snapshot does not
+ * see, from the slots of the seat's history.  "ended" is the number of commits
+ * in it.
+ */
+static uint64
+comb_slots_bound(CombSeat *seat, const CombView *view, uint64 ended)
+{
+	uint32		next = comb_slot_of(ended + 1);
+	uint64		bound = seat->s.base;
+	uint32		i;
+
+	for (i = 0; i < COMB_SLOTS; i++)
+	{
+		const CombPast *past = &seat->s.slots[i];
+
+		/* a slot that nothing is in yet has 0, which raises no bound */
+		if (i != next && !comb_in_progress(view, past->fxid))
+			bound = Max(bound, past->last + 1);
+	}
+	return bound;
+}
+
+/*
+ * Return a bound for the transactions of a seat that have committed and that
+ * the snapshot does not see.
  *
- * Entries may be overwritten while they are read.  The counter has then moved
- * on, and the ring is read once more.
+ * Entries may be overwritten while they are read.  The number of commits has
+ * then moved on, and the history is read once more.
  */
 static uint64
 comb_ring_bound(CombSeat *seat, const CombView *view)
@@ -90,18 +127,18 @@ comb_ring_bound(CombSeat *seat, const CombView *view)
 		bound = COMB_NO_BOUND;
 		ended = pg_atomic_read_u64(&seat->s.ended);
 		oldest = ended > COMB_RING - 1 ? ended - (COMB_RING - 1) : 0;
-		/* "ended" before the entries: those that it counts, or later ones */
+		/* Read "ended" first.  The entries we then read are at least as new. */
 		pg_read_barrier();
 		for (i = ended; i > oldest; i--)
 		{
-			CombEnded  *entry = &seat->s.ring[(i - 1) % COMB_RING];
+			const CombEnded *recent = &seat->s.ring[i % COMB_RING];
 
-			if (!comb_in_progress(view, entry->fxid))
+			if (!comb_in_progress(view, recent->fxid))
 				break;
-			bound = Min(bound, entry->first);
+			bound = recent->first;	/* below those of later ones */
 		}
 		if (i == oldest && oldest > 0)
-			bound = COMB_UNKNOWN;
+			bound = comb_slots_bound(seat, view, ended);
 		/* the entries before "ended", which has moved on if one is later */
 		pg_read_barrier();
 	} while (pg_atomic_read_u64(&seat->s.ended) != ended);
@@ -130,8 +167,8 @@ comb_seat_bound(CombSeat *seat, const CombView *view)
 	COMB_INJECTION_POINT("comb-seat-first");
 
 	/*
-	 * "first" before the ring, which must have the entry of an announcement
-	 * that is gone, and "database" before "before"
+	 * "first" before the history, which must have the entry of an
+	 * announcement that is gone, and "database" before "before"
 	 */
 	pg_read_barrier();
 	if (!mine && !comb_in_progress(view, pg_atomic_read_u64(&seat->s.before)))
@@ -295,216 +332,111 @@ comb_settled_compute(CombSeries series, const CombView *view)
 }
 
 /*
- * Does the snapshot see every transaction that the one of the answer saw?
- * What is in progress to it must then have been in progress before, or must
- * have begun later.
+ * The transaction's memory is freed, and its answers with it.  "arg" is the
+ * pointer to them.
+ */
+static void
+comb_answers_forget(void *arg)
+{
+	*(CombAnswers **) arg = NULL;
+}
+
+/* Return the answers of this transaction, and make room for them if need be */
+static CombAnswers *
+comb_answers_get(CombSeries series)
+{
+	CombAnswers *answers = comb_answers[series];
+
+	if (answers == NULL)
+	{
+		answers = (CombAnswers *)
+			MemoryContextAllocZero(TopTransactionContext,
+								   sizeof(CombAnswers));
+		dlist_init(&answers->list);
+		answers->forget.func = comb_answers_forget;
+		answers->forget.arg = &comb_answers[series];
+		MemoryContextRegisterResetCallback(TopTransactionContext,
+										   &answers->forget);
+		comb_answers[series] = answers;
+	}
+	return answers;
+}
+
+/* Return the answer for a snapshot, or NULL */
+static CombAnswer *
+comb_answer_find(CombAnswers *answers, Snapshot snapshot)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &answers->list)
+	{
+		CombAnswer *answer = dlist_container(CombAnswer, node, iter.cur);
+
+		if (answer->xmax == snapshot->xmax &&
+			answer->xmin == snapshot->xmin &&
+			answer->xcnt == snapshot->xcnt &&
+			(answer->xcnt == 0 ||
+			 memcmp(answer->xip, snapshot->xip,
+					answer->xcnt * sizeof(TransactionId)) == 0))
+		{
+			dlist_move_head(&answers->list, &answer->node);
+			return answer;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * May the answer for a snapshot be among those that had to make room?  Of two
+ * snapshots of a session, the newer one has the larger xmax or, with the same
+ * xmax, fewer transactions in progress below.
  */
 static bool
-comb_sees_answer(const CombView *view, const CombAnswer *answer)
+comb_answer_lost(const CombAnswers *answers, TransactionId xmax, uint32 xcnt)
 {
-	uint32		i;
-
-	if (view->xmax < answer->xmax)
+	if (!answers->lost)
 		return false;
-	for (i = 0; i < view->snapshot->xcnt; i++)
-	{
-		TransactionId xid = view->snapshot->xip[i];
-
-		if (comb_full_xid(xid, view->next) < answer->xmax &&
-			!pg_lfind32(xid, answer->xip, answer->xcnt))
-			return false;
-	}
-	return true;
+	if (xmax != answers->lost_xmax)
+		return TransactionIdPrecedes(xmax, answers->lost_xmax);
+	return xcnt >= answers->lost_xcnt;
 }
 
-/* Does an answer give the snapshot a larger bound? */
-static bool
-comb_answer_helps(const CombAnswer *answer, CombSeries series,
-				  const CombView *view, uint64 bound)
-{
-	return answer->series == series && answer->bound > bound &&
-		comb_sees_answer(view, answer);
-}
-
-/* Return the bound, or the largest one that an answer gives the snapshot */
-static uint64
-comb_answers_improve(CombSeries series, const CombView *view, uint64 bound)
-{
-	const CombAnswer *answer = comb_answered[series];
-
-	if (answer != NULL && comb_answer_helps(answer, series, view, bound))
-		bound = answer->bound;
-	for (answer = comb_answers; answer != NULL; answer = answer->next)
-	{
-		if (comb_answer_helps(answer, series, view, bound))
-			bound = answer->bound;
-	}
-	return bound;
-}
-
-/*
- * The query of an answer has ended.  Keep the answer if it is the best one.
- * Of equal ones the older is better, because more snapshots see as much.
- */
+/* Remove the answer that was used least recently */
 static void
-comb_answer_retire(CombAnswer *answer)
+comb_answers_shrink(CombAnswers *answers)
 {
-	CombAnswer **best = &comb_answered[answer->series];
+	CombAnswer *answer = dlist_tail_element(CombAnswer, node, &answers->list);
 
-	answer->query = NULL;
-	if (*best != NULL && answer->bound <= (*best)->bound)
-		pfree(answer);
-	else
+	if (!comb_answer_lost(answers, answer->xmax, answer->xcnt))
 	{
-		if (*best != NULL)
-			pfree(*best);
-		*best = answer;
+		answers->lost = true;
+		answers->lost_xmax = answer->xmax;
+		answers->lost_xcnt = answer->xcnt;
 	}
+	dlist_delete(&answer->node);
+	answers->n--;
+	pfree(answer);
 }
 
-/* Is a snapshot held by nobody but the answers that were found for it? */
-static bool
-comb_query_ended(Snapshot query)
-{
-	const CombAnswer *answer;
-	uint32		held = 0;
-
-	for (answer = comb_answers; answer != NULL; answer = answer->next)
-		held += (answer->query == query);
-	return query->active_count == 0 && query->regd_count == held;
-}
-
-/*
- * Retire the answers of queries that have ended.  "all" is for the end of the
- * transaction, when no query is left.
- */
+/* Keep an answer until the transaction ends */
 static void
-comb_answers_release(bool all)
+comb_answer_keep(CombAnswers *answers, Snapshot snapshot, uint64 bound)
 {
-	CombAnswer **link = &comb_answers;
-	CombAnswer *answer;
-
-	while ((answer = *link) != NULL)
-	{
-		if (all || comb_query_ended(answer->query))
-		{
-			*link = answer->next;
-			UnregisterSnapshotFromOwner(answer->query,
-										TopTransactionResourceOwner);
-			comb_answer_retire(answer);
-		}
-		else
-			link = &answer->next;
-	}
-}
-
-/*
- * A transaction commits, or has ended.  A transaction that aborts releases its
- * snapshots itself.
- */
-static void
-comb_answers_xact(XactEvent event, void *arg)
-{
-	CombAnswer *answer;
-
-	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE)
-		comb_answers_release(true);
-	else
-	{
-		while ((answer = comb_answers) != NULL)
-		{
-			comb_answers = answer->next;
-			comb_answer_retire(answer);
-		}
-	}
-}
-
-/*
- * A statement, or something else with resources of its own, has ended.  What
- * its queries held is released before.  Without this a transaction that stays
- * open after its query would keep VACUUM from removing rows.
- */
-static void
-comb_answers_resources(ResourceReleasePhase phase, bool isCommit,
-					   bool isTopLevel, void *arg)
-{
-	if (phase == RESOURCE_RELEASE_AFTER_LOCKS && !isTopLevel)
-		comb_answers_release(false);
-}
-
-/*
- * Keep an answer, for the query as long as it has its snapshot registered, and
- * for later ones.
- */
-static void
-comb_answer_keep(CombSeries series, const CombView *view, uint64 bound)
-{
-	static bool registered = false;
-	Snapshot	snapshot = view->snapshot;
-	CombAnswer *answer;
-
-	if (!registered)
-	{
-		RegisterXactCallback(comb_answers_xact, NULL);
-		RegisterResourceReleaseCallback(comb_answers_resources, NULL);
-		registered = true;
-	}
-	answer = (CombAnswer *)
-		MemoryContextAlloc(TopMemoryContext, offsetof(CombAnswer, xip) +
+	CombAnswer *answer = (CombAnswer *)
+		MemoryContextAlloc(TopTransactionContext, offsetof(CombAnswer, xip) +
 						   snapshot->xcnt * sizeof(TransactionId));
-	answer->series = series;
+
 	answer->bound = bound;
-	answer->xmax = view->xmax;
+	answer->xmin = snapshot->xmin;
+	answer->xmax = snapshot->xmax;
 	answer->xcnt = snapshot->xcnt;
 	if (snapshot->xcnt > 0)
 		memcpy(answer->xip, snapshot->xip,
 			   snapshot->xcnt * sizeof(TransactionId));
-	if (snapshot->regd_count == 0)
-		comb_answer_retire(answer);
-	else
-	{
-		answer->query = RegisterSnapshotOnOwner(snapshot,
-												TopTransactionResourceOwner);
-		answer->next = comb_answers;
-		comb_answers = answer;
-	}
-}
-
-/*
- * Return the smallest time that is not settled, or COMB_UNKNOWN, from what
- * shared memory says now and from what this session has found before.
- *
- * A reader that always asks late in its query finds rings that no longer
- * reach back to its snapshot, and would stand still under load.  After an
- * unknown answer the session therefore finds one for the latest snapshot, for
- * the next query.
- */
-static uint64
-comb_settled_now(CombSeries series, Snapshot snapshot)
-{
-	CombView	view;
-	uint64		bound;
-	bool		unknown;
-
-	/* a standby took the snapshot, before it was promoted */
-	if (snapshot->takenDuringRecovery)
-		return COMB_UNKNOWN;
-	comb_view_init(&view, snapshot);
-	bound = comb_settled_compute(series, &view);
-	unknown = (bound == COMB_UNKNOWN);
-	bound = comb_answers_improve(series, &view, bound);
-	comb_answer_keep(series, &view, bound);
-	if (unknown && !IsInParallelMode())
-	{
-		CombView	latest;
-		uint64		later;
-
-		comb_view_init(&latest, GetLatestSnapshot());
-		later = comb_settled_compute(series, &latest);
-		if (later != COMB_UNKNOWN)
-			comb_answer_keep(series, &latest, later);
-	}
-	return bound;
+	if (answers->n == COMB_ANSWERS)
+		comb_answers_shrink(answers);
+	dlist_push_head(&answers->list, &answer->node);
+	answers->n++;
 }
 
 /*
@@ -539,30 +471,41 @@ comb_settled_snapshot(void)
 /*
  * Return the smallest time of a series that is not settled, as the calling
  * statement sees the database, or COMB_UNKNOWN.  Raises the errors of
- * comb_settled_snapshot() and comb_lease_learn().
+ * comb_settled_snapshot() and comb_lease_learn(), and 54000 if too many other
+ * queries of the transaction have asked since this one did.
  *
  * All calls in one query get the same answer.  A filter that is evaluated for
  * each row, or once for each partition, would otherwise leave out a row and
- * let a later row through.  What identifies a query, with all the stable
- * functions that it calls, is its snapshot.  The answer has the snapshot
- * registered, so no other one can have the same address, and lasts until the
- * query has given up the snapshot.  The memory of the caller would not do as a
- * measure: that of a stable function can go at the end of each call, or stay
- * for the transaction.
+ * let a later row through.  A query and its stable functions share one
+ * snapshot, so that is the query's identity.
  */
 uint64
 comb_settled_bound(CombSeries series)
 {
 	Snapshot	snapshot = comb_settled_snapshot();
+	CombAnswers *answers;
 	const CombAnswer *answer;
+	CombView	view;
+	uint64		bound;
 
-	comb_answers_release(false);
-	for (answer = comb_answers; answer != NULL; answer = answer->next)
-	{
-		if (answer->query == snapshot && answer->series == series)
-			return answer->bound;
-	}
-	return comb_settled_now(series, snapshot);
+	/* a standby took the snapshot, before it was promoted */
+	if (snapshot->takenDuringRecovery)
+		return COMB_UNKNOWN;
+	answers = comb_answers_get(series);
+	answer = comb_answer_find(answers, snapshot);
+	if (answer != NULL)
+		return answer->bound;
+	if (comb_answer_lost(answers, snapshot->xmax, snapshot->xcnt))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many queries of the transaction ask which keys are settled"),
+				 errdetail("The transaction keeps the bounds of %d snapshots, and the bound of this query's snapshot may have made room.",
+						   COMB_ANSWERS),
+				 errhint("Read a cursor to its end before so many other queries ask.")));
+	comb_view_init(&view, snapshot);
+	bound = comb_settled_compute(series, &view);
+	comb_answer_keep(answers, snapshot, bound);
+	return bound;
 }
 
 /* Return the smallest ordered key of a time, or the nil uuid if unknown */

@@ -278,6 +278,42 @@ like( $reader->complaints(q{
 		$$}), qr/^[^\n]*WARNING:  01000: -?\d{1,5} bytes$/m, 'answers do not pile up in a transaction');
 
 #
+# What has asked holds no snapshot, so VACUUM can go on while its transaction stays open
+#
+my $held = q{SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction' AND backend_xmin IS NOT NULL};
+$second->ask(q{CREATE PROCEDURE asks() LANGUAGE plpgsql AS 'BEGIN PERFORM comb_settled(); END'});
+foreach my $statement (
+	'SELECT comb_settled()',
+	q{DO 'BEGIN PERFORM comb_settled(); END'},
+	'CALL asks()',
+	'COPY (SELECT comb_settled()) TO STDOUT')
+{
+	$first->ask("BEGIN; $statement");
+	is($second->ask($held), 0, "$statement holds no snapshot");
+	$first->ask('COMMIT');
+}
+$second->ask('DROP PROCEDURE asks');
+
+#
+# A transaction keeps the bounds of 64 snapshots
+#
+$second->event foreach (1 .. 2);
+$first->ask('BEGIN');
+foreach my $n (1 .. 65)
+{
+	$first->ask("DECLARE c$n CURSOR FOR SELECT id FROM event WHERE id < comb_settled(); FETCH c$n");
+	$second->event;
+}
+isnt($first->ask('FETCH c2'), '', 'the 64 cursors that were used last go on');
+isnt($first->ask('FETCH c65'), '', 'the newest one, too');
+isnt($first->ask('SELECT max(id::text) FROM event WHERE id < comb_settled()'), '', 'and so do new queries');
+like($first->complaints('FETCH c1'),
+	qr/^[^\n]*ERROR:  54000: too many queries of the transaction ask which keys are settled\nDETAIL: .* 64 snapshots.*HINT: /s,
+	'the bound of the oldest is gone');
+$first->ask('ROLLBACK');
+$reader->reads_all('readers go on');
+
+#
 # The extension is dropped while a transaction has announced keys
 #
 $first->ask('BEGIN; SELECT comb_generate_ordered()');
