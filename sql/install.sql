@@ -38,8 +38,7 @@ SELECT keys.comb_generate() IS NOT NULL AS t,
        keys.comb_at('2026-11-20+00') IS NOT NULL AS t,
        keys.comb_stamp('919108f7-52d1-4320-9bac-f847db4148a8', '2026-11-20+00') AS stamp,
        keys.comb_min('2026-11-20+00') AS min,
-       keys.comb_max('2026-11-20+00') AS max,
-       keys.comb_time_encoder('2026-11-20+00') AS bound;
+       keys.comb_max('2026-11-20+00') AS max;
 SELECT date_part('epoch', keys.comb_timestamp('017f22e2-79b0-7cc3-98c4-dc0c0c07398f')) AS epoch,
        date_part('epoch', keys.comb_time_decoder('017f22e2-79b0-7cc3-98c4-dc0c0c07398f')) AS epoch;
 SELECT series FROM keys.comb_ordered_status();

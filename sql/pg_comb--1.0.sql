@@ -71,22 +71,8 @@ CREATE FUNCTION comb_max(at timestamptz, layout text) RETURNS uuid
 COMMENT ON FUNCTION comb_max(timestamptz, text) IS
 	'largest key of the layout whose time is at or before the given one, in the order of the layout''s database';
 
-CREATE FUNCTION comb_time_encoder(at timestamptz) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_time_encoder'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_time_encoder(timestamptz) IS
-	'partition bound for a time, for pg_partman';
-
-CREATE FUNCTION comb_time_decoder(id uuid) RETURNS timestamptz
-	AS 'MODULE_PATHNAME', 'comb_time_decoder'
-	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_time_decoder(uuid) IS
-	'time of a partition bound or of a key whose first 48 bits are Unix milliseconds';
-
 CREATE FUNCTION comb_time_decoder(id text) RETURNS timestamptz
-	AS 'MODULE_PATHNAME', 'comb_time_decoder_text'
+	AS 'MODULE_PATHNAME', 'comb_time_decoder'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_time_decoder(text) IS
@@ -537,13 +523,6 @@ CREATE FUNCTION comb_mssql_sortsupport(internal) RETURNS void
 COMMENT ON FUNCTION comb_mssql_sortsupport(internal) IS
 	'sort support of comb_mssql_ops';
 
-CREATE FUNCTION comb_mssql_skipsupport(internal) RETURNS void
-	AS 'MODULE_PATHNAME', 'comb_mssql_skipsupport'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_mssql_skipsupport(internal) IS
-	'skip support of comb_mssql_ops, used from PostgreSQL 18';
-
 -- The estimators are core's, because the planner pairs only core's.  A lower and
 -- an upper bound on one column then become one range instead of two independent
 -- filters.  Core's estimators notice that the column's histogram is in another
@@ -617,55 +596,6 @@ COMMENT ON OPERATOR CLASS comb_mssql_ops USING btree IS
 
 COMMENT ON OPERATOR FAMILY comb_mssql_ops USING btree IS
 	'uuid in SQL Server''s order of uniqueidentifier';
-
--- PostgreSQL before 18 refuses support function 6.
-DO $$
-BEGIN
-	IF pg_catalog.current_setting('server_version_num')::pg_catalog.int4
-		OPERATOR(pg_catalog.>=) 180000
-	THEN
-		ALTER OPERATOR FAMILY comb_mssql_ops USING btree
-			ADD FUNCTION 6 (pg_catalog.uuid, pg_catalog.uuid)
-				comb_mssql_skipsupport(pg_catalog.internal);
-	END IF;
-END
-$$;
-
-CREATE FUNCTION comb_mssql_smaller(uuid, uuid) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_mssql_smaller'
-	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_mssql_smaller(uuid, uuid) IS
-	'smaller of the two in SQL Server''s order; transition function of comb_mssql_min()';
-
-CREATE FUNCTION comb_mssql_larger(uuid, uuid) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_mssql_larger'
-	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_mssql_larger(uuid, uuid) IS
-	'larger of the two in SQL Server''s order; transition function of comb_mssql_max()';
-
-CREATE AGGREGATE comb_mssql_min(uuid) (
-	SFUNC = comb_mssql_smaller,
-	STYPE = uuid,
-	COMBINEFUNC = comb_mssql_smaller,
-	SORTOP = #<#,
-	PARALLEL = SAFE
-);
-
-COMMENT ON AGGREGATE comb_mssql_min(uuid) IS
-	'smallest uuid in SQL Server''s order of uniqueidentifier';
-
-CREATE AGGREGATE comb_mssql_max(uuid) (
-	SFUNC = comb_mssql_larger,
-	STYPE = uuid,
-	COMBINEFUNC = comb_mssql_larger,
-	SORTOP = #>#,
-	PARALLEL = SAFE
-);
-
-COMMENT ON AGGREGATE comb_mssql_max(uuid) IS
-	'largest uuid in SQL Server''s order of uniqueidentifier';
 
 --
 -- Privileges

@@ -119,11 +119,6 @@ pg_atomic_monotonic_advance_u64(volatile pg_atomic_uint64 *ptr, uint64 target)
 #define COMB_TRACE_SORT		false
 #endif
 
-/* PostgreSQL 18 has skip scans, and with them support function 6 of btree */
-#if PG_VERSION_NUM >= 180000
-#define COMB_HAVE_SKIP_SUPPORT
-#endif
-
 /*
  * PostgreSQL 17 has a registry of dynamic shared memory, to which any session
  * can add a segment.  PostgreSQL 19 added an argument to the callback for a

@@ -32,21 +32,14 @@
 
 #include "comb.h"
 
-#ifdef COMB_HAVE_SKIP_SUPPORT
-#include "utils/skipsupport.h"
-#endif
-
 PG_FUNCTION_INFO_V1(comb_mssql_lt);
 PG_FUNCTION_INFO_V1(comb_mssql_le);
 PG_FUNCTION_INFO_V1(comb_mssql_ge);
 PG_FUNCTION_INFO_V1(comb_mssql_gt);
 PG_FUNCTION_INFO_V1(comb_mssql_cmp);
-PG_FUNCTION_INFO_V1(comb_mssql_smaller);
-PG_FUNCTION_INFO_V1(comb_mssql_larger);
 PG_FUNCTION_INFO_V1(comb_mssql_key);
 PG_FUNCTION_INFO_V1(comb_guid_swap);
 PG_FUNCTION_INFO_V1(comb_mssql_sortsupport);
-PG_FUNCTION_INFO_V1(comb_mssql_skipsupport);
 
 /*
  * SQL Server's order of uniqueidentifier.
@@ -183,29 +176,6 @@ comb_mssql_cmp(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_mssql_smaller(uuid, uuid) returns uuid
- * comb_mssql_larger(uuid, uuid) returns uuid
- *
- * Transition functions of comb_mssql_min() and comb_mssql_max().  NULL for
- * NULL.  No input raises an error.
- */
-Datum
-comb_mssql_smaller(PG_FUNCTION_ARGS)
-{
-	if (comb_mssql_compare_args(fcinfo) < 0)
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	PG_RETURN_DATUM(PG_GETARG_DATUM(1));
-}
-
-Datum
-comb_mssql_larger(PG_FUNCTION_ARGS)
-{
-	if (comb_mssql_compare_args(fcinfo) > 0)
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	PG_RETURN_DATUM(PG_GETARG_DATUM(1));
-}
-
-/*
  * comb_mssql_key(id uuid) returns uuid
  *
  * Rearranges the bytes so that comparing two results with "<" compares the
@@ -338,93 +308,6 @@ comb_mssql_sortsupport(PG_FUNCTION_ARGS)
 		ssup->abbrev_abort = comb_mssql_abbrev_abort;
 		ssup->abbrev_full_comparator = comb_mssql_fast_cmp;
 	}
-
-	PG_RETURN_VOID();
-}
-
-#ifdef COMB_HAVE_SKIP_SUPPORT
-
-/* Write the value whose comb_mssql_hi() and comb_mssql_lo() are given */
-static inline void
-comb_mssql_write(unsigned char *id, uint64 hi, uint64 lo)
-{
-	lo = pg_hton64(pg_bswap64(lo));
-	hi = pg_hton64((hi >> 16) | (hi << 48));
-	memcpy(id, &lo, sizeof(lo));
-	memcpy(id + sizeof(lo), &hi, sizeof(hi));
-}
-
-/*
- * Return the next smaller value, or set *underflow if there is none.  This
- * must not leak memory.
- */
-static Datum
-comb_mssql_decrement(Relation rel, Datum existing, bool *underflow)
-{
-	const unsigned char *id = DatumGetUUIDP(existing)->data;
-	uint64		hi = comb_mssql_hi(id);
-	uint64		lo = comb_mssql_lo(id);
-	pg_uuid_t  *before;
-
-	*underflow = (hi == 0 && lo == 0);
-	if (*underflow)
-		return (Datum) 0;
-
-	if (lo == 0)
-		hi--;
-	before = (pg_uuid_t *) palloc(UUID_LEN);
-	comb_mssql_write(before->data, hi, lo - 1);
-	return UUIDPGetDatum(before);
-}
-
-/*
- * Return the next larger value, or set *overflow if there is none.  This must
- * not leak memory.
- */
-static Datum
-comb_mssql_increment(Relation rel, Datum existing, bool *overflow)
-{
-	const unsigned char *id = DatumGetUUIDP(existing)->data;
-	uint64		hi = comb_mssql_hi(id);
-	uint64		lo = comb_mssql_lo(id);
-	pg_uuid_t  *after;
-
-	*overflow = (hi == PG_UINT64_MAX && lo == PG_UINT64_MAX);
-	if (*overflow)
-		return (Datum) 0;
-
-	if (lo == PG_UINT64_MAX)
-		hi++;
-	after = (pg_uuid_t *) palloc(UUID_LEN);
-	comb_mssql_write(after->data, hi, lo + 1);
-	return UUIDPGetDatum(after);
-}
-
-#endif							/* COMB_HAVE_SKIP_SUPPORT */
-
-/*
- * comb_mssql_skipsupport(internal) returns void
- *
- * Support function 6 of comb_mssql_ops, on servers that have skip scans.  It
- * exists on every server, so that a cluster upgraded in place from 17 still
- * finds it, and can add it to the operator family.
- */
-Datum
-comb_mssql_skipsupport(PG_FUNCTION_ARGS)
-{
-#ifdef COMB_HAVE_SKIP_SUPPORT
-	SkipSupport sksup = (SkipSupport) PG_GETARG_POINTER(0);
-	pg_uuid_t  *low = (pg_uuid_t *) palloc(UUID_LEN);
-	pg_uuid_t  *high = (pg_uuid_t *) palloc(UUID_LEN);
-
-	memset(low->data, 0x00, UUID_LEN);
-	memset(high->data, 0xff, UUID_LEN);
-
-	sksup->decrement = comb_mssql_decrement;
-	sksup->increment = comb_mssql_increment;
-	sksup->low_elem = UUIDPGetDatum(low);
-	sksup->high_elem = UUIDPGetDatum(high);
-#endif
 
 	PG_RETURN_VOID();
 }

@@ -22,9 +22,7 @@ PG_FUNCTION_INFO_V1(comb_timestamp_layout);
 PG_FUNCTION_INFO_V1(comb_stamp);
 PG_FUNCTION_INFO_V1(comb_min);
 PG_FUNCTION_INFO_V1(comb_max);
-PG_FUNCTION_INFO_V1(comb_time_encoder);
 PG_FUNCTION_INFO_V1(comb_time_decoder);
-PG_FUNCTION_INFO_V1(comb_time_decoder_text);
 
 /* The layout of pg_partman's bounds: milliseconds first, and no version */
 static const CombLayout *const comb_partition_layout =
@@ -189,67 +187,22 @@ comb_max(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_time_encoder(at timestamptz) returns uuid
+ * comb_time_decoder(id text) returns timestamptz
  *
- * Returns a partition bound for pg_partman: 48 bits of milliseconds, then
- * zeros.  The version bits are zeros, too, so all keys of the bound's
- * millisecond are above it, whatever their version.  An instant inside a
- * millisecond is rounded up, as a lower bound requires.  NULL for NULL.
- * Raises 22008 for a time that does not fit.
- */
-Datum
-comb_time_encoder(PG_FUNCTION_ARGS)
-{
-	const CombCodec *codec = comb_layout_default->codec;
-	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
-	TimestampTz latest = codec->latest - (COMB_US_PER_MS - 1);
-	pg_uuid_t  *id;
-
-	/* comb_check_time() would allow instants that cannot be rounded up */
-	if (at < codec->earliest || at > latest)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-				 errmsg("timestamp out of range for a partition bound"),
-				 errdetail("Bounds can be from %s to %s.",
-						   comb_time_text(codec->earliest),
-						   comb_time_text(latest))));
-	at += COMB_US_PER_MS - 1;
-	id = (pg_uuid_t *) palloc0(UUID_LEN);
-	comb_encode(comb_partition_layout, id->data, at);
-	PG_RETURN_UUID_P(id);
-}
-
-/*
- * comb_time_decoder(id uuid) returns timestamptz
- *
- * Reads the first 48 bits of a uuid as milliseconds since 1970, whatever its
- * version, because a partition bound has none.  NULL for NULL.  No input
- * raises an error.
+ * Reads the first 48 bits of a uuid, whatever its version, as milliseconds
+ * since 1970.  pg_partman passes texts, of partition bounds and of keys.
+ * Accepts every spelling that uuid's input function does.  NULL for NULL.
+ * Raises 22P02 for any other text.
  */
 Datum
 comb_time_decoder(PG_FUNCTION_ARGS)
 {
-	pg_uuid_t  *id = PG_GETARG_UUID_P(0);
+	/* a text that is clipped is too long for a uuid anyway */
+	char	   *str = comb_clipped(PG_GETARG_TEXT_PP(0));
+	pg_uuid_t  *id = DatumGetUUIDP(DirectFunctionCall1(uuid_in,
+													   CStringGetDatum(str)));
 	TimestampTz at = 0;
 
 	(void) comb_decode(comb_partition_layout, id->data, &at);
 	PG_RETURN_TIMESTAMPTZ(at);
-}
-
-/*
- * comb_time_decoder(id text) returns timestamptz
- *
- * The same for the text of a uuid, which is what pg_partman passes.  Accepts
- * every spelling that uuid's input function does.  NULL for NULL.  Raises
- * 22P02 for any other text.
- */
-Datum
-comb_time_decoder_text(PG_FUNCTION_ARGS)
-{
-	/* a text that is clipped is too long for a uuid anyway */
-	char	   *str = comb_clipped(PG_GETARG_TEXT_PP(0));
-
-	return DirectFunctionCall1(comb_time_decoder,
-							   DirectFunctionCall1(uuid_in,
-												   CStringGetDatum(str)));
 }

@@ -56,12 +56,6 @@ sub is_as_new
 {
 	my ($before) = @_;
 
-	# What doc/mssql.md tells to do after an upgrade from before 18
-	if ($before < 18 && $major >= 18)
-	{
-		query(q{ALTER OPERATOR FAMILY keys.comb_mssql_ops USING btree
-			ADD FUNCTION 6 (uuid, uuid) keys.comb_mssql_skipsupport(internal)});
-	}
 	$node->safe_psql('postgres', 'CREATE DATABASE fresh');
 	$node->safe_psql('fresh',    'CREATE SCHEMA keys; CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE');
 	is(objects_differ($node, 'fresh', 'shop'), '', "$major: the extension is as one newly created");

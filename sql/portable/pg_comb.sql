@@ -178,48 +178,9 @@ COMMENT ON FUNCTION comb_max(timestamptz) IS
 -- For pg_partman
 --
 
-CREATE OR REPLACE FUNCTION comb_time_encoder(at timestamptz) RETURNS uuid
-	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-	SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	utc timestamp := timezone(interval '0', at);
-	ms bigint;
-BEGIN
-	IF at < '1970-01-01 00:00:00+00' OR at > '10889-08-02 05:31:50.655+00' THEN
-		RAISE EXCEPTION USING
-			ERRCODE = 'datetime_field_overflow',
-			MESSAGE = 'timestamp out of range for a partition bound',
-			DETAIL = 'Bounds can be from 1970-01-01 00:00:00+00 to 10889-08-02 05:31:50.655+00.';
-	END IF;
-	ms := date_part('epoch', date_trunc('second', utc))::bigint * 1000
-		+ (date_part('microseconds', utc)::bigint % 1000000 + 999) / 1000;
-	RETURN lpad(to_hex(ms), 12, '0') || '00000000000000000000';
-END
-$$;
-
-COMMENT ON FUNCTION comb_time_encoder(timestamptz) IS
-	'partition bound for a time, for pg_partman';
-
 -- 48 bits of milliseconds are 32 bits that count 65.536 s, and 16 bits that count
 -- milliseconds.  Both products are exact in float8, with which PostgreSQL multiplies
 -- intervals.  Adding to a timestamp without time zone is immutable.
-CREATE OR REPLACE FUNCTION comb_time_decoder(id uuid) RETURNS timestamptz
-	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-	SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	field text := 'x' || encode(substring(uuid_send(id) FOR 6), 'hex');
-BEGIN
-	RETURN timezone(interval '0', timestamp '1970-01-01 00:00:00'
-		+ left(field, 9)::bit(32)::bigint * interval '65.536 s'
-		+ ('x' || right(field, 4))::bit(16)::int * interval '1 ms');
-END
-$$;
-
-COMMENT ON FUNCTION comb_time_decoder(uuid) IS
-	'time of a partition bound or of a key whose first 48 bits are Unix milliseconds';
-
 CREATE OR REPLACE FUNCTION comb_time_decoder(id text) RETURNS timestamptz
 	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp

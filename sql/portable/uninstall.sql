@@ -29,8 +29,6 @@ DROP FUNCTION comb_during(uuid, timestamptz, timestamptz),
 	comb_at(timestamptz, text),
 	comb_stamp(uuid, timestamptz),
 	comb_stamp(uuid, timestamptz, text),
-	comb_time_encoder(timestamptz),
-	comb_time_decoder(uuid),
 	comb_time_decoder(text),
 	comb_portable_layout(text);
 

@@ -99,18 +99,13 @@ INSERT INTO fuzz_law VALUES
 	BETWEEN created - interval ''3334 microseconds'' AND created'),
 ('partition bounds are read back', 2,
  'at NOT BETWEEN ''1970-01-01 00:00:00+00'' AND ''10889-08-02 05:31:50.655+00'' OR
-  comb_time_decoder(comb_time_encoder(at)) BETWEEN at AND at + interval ''999 microseconds'''),
-('both partition decoders agree', 2,
- 'comb_time_decoder(id) = comb_time_decoder(id::text)'),
+  comb_time_decoder(comb_min(at)::text) BETWEEN at AND at + interval ''999 microseconds'''),
 ('SQL Server''s order is the plain order of its key', 3,
  'comb_mssql_cmp(id, other) = CASE WHEN comb_mssql_key(id) < comb_mssql_key(other) THEN -1
 	WHEN comb_mssql_key(id) > comb_mssql_key(other) THEN 1 ELSE 0 END'),
 ('SQL Server''s operators are its comparison', 5,
  '(id #<# other) = (comb_mssql_cmp(id, other) < 0) AND (id #<=# other) = (comb_mssql_cmp(id, other) <= 0)
   AND (id #>=# other) = (comb_mssql_cmp(id, other) >= 0) AND (id #># other) = (comb_mssql_cmp(id, other) > 0)'),
-('the smaller and the larger are the least and the greatest', 2,
- 'comb_mssql_key(comb_mssql_smaller(id, other)) = least(comb_mssql_key(id), comb_mssql_key(other))
-  AND comb_mssql_key(comb_mssql_larger(id, other)) = greatest(comb_mssql_key(id), comb_mssql_key(other))'),
 ('created in a period = its time is in it', 2,
  '(id <@ period) = coalesce(comb_timestamp(id) <@ period, false)'),
 ('a period contains what is in it', 2,

@@ -77,8 +77,6 @@ INSERT INTO call VALUES
 	('{}comb_created($1, $5, NULL)'),
 	('{}comb_during($1, $3, $4)'),
 	('NOT {}comb_during($1, $3, $4)'),
-	('{}comb_time_encoder($3)'),
-	('{}comb_time_decoder($1)'),
 	('{}comb_time_decoder($1::text)'),
 	('{}comb_time_decoder(upper($1::text) || left(''x'', ascii($1::text) % 2))'),
 	-- the time of a new key, and where it stands among stamped keys of its microsecond

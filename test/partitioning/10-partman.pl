@@ -43,9 +43,10 @@ sub wanted
 
 sub make
 {
-	my ($table) = @_;
+	my ($table, $encoder) = @_;
+	$encoder //= 'public.comb_min';
 	sql("CREATE TABLE public.$table (id uuid PRIMARY KEY DEFAULT public.comb_generate(), n int) PARTITION BY RANGE (id);
-		SELECT partman.$create('public.$table', 'id', '1 day', p_time_encoder := 'public.comb_time_encoder',
+		SELECT partman.$create('public.$table', 'id', '1 day', p_time_encoder := '$encoder',
 			p_time_decoder := 'public.comb_time_decoder', p_premake := 3)");
 	return;
 }
@@ -64,13 +65,31 @@ is( sql(q{SELECT DISTINCT tableoid::regclass::text = 'visit_p' || to_char(now(),
 	't', 'new keys are in the partition of today');
 is( sql(q{SELECT count(*) FROM partman.show_partitions('public.visit') AS p (s, name),
 		LATERAL partman.show_partition_info(s || '.' || name, '1 day', 'public.visit') AS i
-		WHERE i.child_start_time = comb_time_decoder(comb_time_encoder(i.child_start_time)) AND i.child_end_time - i.child_start_time = '1 day'}),
+		WHERE i.child_start_time::time = '00:00' AND i.child_end_time - i.child_start_time = '1 day'}),
 	'7', 'show_partition_info() tells the days');
+
+# The first millisecond of a day, of which a key can have any bits after the version
+sql(q{INSERT INTO visit SELECT comb_stamp(bits::uuid, current_date + 1 - past * interval '1 ms'), -1
+	FROM unnest('{00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff}'::text[]) bits, unnest('{0,1}'::int[]) past});
+is( sql(q{SELECT string_agg(DISTINCT format('%s %s', tableoid::regclass::text = 'visit_p' || to_char(comb_timestamp(id), 'YYYYMMDD'), comb_timestamp(id)::time), ', ')
+		FROM visit WHERE n = -1}),
+	't 00:00:00, t 23:59:59.999', 'the first and the last keys of a day are in its partition');
+sql('DELETE FROM visit WHERE n = -1');
 
 # Pruning by period
 is( () = sql(q{SET plan_cache_mode = force_custom_plan; PREPARE day(tstzrange) AS SELECT * FROM visit WHERE id <@ $1;
 		EXPLAIN (COSTS OFF) EXECUTE day(tstzrange(current_date, current_date + 1))}) =~ /on visit_\w+ visit/g,
 	1, 'a day reads one partition');
+is( () = sql(q{EXPLAIN (COSTS OFF) SELECT * FROM visit WHERE id >= comb_min(current_date::timestamptz) AND id < comb_min((current_date + 1)::timestamptz)}) =~ /on visit_\w+ visit/g,
+	1, 'and so do bounds');
+
+# Keys of another layout, of which all bits after the time can be zeros
+sql(q{CREATE FUNCTION public.ulid_bound(at timestamptz) RETURNS uuid LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	RETURN public.comb_min(at, 'ulid')});
+make('ulid', 'public.ulid_bound');
+sql(q{INSERT INTO ulid SELECT comb_stamp('00000000-0000-0000-0000-000000000000', current_date + n, 'ulid'), n FROM generate_series(-1, 1) n});
+is( sql(q{SELECT string_agg(DISTINCT (tableoid::regclass::text = 'ulid_p' || to_char(current_date + n, 'YYYYMMDD'))::text, '') FROM ulid}),
+	'true', 'ULIDs of the first millisecond of a day are in its partition');
 
 #
 # Maintenance makes days, and retention drops days
