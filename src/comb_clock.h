@@ -7,16 +7,13 @@
  * PostgreSQL's TimestampTz.  Keys need finer units, counted from 1970 in
  * unsigned 64-bit numbers:
  *
- * - CombTick, 2^-18 ms or 3.8 ns, the unit of comb_generate().  A millisecond
- *	 has exactly 2^18 ticks, so a UUIDv7 stores them in 18 bits.
- * - CombTime, 2^-8 us or 3.9 ns, the unit of the counters in shared memory.
- *	 Time limits and the parameters of Snowflakes are in microseconds, and a
- *	 microsecond is not a whole number of ticks.
+ * - CombTime, 2^-8 us or 3.9 ns, the unit of all counters.  It is shorter than
+ *	 any call that makes a key, so adding one for each key never gets ahead of
+ *	 a running clock.  Time limits and the parameters of Snowflakes are in
+ *	 microseconds, so they are whole numbers of it.
  * - Comb100ns, 100 ns, for the layouts that have this unit.
  *
- * The first two are shorter than any call that makes a key, so adding one for
- * each key never gets ahead of a running clock.  Ticks end in the year 4199,
- * and from then on we reject the clock.
+ * 64 bits of CombTime end in the year 4253.  We reject the clock from 4199 on.
  *
  * The functions are inline because they are most of the cost of a key.
  *
@@ -35,12 +32,11 @@
 #include "miscadmin.h"
 #include "port/atomics.h"
 
-typedef uint64 CombTick;		/* since 1970 */
 typedef uint64 CombTime;		/* since 1970 */
 typedef uint64 Comb100ns;		/* since 1970 */
 
 #define COMB_US_PER_MS			INT64CONST(1000)
-#define COMB_NS_PER_MS			1000000
+#define COMB_NS_PER_US			1000
 #define COMB_MS_PER_S			1000
 #define COMB_US_PER_S			INT64CONST(1000000)
 #define COMB_US_PER_DAY			INT64CONST(86400000000)
@@ -55,58 +51,30 @@ typedef uint64 Comb100ns;		/* since 1970 */
 /* Seconds from 1601, when the clock of Windows starts, to 1970 */
 #define COMB_WINDOWS_EPOCH_S	INT64CONST(11644473600)
 
-#define COMB_TICK_BITS			18
-#define COMB_TICKS_PER_MS		(UINT64CONST(1) << COMB_TICK_BITS)
-#define COMB_TICK_MASK			(COMB_TICKS_PER_MS - 1)
-#define COMB_TICKS_PER_S		(COMB_TICKS_PER_MS * COMB_MS_PER_S)
-
 /* CombTime: bits below the microsecond, and units in a millisecond or second */
 #define COMB_TIME_BITS			8
 #define COMB_TIME_PER_MS		(UINT64CONST(1000) << COMB_TIME_BITS)
 #define COMB_TIME_PER_S			(COMB_TIME_PER_MS * COMB_MS_PER_S)
 
-/* The clock's last second: 46 bits of milliseconds fit above a tick's bits */
+/* Bits of a UUIDv7 for its tick, the position in the millisecond */
+#define COMB_TICK_BITS			18
+
+/*
+ * The clock's last second.  There is room for 2^46 ms of CombTime, and for
+ * pg_comb.max_drift after them.
+ */
 #define COMB_CLOCK_MAX_S		(((INT64CONST(1) << 46) / COMB_MS_PER_S) - 1)
 #define COMB_CLOCK_MAX_US		(COMB_CLOCK_MAX_S * COMB_US_PER_S)
 
-/* Return the first tick that is at or after an instant */
-static inline CombTick
-comb_tick_from_instant(int64 at)
-{
-	uint64		us = (uint64) (at - COMB_UNIX_EPOCH);
-
-	return ((us / COMB_US_PER_MS) << COMB_TICK_BITS) +
-		(((us % COMB_US_PER_MS) << COMB_TICK_BITS) + COMB_US_PER_MS - 1) /
-		COMB_US_PER_MS;
-}
-
-/* Return the instant of a tick, rounded down to the microsecond */
-static inline int64
-comb_instant_from_tick(CombTick tick)
-{
-	return COMB_UNIX_EPOCH +
-		(int64) (tick >> COMB_TICK_BITS) * COMB_US_PER_MS +
-		(int64) (((tick & COMB_TICK_MASK) * COMB_US_PER_MS) >> COMB_TICK_BITS);
-}
-
-/* Return the time of a tick in 100 ns, rounded down */
-static inline Comb100ns
-comb_100ns_from_tick(CombTick tick)
-{
-	return (tick >> COMB_TICK_BITS) * COMB_100NS_PER_MS +
-		(((tick & COMB_TICK_MASK) * COMB_100NS_PER_MS) >> COMB_TICK_BITS);
-}
-
 /*
- * Return how many ticks fit in a time given in 100 ns.  A microsecond has 262
- * ticks, so if the time is in whole microseconds, the caller may add 8 more
- * bits.
+ * Return a position in a time unit in ticks of 2^-18 ms.  A millisecond has
+ * 2^18 ticks and 2^11 * 125 units of CombTime, so two positions never become
+ * one tick.  Positions are below 2^20: no unit with ticks is longer than 4 ms.
  */
 static inline uint32
-comb_ticks_from_100ns(int64 time)
+comb_tick(CombTime position)
 {
-	return (uint32) (((uint64) time << COMB_TICK_BITS) /
-					 COMB_100NS_PER_MS);
+	return ((uint32) position << (COMB_TICK_BITS - 11)) / 125;
 }
 
 /* Convert microseconds since 1970 to CombTime, and back, rounded down */
@@ -159,24 +127,14 @@ comb_clock_read(uint64 *nsec)
 	return (uint64) sec;
 }
 
-/* Read the clock in ticks.  Raises 22008 before 1970 and after 4199 */
-static inline CombTick
-comb_clock_ticks(void)
-{
-	uint64		nsec;
-	uint64		sec = comb_clock_read(&nsec);
-
-	return sec * COMB_TICKS_PER_S + (nsec << COMB_TICK_BITS) / COMB_NS_PER_MS;
-}
-
-/* The same in units of CombTime */
+/* Read the clock as CombTime.  Raises 22008 before 1970 and after 4199 */
 static inline CombTime
 comb_clock_time(void)
 {
 	uint64		nsec;
 	uint64		sec = comb_clock_read(&nsec);
 
-	return sec * COMB_TIME_PER_S + (nsec << COMB_TIME_BITS) / 1000;
+	return sec * COMB_TIME_PER_S + (nsec << COMB_TIME_BITS) / COMB_NS_PER_US;
 }
 
 /* The same in microseconds */

@@ -208,8 +208,9 @@ comb_convert(PG_FUNCTION_ARGS)
 	{
 		(void) to->decode(to->encode(at), &start);
 		comb_payload_append(&payload,
-							comb_ticks_from_100ns((at - start) * COMB_100NS_PER_US +
-												  below_us),
+							comb_tick(comb_time_from_us(at - start) +
+									  comb_time_from_us(below_us) /
+									  COMB_100NS_PER_US),
 							to->unit->tick_bits);
 	}
 

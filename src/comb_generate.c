@@ -3,22 +3,23 @@
  * comb_generate.c
  *	  comb_generate() and comb_at(): keys that one process makes.
  *
- * The time of a key and its counter are one number, the tick (comb_clock.h).
- * A key takes the clock's tick.  If the clock has not passed the last key,
- * the key takes the tick after the last key's:
+ * The time of a key and its counter are one number, a CombTime (comb_clock.h).
+ * A key takes the clock's time.  If the clock has not passed the last key, the
+ * key takes the time after the last key's:
  *
  *	last = max(now, last + 1)
  *
- * Keys of a process therefore never repeat a tick, never sort before an
- * earlier key, and never lag behind the clock.  Layouts with a unit of 100 ns
- * count in 100 ns, by the same rule.
+ * While the clock is less than pg_comb.max_drift behind, keys of a process
+ * therefore never repeat a time, never sort before an earlier key, and never
+ * lag behind the clock.  Layouts with a unit of 100 ns count in 100 ns, by the
+ * same rule.
  *
  * Most generators have a counter that starts at a random number in each
  * millisecond.  With 16 sessions inserting at once, such a counter leaves the
  * primary key's index at 64 % leaf density: the sessions' keys of one
  * millisecond interleave at random.  A start at the clock's position in the
  * millisecond leaves 90 %, like a bigint sequence.  A counter with a random
- * start can also overflow, and a tick cannot.
+ * start can also overflow, and a time cannot.
  *
  * The state in this file is the process's own, so order is promised only
  * within a process.  Each worker of a parallel query has its own order.
@@ -47,11 +48,11 @@ PG_FUNCTION_INFO_V1(comb_clock_status);
 
 /*
  * The last number in a key of this process, for each unit that keys count in,
- * and the last tick read from the clock.
+ * and the last time read from the clock.
  */
-static CombTick comb_last_tick;
+static CombTime comb_last_time;
 static Comb100ns comb_last_100ns;
-static CombTick comb_clock_seen;
+static CombTime comb_clock_seen;
 static int64 comb_steps_back;	/* how often the clock was seen to go back */
 static int64 comb_resets;		/* how often keys followed the clock back */
 
@@ -66,15 +67,22 @@ static struct
 	uint64		bytes;
 }			comb_head;
 
-/* Read the clock in ticks, and count how often it went back */
-static inline CombTick
+/* Read the clock, and count how often it went back */
+static inline CombTime
 comb_watch_clock(void)
 {
-	CombTick	now = comb_clock_ticks();
+	CombTime	now = comb_clock_time();
 
 	if (unlikely(now < comb_clock_seen))
 		comb_steps_back++;
 	return comb_clock_seen = now;
+}
+
+/* Return the instant of a time, rounded down */
+static inline TimestampTz
+comb_instant(CombTime at)
+{
+	return comb_us_from_time(at) + COMB_UNIX_EPOCH;
 }
 
 /*
@@ -100,7 +108,7 @@ comb_advance_behind(uint64 *last, uint64 now, uint64 per_ms)
 				(errmsg("the clock went back, and new keys sort before earlier ones of this process"),
 				 errdetail("Keys were " UINT64_FORMAT " ms ahead of the clock, which now says %s; \"pg_comb.max_drift\" is %d ms.",
 						   ahead_ms,
-						   comb_time_text(comb_instant_from_tick(comb_clock_seen)),
+						   comb_time_text(comb_instant(comb_clock_seen)),
 						   comb_max_drift),
 				 errhint("Check the server's clock synchronization.")));
 	return now;
@@ -130,13 +138,12 @@ comb_advance(uint64 *last, uint64 now, uint64 per_ms)
 Datum
 comb_generate(PG_FUNCTION_ARGS)
 {
-	CombTick	tick = comb_advance(&comb_last_tick, comb_watch_clock(),
-									COMB_TICKS_PER_MS);
+	CombTime	at = comb_advance(&comb_last_time, comb_watch_clock(),
+								  COMB_TIME_PER_MS);
 	uint64		random = comb_random();
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
 
-	comb_v7_write(id->data, tick >> COMB_TICK_BITS, tick & COMB_TICK_MASK,
-				  random);
+	comb_v7_write_time(id->data, at, random);
 	PG_RETURN_UUID_P(id);
 }
 
@@ -154,7 +161,7 @@ comb_check_generates(const CombLayout *layout)
 /*
  * A time unit, and what all keys of a layout have in common in that unit.
  *
- * "start" is the first tick of the unit, and "end" is the first tick after
+ * "start" is the first time of the unit, and "end" is the first time after
  * it.  "same" has the bits that the keys share, and "random" marks the random
  * bits.  Both are the 16 bytes of a key as two numbers, so making a key is
  * little more than a copy.  Computing the field for every key would make
@@ -163,8 +170,8 @@ comb_check_generates(const CombLayout *layout)
 typedef struct CombTemplate
 {
 	const CombLayout *layout;
-	CombTick	start;
-	CombTick	end;
+	CombTime	start;
+	CombTime	end;
 	uint64		same[2];
 	uint64		random[2];
 } CombTemplate;
@@ -209,16 +216,17 @@ comb_template_set(CombTemplate *unit, const CombLayout *layout, TimestampTz at)
 	comb_set_field(layout, bytes, field);
 	memcpy(unit->same, bytes, COMB_ID_LEN);
 	comb_random_mask(layout, unit->random);
-	unit->start = comb_tick_from_instant(start);
+	unit->start = comb_time_from_us(start - COMB_UNIX_EPOCH);
 
 	/* NHibernate's last unit of a day is short, so look for the next unit */
 	end = start + layout->codec->unit->unit_us;
 	(void) layout->codec->decode(layout->codec->encode(end - 1), &next);
-	unit->end = comb_tick_from_instant(next > start ? next : end);
+	unit->end = comb_time_from_us((next > start ? next : end) -
+								  COMB_UNIX_EPOCH);
 	unit->layout = layout;
 }
 
-/* A new key from the template, without ticks */
+/* A new key from the template, without its tick */
 static inline pg_uuid_t *
 comb_template_key(const CombTemplate *unit)
 {
@@ -247,16 +255,18 @@ comb_set_head(unsigned char *id)
 
 /* A new key of a layout with a unit of 100 ns */
 static pg_uuid_t *
-comb_generate_100ns(const CombLayout *layout, CombTick now)
+comb_generate_100ns(const CombLayout *layout, CombTime now)
 {
-	Comb100ns	since_1970;
+	uint64		us = (uint64) comb_us_from_time(now);
+	uint64		below_us = now - comb_time_from_us(us);
+	Comb100ns	since_1970 = us * COMB_100NS_PER_US +
+		((below_us * COMB_100NS_PER_US) >> COMB_TIME_BITS);
 	pg_uuid_t  *id;
 
 	/* raise errors before the counter moves */
 	if (unlikely(comb_template.layout != layout))
-		comb_template_set(&comb_template, layout, comb_instant_from_tick(now));
-	since_1970 = comb_advance(&comb_last_100ns, comb_100ns_from_tick(now),
-							  COMB_100NS_PER_MS);
+		comb_template_set(&comb_template, layout, comb_instant(now));
+	since_1970 = comb_advance(&comb_last_100ns, since_1970, COMB_100NS_PER_MS);
 	id = comb_template_key(&comb_template);
 	if (layout->process_head)
 		comb_set_head(id->data);
@@ -273,7 +283,7 @@ comb_generate_100ns(const CombLayout *layout, CombTick now)
  * this function made in this process, unless the clock was set back by more
  * than pg_comb.max_drift.
  *
- * The ticks behind the time field keep keys of one time unit in order, so the
+ * The tick behind the time field keeps keys of one time unit in order, so the
  * time field need not run ahead of the clock.
  *
  * NULL for NULL.  Raises 0A000 for a layout whose keys can only be read,
@@ -284,19 +294,20 @@ Datum
 comb_generate_layout(PG_FUNCTION_ARGS)
 {
 	const CombLayout *layout = comb_layout_arg(fcinfo, 0);
-	CombTick	now = comb_watch_clock();
-	CombTick	tick;
+	CombTime	now = comb_watch_clock();
+	CombTime	at;
 	pg_uuid_t  *id;
 
 	if (layout->codec->unit->tick_bits == 0)
 		PG_RETURN_UUID_P(comb_generate_100ns(layout, now));
 
-	tick = comb_advance(&comb_last_tick, now, COMB_TICKS_PER_MS);
+	at = comb_advance(&comb_last_time, now, COMB_TIME_PER_MS);
 	if (unlikely(comb_template.layout != layout ||
-				 tick < comb_template.start || tick >= comb_template.end))
-		comb_template_set(&comb_template, layout, comb_instant_from_tick(tick));
+				 at < comb_template.start || at >= comb_template.end))
+		comb_template_set(&comb_template, layout, comb_instant(at));
 	id = comb_template_key(&comb_template);
-	comb_set_sub(layout, id->data, (uint32) (tick - comb_template.start),
+	comb_set_sub(layout, id->data,
+				 comb_tick(at - comb_template.start),
 				 layout->codec->unit->tick_bits);
 	PG_RETURN_UUID_P(id);
 }
@@ -304,10 +315,10 @@ comb_generate_layout(PG_FUNCTION_ARGS)
 /*
  * comb_at(at timestamptz) returns uuid
  *
- * Returns a new UUIDv7 for a given instant.  The instant's microseconds take
- * the place of the tick, so keys sort by microsecond.  The 8 bits of a tick
- * below a microsecond are random.  That makes 64 random bits, because imports
- * often bring millions of rows of one instant.  NULL for NULL.  Raises 22008
+ * Returns a new UUIDv7 for a given instant.  The tick is that of the instant's
+ * microsecond, so keys sort by microsecond.  The 8 bits of CombTime below the
+ * microsecond are random.  That makes 64 random bits, because imports often
+ * bring millions of rows of one instant.  NULL for NULL.  Raises 22008
  * for a time that a UUIDv7 cannot hold.
  */
 Datum
@@ -316,15 +327,13 @@ comb_at(PG_FUNCTION_ARGS)
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
 	uint64		random = comb_random();
 	uint64		us;
-	uint64		sub;
 	pg_uuid_t  *id;
 
 	comb_check_time(comb_layout_default, at);
 	us = (uint64) (at - COMB_UNIX_EPOCH);
-	sub = comb_ticks_from_100ns(us % COMB_US_PER_MS * COMB_100NS_PER_US) +
-		(random >> 56);
 	id = (pg_uuid_t *) palloc(UUID_LEN);
-	comb_v7_write(id->data, us / COMB_US_PER_MS, sub, random);
+	comb_v7_write(id->data, us / COMB_US_PER_MS,
+				  comb_tick(comb_time_from_us(us % COMB_US_PER_MS) | (random >> 56)), random);
 	PG_RETURN_UUID_P(id);
 }
 
@@ -342,16 +351,15 @@ comb_at_layout(PG_FUNCTION_ARGS)
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
 	const CombLayout *layout = comb_layout_arg(fcinfo, 1);
 	CombTemplate unit;
-	uint32		sub;
+	CombTime	below_unit;
 	pg_uuid_t  *id;
-	int64		start;
 
 	comb_template_set(&unit, layout, at);
-	(void) layout->codec->decode(layout->codec->encode(at), &start);
-	sub = comb_ticks_from_100ns((at - start) * COMB_100NS_PER_US) +
-		(uint32) (comb_random() >> 56);
+	below_unit = comb_time_from_us(at - COMB_UNIX_EPOCH) - unit.start +
+		(comb_random() >> 56);
 	id = comb_template_key(&unit);
-	comb_set_sub(layout, id->data, sub, layout->codec->unit->tick_bits);
+	comb_set_sub(layout, id->data, comb_tick(below_unit),
+				 layout->codec->unit->tick_bits);
 	PG_RETURN_UUID_P(id);
 }
 
@@ -367,7 +375,7 @@ comb_at_layout(PG_FUNCTION_ARGS)
 Datum
 comb_clock_status(PG_FUNCTION_ARGS)
 {
-	TimestampTz last = Max(comb_instant_from_tick(comb_last_tick),
+	TimestampTz last = Max(comb_instant(comb_last_time),
 						   COMB_UNIX_EPOCH +
 						   (int64) (comb_last_100ns / COMB_100NS_PER_US));
 	Datum		values[4];
@@ -376,7 +384,7 @@ comb_clock_status(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	values[0] = TimestampTzGetDatum(comb_instant_from_tick(comb_clock_ticks()));
+	values[0] = TimestampTzGetDatum(comb_clock_us() + COMB_UNIX_EPOCH);
 	values[1] = TimestampTzGetDatum(last);
 	nulls[1] = (last == COMB_UNIX_EPOCH);
 	values[2] = Int64GetDatum(comb_steps_back);

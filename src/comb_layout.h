@@ -317,9 +317,7 @@ comb_upper_bound(const CombLayout *layout, unsigned char *id, int64 at)
  *
  *	48 bits ms | 0111 | 12 bits sub | 10 | 6 bits sub | 56 bits random
  *
- * "sub" is the tick's position in the millisecond, 18 bits on both sides of
- * the variant.  The caller passes "sub" and the milliseconds separately.  A
- * UUIDv7 has 48 bits of milliseconds, but a tick holds only 46.
+ * "sub" is the tick in the millisecond, 18 bits on both sides of the variant.
  */
 static inline void
 comb_v7_write(unsigned char *id, uint64 ms, uint64 sub, uint64 random)
@@ -334,6 +332,14 @@ comb_v7_write(unsigned char *id, uint64 ms, uint64 sub, uint64 random)
 	lo = pg_hton64(lo);
 	memcpy(id, &hi, sizeof(hi));
 	memcpy(id + sizeof(hi), &lo, sizeof(lo));
+}
+
+/* The same for a time of CombTime, which ends before the 48 bits do */
+static inline void
+comb_v7_write_time(unsigned char *id, CombTime at, uint64 random)
+{
+	comb_v7_write(id, at / COMB_TIME_PER_MS,
+				  comb_tick(at % COMB_TIME_PER_MS), random);
 }
 
 /* Read the time of a UUIDv7.  False if the value is not a UUIDv7. */

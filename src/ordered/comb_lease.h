@@ -102,18 +102,4 @@ comb_lease_take(CombSeries series, CombTime (*step) (void *), void *arg)
 	}
 }
 
-/*
- * Write the ordered key of a time.  A millisecond has fewer units of CombTime
- * than the 18 bits have values, so two times never become one key.  The bound
- * of comb_settled() has to come from the same arithmetic as the keys.
- */
-static inline void
-comb_ordered_write(unsigned char *id, CombTime at, uint64 random)
-{
-	uint64		below_ms = at % COMB_TIME_PER_MS;
-
-	comb_v7_write(id, at / COMB_TIME_PER_MS,
-				  (below_ms << COMB_TICK_BITS) / COMB_TIME_PER_MS, random);
-}
-
 #endif							/* COMB_LEASE_H */

@@ -85,7 +85,7 @@ comb_generate_ordered(PG_FUNCTION_ARGS)
 									 NULL);
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
 
-	comb_ordered_write(id->data, at, comb_random());
+	comb_v7_write_time(id->data, at, comb_random());
 	PG_RETURN_UUID_P(id);
 }
 

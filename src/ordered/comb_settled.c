@@ -515,7 +515,7 @@ comb_settled_key(uint64 time)
 	pg_uuid_t  *id = (pg_uuid_t *) palloc0(UUID_LEN);
 
 	if (time != COMB_UNKNOWN)
-		comb_ordered_write(id->data, time, 0);
+		comb_v7_write_time(id->data, time, 0);
 	return id;
 }
 
