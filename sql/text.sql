@@ -183,3 +183,19 @@ SELECT n FROM people
 WHERE id = comb_unmask(comb_mask('01890a5d-ac96-774b-bcce-b302099a8057', '\xefcdab89674523011032547698badcfe'), '\xefcdab89674523011032547698badcfe');
 
 DROP TABLE people;
+
+--
+-- In a database without an encoding, messages show whole characters of the client
+--
+SELECT current_database() AS here \gset
+CREATE DATABASE regress_comb_ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0;
+\c regress_comb_ascii
+SET client_encoding = 'UTF8';
+SET client_min_messages = warning;
+CREATE EXTENSION pg_comb;
+SELECT comb_generate(repeat(convert_from('\xc3a9', 'SQL_ASCII'), 100));
+SELECT comb_parse('01' || repeat(convert_from('\xe282ac', 'SQL_ASCII'), 100));
+SELECT comb_parse('01h455vb4p' || convert_from('\xf09f9880', 'SQL_ASCII') || 'x5vsknk084sn');
+SELECT comb_parse(convert_from('\xc3a9', 'SQL_ASCII') || '_01h455vb4pex5vsknk084sn02q', 'e');
+\c :"here"
+DROP DATABASE regress_comb_ascii;

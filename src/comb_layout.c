@@ -300,6 +300,19 @@ comb_layout_labels(void)
 }
 
 /*
+ * Return the encoding whose characters a message must not divide: the
+ * database's, or the client's in a database with SQL_ASCII.  Clients get no
+ * message that is invalid in their encoding, but 22021 instead.
+ */
+int
+comb_message_encoding(void)
+{
+	int			encoding = GetDatabaseEncoding();
+
+	return encoding == PG_SQL_ASCII ? pg_get_client_encoding() : encoding;
+}
+
+/*
  * Clip a user's text to the length of a name, for a message.  The user could
  * pass a gigabyte, and messages also go to the server's log.
  */
@@ -308,8 +321,11 @@ comb_clipped(const text *source)
 {
 	const char *str = VARDATA_ANY(source);
 	int			size = VARSIZE_ANY_EXHDR(source);
-	int			shown = pg_mbcliplen(str, size, NAMEDATALEN - 1);
+	int			shown = size;
 
+	if (size >= NAMEDATALEN)
+		shown = pg_encoding_mbcliplen(comb_message_encoding(), str, size,
+									  NAMEDATALEN - 1);
 	return psprintf("%.*s%s", shown, str, shown < size ? "..." : "");
 }
 

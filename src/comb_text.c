@@ -194,6 +194,17 @@ comb_prefixed(const text *prefix)
 	return result;
 }
 
+/* Return the first character of a text that is not empty, for a message */
+static char *
+comb_character(const char *str, int size)
+{
+	/* a text that ends inside a character has no byte behind it to look at */
+	char	   *start = pnstrdup(str, Min(size, MAX_MULTIBYTE_CHAR_LEN));
+
+	return psprintf("%.*s", pg_encoding_mblen(comb_message_encoding(), start),
+					start);
+}
+
 /*
  * Say what is wrong with the text of a key.  "start" is the prefix with its
  * underscore, and "length" is its length.
@@ -212,9 +223,9 @@ comb_parse_detail(const text *source, const char *start, int length)
 	for (at = 0; at < Min(size, length) && str[at] == start[at]; at++)
 		;
 	if (at < Min(size, length))
-		return psprintf("Character %d is \"%.*s\", but \"%.*s\" has \"%c\" there.",
-						at + 1, pg_mbcharcliplen(str + at, size - at, 1),
-						str + at, length, start, start[at]);
+		return psprintf("Character %d is \"%s\", but \"%.*s\" has \"%c\" there.",
+						at + 1, comb_character(str + at, size - at),
+						length, start, start[at]);
 
 	if (characters != length + COMB_DIGITS)
 		return psprintf("The text has %d characters instead of %d.",
@@ -223,9 +234,9 @@ comb_parse_detail(const text *source, const char *start, int length)
 	for (at = length; at < size && comb_read_digit(str + at) != 0; at++)
 		;
 	if (at < size)
-		return psprintf("Character %d is \"%.*s\", which is not in the alphabet %s.",
-						at + 1, pg_mbcharcliplen(str + at, size - at, 1),
-						str + at, comb_alphabet);
+		return psprintf("Character %d is \"%s\", which is not in the alphabet %s.",
+						at + 1, comb_character(str + at, size - at),
+						comb_alphabet);
 
 	return psprintf("Character %d is \"%c\", but the digits of a uuid begin with 0 to 7.",
 					length + 1, str[length]);
