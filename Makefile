@@ -31,7 +31,7 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/clients.md doc/dotnet.md doc/faq.md doc/feed.md doc/feed_readers.md \
              doc/guarantees.md doc/installation.md doc/layouts.md doc/libraries.md doc/mask.md doc/migration.md \
              doc/mssql.md doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
-             doc/portable.md doc/proof.md doc/range.md doc/servers.md doc/snowflake.md doc/text.md \
+             doc/pipelines.md doc/portable.md doc/proof.md doc/range.md doc/servers.md doc/snowflake.md doc/text.md \
              doc/usage.md doc/key.svg
 # For servers without the extension; psql runs these files, not CREATE EXTENSION.
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/uninstall.sql
@@ -50,8 +50,8 @@ TAP_TESTS      = 1
 # prove starts in the source directory
 PROVE_TESTS   ?= test/t/*.pl
 
-HARNESS    = demo demo-cluster test test-all test-deep test-models test-clients test-dotnet \
-             test-packages test-partitioning test-cluster bench instructions fuzz soak indent dist
+HARNESS    = demo demo-cluster test test-all test-deep test-models test-clients test-pipelines \
+             test-dotnet test-packages test-partitioning test-cluster bench instructions fuzz soak indent dist
 
 .PHONY: $(HARNESS)
 ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
@@ -73,6 +73,8 @@ test-models:
 	@test/models/run
 test-clients:
 	@test/run clients
+test-pipelines:
+	@STEP_LIMIT=$${STEP_LIMIT:-1800} test/run pipelines
 test-dotnet:
 	@test/run originals
 test-packages:

@@ -160,6 +160,14 @@ lacking() {
 		jdbc       /usr/share/java/postgresql.jar  libpostgresql-jdbc-java
 		activerecord ruby:pg  ruby-pg
 		activerecord ruby:active_record  ruby-activerecord
+		dlt        python:ensurepip  python3-venv
+		dbt        python:ensurepip  python3-venv
+		singer     python:ensurepip  python3-venv
+		spark      python:ensurepip  python3-venv
+		spark      java  default-jre-headless
+		spark      mvn  maven
+		kafka-connect  javac  default-jdk-headless
+		kafka-connect  mvn  maven
 		pdo        php  php-cli
 		pdo        php:pdo_pgsql  php-pgsql
 		dbd-pg     DBD::Pg  libdbd-pg-perl

@@ -1,0 +1,22 @@
+"""dbt: an incremental model of the table, one of the view, and one with the bound in the model"""
+import importlib.metadata
+import shutil
+
+from common import directory, polls, relation, write_rows
+
+from dbt.cli.main import dbtRunner
+import psycopg2
+
+print("versions: dbt-core", importlib.metadata.version("dbt-core") + ", dbt-postgres", importlib.metadata.version("dbt-postgres"))
+project = f"{directory}/dbt"
+shutil.copytree("dbt", project, dirs_exist_ok=True)
+model = f"copy_of_{relation}"
+
+for _ in polls():
+	result = dbtRunner().invoke(["--quiet", "run", "--no-send-anonymous-usage-stats", "--project-dir", project,
+		"--profiles-dir", project, "--select", model])
+	assert result.success, result
+
+with psycopg2.connect("") as db, db.cursor() as rows:
+	rows.execute(f"SELECT id, body FROM {model}")
+	write_rows(rows.fetchall())

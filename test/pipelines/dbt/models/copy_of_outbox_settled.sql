@@ -1,0 +1,5 @@
+{{ config(materialized='incremental') }}
+SELECT id, body FROM public.outbox_settled
+{% if is_incremental() %}
+WHERE id > (SELECT id FROM {{ this }} ORDER BY id DESC LIMIT 1)
+{% endif %}

@@ -1,0 +1,20 @@
+"""dlt: the source sql_database, incremental on one column, into DuckDB"""
+import duckdb
+
+from common import cursor, directory, polls, relation, write_rows
+
+import dlt
+from dlt.sources.sql_database import sql_table
+
+print("versions: dlt", dlt.__version__)
+file = f"{directory}/orders.duckdb"
+pipeline = dlt.pipeline(
+	"copy", pipelines_dir=directory, dataset_name="copy", destination=dlt.destinations.duckdb(file))
+
+if pipeline.has_pending_data:
+	pipeline.run()
+for _ in polls():
+	rows = sql_table("postgresql+psycopg2://", table=relation, incremental=dlt.sources.incremental(cursor))
+	pipeline.run(rows, table_name="outbox", write_disposition="append")
+
+write_rows(duckdb.connect(file, read_only=True).execute("SELECT id, body FROM copy.outbox").fetchall())

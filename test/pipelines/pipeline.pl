@@ -1,0 +1,200 @@
+# A tool copies a table by a cursor, and the same tool copies a view of the table.
+#
+# Eight writers of all kinds insert meanwhile: they commit late, roll back, use savepoints
+# and two-phase commit, and are terminated.  The tool itself is killed and begins again.  From the
+# table rows must be lost, or the test would show nothing.
+#
+# test/run says which tool, and how it runs.  The tool's program gets the name of
+# the table or view, the column of the cursor, and a directory of its own.  It prints a
+# line "poll" after each poll.  When the file "end" is there, it polls for the last time, and writes what
+# has arrived into the file "rows".
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombFeed;
+use CombSoak;
+use CombTest;
+use IPC::Run ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+# What a tool copies: first the table, and then views.
+my %copies = (
+	'dlt' => [ 'outbox id', 'outbox_settled id', 'outbox_timed created_at' ],
+	'dbt' => [ 'outbox id', 'outbox_settled id', 'outbox_bound id' ],
+	'singer' => [ 'outbox id', 'outbox_settled id' ],
+	'spark' => [ 'outbox id', 'outbox_settled id', 'outbox_numbered number' ],
+	'kafka-connect' => [ 'outbox number', 'outbox_numbered number' ]);
+
+# Those that take long to begin again are killed once, the others three times.
+my %is_slow = map { $_ => 1 } qw(spark kafka-connect);
+
+# A killed tool of these reads rows again that it has written, and does not remove them.
+my %repeats = map { $_ => 1 } qw(singer kafka-connect);
+
+$SIG{TERM} = sub { exit 1 };
+my $tool = $ENV{PIPELINE};
+my @command = split(/\n/, $ENV{PIPELINE_COMMAND});
+my $least = $ENV{POLLS} || 30;
+my $limit = 1200;
+begin_soak($tool, 30);
+
+my $node = PostgreSQL::Test::Cluster->new('primary');
+$node->init;
+# JDBC has no unix sockets.
+$node->append_conf('postgresql.conf', soak_settings() . "listen_addresses = '127.0.0.1'\n");
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION pg_comb_ordered CASCADE;
+	CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text,
+		number bigint NOT NULL UNIQUE DEFAULT comb_snowflake())});
+$node->safe_psql('postgres', recipe("$_ view") =~ s/\borders/outbox/gr) foreach qw(settled numbered timed);
+local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port, PGUSER => $node->safe_psql('postgres', 'SELECT current_user'),
+	PGDATABASE => 'postgres');
+
+my @copies = map { CombCopy->new($tool, split(/ /)) } @{ $copies{$tool} };
+$_->start(@command) foreach @copies;
+start_writers(conninfo('postgres', $node), 2, 20, $event_writers) foreach 1 .. 4;
+start_resolver(conninfo('postgres', $node));
+
+my ($began, $terminated, $next) = (time(), 0, 0);
+while (grep { $_->polls < $least } @copies)
+{
+	die "$tool does not poll: " . join(' ', map { slurp_file("$_->{directory}/err") } @copies)
+	  if time() > $began + $limit || grep { !$_->runs } @copies;
+	usleep(500_000);
+	$terminated += terminate_backend($node, 'writer');
+	# The view of whole milliseconds lets out the rows of the last one when a key is made.
+	$node->safe_psql('postgres', 'SELECT comb_generate_ordered()');
+	foreach my $copy (@copies)
+	{
+		next if $copy->{kills} == ($is_slow{$tool} ? 1 : 3) || $copy->polls < $least / 4 * ($copy->{kills} + 1);
+		$copy->kill;
+		$copy->start(@command);
+	}
+}
+end_writers($node);
+$node->safe_psql('postgres', 'SELECT comb_generate_ordered(), pg_sleep(0.01)');
+$node->poll_query_until('postgres', 'SELECT comb_settled() > id FROM outbox ORDER BY id DESC LIMIT 1') or die 'not settled';
+$_->end foreach @copies;
+my $seconds = int(time() - $began);
+
+# Compare
+my @rows = split(/\n/, $node->safe_psql('postgres', 'SELECT id, body FROM outbox'));
+cmp_ok(scalar(@rows), '>', 1000, 'there is something to read');
+my ($table, @views) = map { $_->compare(@rows) } @copies;
+diag(scalar(@rows) . " rows, $terminated sessions terminated, $seconds seconds");
+cmp_ok($table->{lost}, '>', 0, 'the table: rows are lost');
+foreach (@views)
+{
+	is("$_->{lost} lost, $_->{changed} changed", '0 lost, 0 changed', "$_->{relation}: nothing is lost");
+	next if $repeats{$tool};
+	is($_->{twice}, 0, "$_->{relation}: nothing comes twice");
+}
+is(loop_errors(), '', 'nothing fails otherwise');
+$node->stop;
+
+if ($ENV{COMB_WORK})
+{
+	append_to_file("$ENV{COMB_WORK}/table", sprintf("| %s | %d | %d | %s | %s | %s | %d |\n", $table->version,
+		scalar(@rows), $table->{lost}, join(', ', map { $_->{lost} } @views), join(', ', map { $_->{twice} } $table, @views),
+		join(', ', map { $_->polls } $table, @views), $seconds));
+}
+done_testing();
+
+# A tool that copies a table or a view.
+package CombCopy;
+
+use FindBin qw($RealBin);
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+sub new
+{
+	my ($class, $tool, $relation, $cursor) = @_;
+	return bless { relation => $relation, cursor => $cursor, kills => 0, directory => PostgreSQL::Test::Utils::tempdir() }, $class;
+}
+
+# It has a process group of its own, to be killed with all that it has started.
+sub start
+{
+	my ($self, @command) = @_;
+	$self->{pid} = fork() // die 'cannot fork';
+	return if $self->{pid};
+	setpgrp(0, 0);
+	chdir("$RealBin") or die 'cannot change to the directory';
+	open(STDIN,  '<',  '/dev/null');
+	open(STDOUT, '>>', "$self->{directory}/out");
+	open(STDERR, '>>', "$self->{directory}/err");
+	exec(@command, @$self{qw(relation cursor directory)}) or POSIX::_exit(127);
+}
+
+sub out
+{
+	my ($self) = @_;
+	my $file = "$self->{directory}/out";
+	return -e $file ? slurp_file($file) : '';
+}
+
+sub polls   { return scalar(() = $_[0]->out =~ /^poll$/mg); }
+sub version { return $_[0]->out =~ /^versions: (.*)$/m ? $1 : ''; }
+
+sub runs
+{
+	my ($self) = @_;
+	$self->{pid} = 0 if $self->{pid} && waitpid($self->{pid}, POSIX::WNOHANG()) != 0;
+	return $self->{pid};
+}
+
+# Kill it at some moment of its next poll.
+sub kill
+{
+	my ($self) = @_;
+	usleep(rand(2_000_000));
+	kill('KILL', -$self->{pid});
+	waitpid($self->{pid}, 0);
+	$self->{kills}++;
+	return;
+}
+
+sub end
+{
+	my ($self) = @_;
+	append_to_file("$self->{directory}/end", '');
+	for (1 .. 1200)
+	{
+		last unless $self->runs;
+		usleep(100_000);
+	}
+	return;
+}
+
+sub compare
+{
+	my ($self, @rows) = @_;
+	my $file = "$self->{directory}/rows";
+	die "$self->{relation}: " . slurp_file("$self->{directory}/err") unless -e $file;
+	my %rows = map { $_ => 0 } @rows;
+	@$self{qw(lost changed twice)} = (0, 0, 0);
+
+	foreach (split(/\n/, slurp_file($file)))
+	{
+		if    (!exists $rows{$_}) { $self->{changed}++; }
+		elsif ($rows{$_}++)       { $self->{twice}++; }
+	}
+	$self->{lost} = grep { !$_ } values %rows;
+	diag(sprintf("%s by %s: %d lost, %d twice, %d polls, killed %d times",
+		@$self{qw(relation cursor lost twice)}, $self->polls, $self->{kills}));
+	return $self;
+}
+
+END
+{
+	local $?;
+	CORE::kill('KILL', -$_->{pid}) foreach grep { $_->{pid} } @copies;
+}
