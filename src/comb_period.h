@@ -85,7 +85,7 @@ extern pg_uuid_t *comb_period_bound(const CombLayout *layout, Datum range,
 									bool last);
 
 /*
- * The code of the functions in clauses and plans.  comb_support.c tells
+ * The code of the functions in clauses and plans.  comb_support.c recognizes
  * the extension's own functions by their code.
  */
 extern PGDLLEXPORT Datum comb_contained(PG_FUNCTION_ARGS);

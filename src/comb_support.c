@@ -190,7 +190,7 @@ comb_is_of_type(Node *arg, Oid type)
 
 /*
  * Return the layout that a label names, and the default layout without a
- * label.  NULL if the label is unknown, or is known only when the query runs.
+ * label.  NULL if no layout has this label, or if the label is not a constant.
  */
 static const CombLayout *
 comb_clause_layout(Node *label)
@@ -539,11 +539,10 @@ comb_clause_sel(const SupportRequestSelectivity *req, CombClause *clause)
  * Return the selectivity of the clause or of comb_recheck().
  *
  * A plan that has comb_recheck() also has a range of keys, and the planner
- * multiplies the two estimates.  The product should be what the histogram
- * says by time.  Core estimates the range, so comb_recheck() gets the
- * quotient.  But a selectivity is at most 1.  If core's estimate is too small
- * already, because both bounds are in one bin of the histogram, the product
- * stays too small.
+ * multiplies the two estimates.  The product should be the estimate by time.
+ * Core estimates the range, so comb_recheck() gets the quotient.  But a
+ * selectivity is at most 1.  If core's estimate is too small already, because
+ * both bounds are in one bin of the histogram, the product stays too small.
  */
 static double
 comb_selectivity(const SupportRequestSelectivity *req, CombClause *clause,
@@ -682,9 +681,8 @@ comb_is_cheap(PlannerInfo *root, Node *period)
 }
 
 /*
- * Must the executor compute the period?  The call site caches constants.
- * Columns are cheap, and the estimate of comb_recheck() is worth more than
- * the time.
+ * Must the executor compute the period?  The call site caches constants, and
+ * columns are cheap.
  */
 static bool
 comb_is_computed(Node *period)
@@ -724,26 +722,27 @@ static Node *
 comb_clause_filter(const CombClause *clause, bool bounds)
 {
 	Node	   *recheck = comb_clause_call(clause, &comb_recheck_function);
+	Node	   *time;
 	NullTest   *has_time;
 
 	if (recheck == NULL || (bounds && !comb_is_computed(clause->period)))
 		return recheck;
+	time = comb_clause_call(clause, &comb_timestamp_function);
+	if (time == NULL)
+		return NULL;
 	has_time = makeNode(NullTest);
-	has_time->arg = (Expr *) comb_clause_call(clause, &comb_timestamp_function);
+	has_time->arg = (Expr *) time;
 	has_time->nulltesttype = IS_NOT_NULL;
 	has_time->argisrow = false;
 	has_time->location = -1;
-	if (has_time->arg == NULL)
-		return NULL;
 	return (Node *) make_orclause(list_make2(has_time, recheck));
 }
 
 /*
  * Return the clause as comb_in_range() and a filter, or NULL.
  *
- * If the range is exact and the security quals do not delay the clause, the clause itself does
- * the same.  If the period need not be computed and the security quals do not delay the clause,
- * so does the clause with a filter.
+ * Unless security quals delay the clause, there is nothing to gain if the
+ * range is exact, or if the period need not be computed.
  */
 static Node *
 comb_replace_by_in_range(const CombClause *clause, bool delayed)
@@ -847,23 +846,23 @@ comb_index_condition(SupportRequestIndexCondition *req,
 }
 
 /* Whose support function the planner calls */
-typedef enum CombAsked
+typedef enum CombSupported
 {
-	COMB_ASKED_CLAUSE,			/* the operators' and comb_created()'s */
-	COMB_ASKED_RECHECK,			/* comb_recheck()'s */
-	COMB_ASKED_IN_RANGE			/* comb_in_range()'s */
-} CombAsked;
+	COMB_SUPPORTS_CLAUSE,		/* the operators' and comb_created()'s */
+	COMB_SUPPORTS_RECHECK,		/* comb_recheck()'s */
+	COMB_SUPPORTS_IN_RANGE		/* comb_in_range()'s */
+} CombSupported;
 
 /*
  * Answer a request of the planner.  NULL for other requests than these, and if
  * there is nothing to gain.
  */
 static void *
-comb_answer(Node *node, CombAsked asked)
+comb_answer(Node *node, CombSupported supported)
 {
 	CombClause	clause;
 
-	if (IsA(node, SupportRequestSimplify) && asked == COMB_ASKED_CLAUSE)
+	if (IsA(node, SupportRequestSimplify) && supported == COMB_SUPPORTS_CLAUSE)
 	{
 		SupportRequestSimplify *req = (SupportRequestSimplify *) node;
 
@@ -871,13 +870,13 @@ comb_answer(Node *node, CombAsked asked)
 			return comb_simplify(req->root, &clause);
 	}
 	else if (IsA(node, SupportRequestIndexCondition) &&
-			 asked != COMB_ASKED_RECHECK)
+			 supported != COMB_SUPPORTS_RECHECK)
 	{
 		SupportRequestIndexCondition *req = (SupportRequestIndexCondition *) node;
 
 		if (comb_clause(&clause, req->funcid, comb_call_args(req->node)))
 			return comb_index_condition(req, &clause,
-										asked == COMB_ASKED_IN_RANGE);
+										supported == COMB_SUPPORTS_IN_RANGE);
 	}
 	else if (IsA(node, SupportRequestSelectivity))
 	{
@@ -886,7 +885,7 @@ comb_answer(Node *node, CombAsked asked)
 		req->selectivity = DEFAULT_RANGE_INEQ_SEL;
 		if (comb_clause(&clause, req->funcid, req->args))
 			req->selectivity = comb_selectivity(req, &clause,
-												asked == COMB_ASKED_RECHECK);
+												supported == COMB_SUPPORTS_RECHECK);
 		return req;
 	}
 	return NULL;
@@ -904,19 +903,19 @@ Datum
 comb_period_support(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(comb_answer((Node *) PG_GETARG_POINTER(0),
-								  COMB_ASKED_CLAUSE));
+								  COMB_SUPPORTS_CLAUSE));
 }
 
 Datum
 comb_recheck_support(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(comb_answer((Node *) PG_GETARG_POINTER(0),
-								  COMB_ASKED_RECHECK));
+								  COMB_SUPPORTS_RECHECK));
 }
 
 Datum
 comb_in_range_support(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(comb_answer((Node *) PG_GETARG_POINTER(0),
-								  COMB_ASKED_IN_RANGE));
+								  COMB_SUPPORTS_IN_RANGE));
 }
