@@ -173,6 +173,31 @@ none('twins.list fits the models and the sources',
 	misfits('test/models/twins.list',
 		sub { slurp($_[0] =~ /^! \w+ (\S+\.\w+)/m ? "src/$1" : $_[0] =~ /^! \w+ (\S+)/m ? "test/models/$1.pml" : '') }));
 
+# Each file uses only files above it in the tables of src/README.md, or in its own row
+my (%row, %included, %code, %definer);
+for (slurp('src/README.md') =~ /^\| (\S*comb\S*\.\S.*?) \|/mg)
+{
+	my $row = 1 + keys %row;
+	$row{$_} = $row for map { s{^\.\./}{}; /(.*)\[ch\]$/ ? ("$1c", "$1h") : $_ } split /, /;
+}
+for my $path (glob('src/*.[ch] src/ordered/*.[ch]'))
+{
+	my $file = basename($path);
+	my $source = slurp($path) =~ s{/\*.*?\*/}{}gsr;
+	$included{$file} = [ $source =~ /^#include "(comb\w*\.h)"$/mg ];
+	# neither prototypes nor strings call anything
+	$code{$file} = $source =~ s/^extern [^;]*;|"(?:[^"\\\n]|\\.)*"//mgr;
+	$definer{$_} = $file for $source =~ /^(?:static (?:inline|pg_\w+) .*?)?(comb_\w+)\([^;]*?\)\n\{/mg;
+}
+none('src/README.md has all files of src', grep { !$row{$_} } sort keys %code);
+cmp_ok(scalar keys %definer, '>', 200, 'the sources define functions');
+for my $file (sort keys %code)
+{
+	my @used = (@{ $included{$file} }, map { $definer{$_} // () } $code{$file} =~ /\b(comb_\w+)/g);
+	my %below = map { $_ => 1 } grep { $row{$_} > $row{$file} } @used;
+	none("$file uses only files above it", sort keys %below);
+}
+
 # Only comb_compat.h looks at the server's version
 none('PG_VERSION_NUM only in comb_compat.h',
 	grep { !m{/comb_compat\.h$} && slurp($_) =~ /PG_VERSION_NUM/ } glob('src/*.[ch] src/ordered/*.[ch]'));
