@@ -25,26 +25,26 @@
  *	 A new transaction takes an entry that no snapshot can need any more.
  *
  * Transactions of one seat follow each other, and a counter only grows.  So do
- * the announcements of a seat: each is above the counter at the end of the
- * transaction before.  If a transaction is in progress to a snapshot, then all
- * later ones of the seat are, too.  The history of a seat rests on this.  It
- * has two parts, and each commit writes one entry in both:
+ * the announcements of a seat: each is above all times of the transactions
+ * before.  If a transaction is in progress to a snapshot, then all later ones
+ * of the seat are, too.  The history of a seat rests on this.  An entry is a
+ * pair: a transaction's announcement, and the xid of the seat's commit before
+ * it.  If the snapshot sees that commit, then everything of the seat below the
+ * announcement is settled.  This stays true for ever, so a reader may take any
+ * entries, from whatever time, and use the largest announcement that it finds.
  *
- * - The ring has the last commits, each with its announcement.  If the snapshot
- *	 sees one of them, the announcement of the next one is the bound.
- * - The slots have ever fewer of the older commits, each with the counter at
- *	 its end.  The seat's n-th commit goes to the slot of comb_slot_of().  If
- *	 the snapshot sees a commit, everything that the seat's transactions took up
- *	 to the counter at its end is settled.  The counter at the end of the latest
- *	 one that the snapshot sees, plus 1, is the bound.  If the snapshot sees
- *	 none, the seat's first announcement is.
- *
+ * The history keeps ever fewer of the older entries.  The n-th goes to the
+ * slot of comb_history_slot().  A snapshot that misses the last one or two
+ * commits of a seat finds the announcement of the first one that it misses.  A
+ * snapshot that misses k commits finds an announcement that is at most 3 k old.
  * So the bound of an old snapshot lags behind, but moves on with each later
- * snapshot.  The order of the steps of a commit is: entries, number of commits,
- * end of the announcement.  A reader reads the announcement, the number of
- * commits, the entries, and the number again; if that has changed, it reads
- * the history once more.  The entry of the next commit may be half written, so
- * the reader leaves out the places that this commit takes.
+ * snapshot.
+ *
+ * A commit writes "prev" and "last", then after a barrier the entry's "first",
+ * and ends the announcement.  A reader reads the announcement, then "last",
+ * and of an entry first "first" and then "prev".  While an entry is
+ * overwritten it may find the old "first" with the new "prev", which is true
+ * as well.
  *
  * If the seat's backend is in another database, a reader has to care only for
  * the transactions before that backend's.  If the snapshot sees the last of
@@ -77,6 +77,7 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "storage/dsm.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
@@ -160,6 +161,22 @@ comb_in_progress(const CombView *view, uint64 fxid)
 }
 
 static void
+comb_seat_init(CombSeat *seat)
+{
+	int			i;
+
+	pg_atomic_init_u64(&seat->s.first, 0);
+	pg_atomic_init_u64(&seat->s.last, 0);
+	pg_atomic_init_u64(&seat->s.before, 0);
+	pg_atomic_init_u32(&seat->s.database, InvalidOid);
+	for (i = 0; i < COMB_PAST; i++)
+	{
+		pg_atomic_init_u64(&seat->s.past[i].prev, 0);
+		pg_atomic_init_u64(&seat->s.past[i].first, 0);
+	}
+}
+
+static void
 comb_seats_init(CombSeats *seats)
 {
 	uint32		i;
@@ -171,12 +188,7 @@ comb_seats_init(CombSeats *seats)
 	seats->head.h.nseats = MaxBackends;
 	seats->head.h.nprepared = COMB_PREPARED_MAX;
 	for (i = 0; i < COMB_SERIES * seats->head.h.nseats; i++)
-	{
-		pg_atomic_init_u64(&seats->seats[i].s.first, 0);
-		pg_atomic_init_u64(&seats->seats[i].s.ended, 0);
-		pg_atomic_init_u64(&seats->seats[i].s.before, 0);
-		pg_atomic_init_u32(&seats->seats[i].s.database, InvalidOid);
-	}
+		comb_seat_init(&seats->seats[i]);
 	for (i = 0; i < seats->head.h.nprepared; i++)
 		pg_atomic_init_u64(&comb_prepared(seats, i)->fxid, 0);
 }
@@ -437,33 +449,37 @@ comb_prepared_check(void)
 	pg_write_barrier();
 }
 
-/* Remember a transaction that has committed */
-static void
-comb_ring_put(CombSeries series, CombSeat *seat, uint64 fxid)
+/*
+ * The slot of the entry with this number: the number of zeros at its end.  Half
+ * of the entries go to slot 0, and each slot has its latest one.  Entry 0, with
+ * the seat's first announcement, is in the last slot, which the next entry
+ * takes after 2^20 commits.
+ */
+static uint32
+comb_history_slot(uint64 number)
 {
-	uint64		n = pg_atomic_read_u64(&seat->s.ended) + 1;
-	CombEnded  *recent = &seat->s.ring[n % COMB_RING];
-	CombPast   *past = &seat->s.slots[comb_slot_of(n)];
+	if (number == 0)
+		return COMB_PAST - 1;
+	return Min(pg_rightmost_one_pos64(number), COMB_PAST - 1);
+}
 
-	recent->fxid = fxid;
-	recent->first = pg_atomic_read_u64(&seat->s.first);
-	past->fxid = fxid;
-	past->last = pg_atomic_read_u64(comb_counter(series));
+/* Remember the transaction of a seat, which has committed */
+static void
+comb_history_put(CombSeat *seat, uint64 fxid)
+{
+	CombPast   *past = &seat->s.past[comb_history_slot(seat->s.commits++)];
 
-	/*
-	 * The entries before "ended": a reader that sees "ended" must see the
-	 * entries.
-	 */
-	pg_write_barrier();
-	COMB_INJECTION_POINT("comb-ring-entry");
-	pg_atomic_write_u64(&seat->s.ended, n);
+	pg_atomic_write_u64(&past->prev, pg_atomic_read_u64(&seat->s.last));
+	pg_atomic_write_u64(&seat->s.last, fxid);
 
 	/*
-	 * "ended" before the end of "first", and before the next entries: a
-	 * reader that sees "first" gone must find the entries, and one that sees
-	 * the next entries must notice it.
+	 * "prev" before "first": a reader that sees the new "first" must see the
+	 * new "prev".  And "last" before the end of the announcement: a reader
+	 * that finds none must look at the history.
 	 */
 	pg_write_barrier();
+	COMB_INJECTION_POINT("comb-history-entry");
+	pg_atomic_write_u64(&past->first, pg_atomic_read_u64(&seat->s.first));
 }
 
 /*
@@ -484,7 +500,7 @@ comb_take_back(uint64 fxid)
 
 			COMB_INJECTION_POINT("comb-end-seat");
 			if (fxid != 0)
-				comb_ring_put((CombSeries) series, seat, fxid);
+				comb_history_put(seat, fxid);
 			COMB_INJECTION_POINT("comb-end-clear");
 			pg_atomic_write_u64(&seat->s.first, 0);
 			comb_announced[series] = false;
@@ -537,11 +553,7 @@ comb_seats_use(uint32 number)
 static void
 comb_seat_move(CombSeat *seat)
 {
-	uint64		ended = pg_atomic_read_u64(&seat->s.ended);
-
-	if (ended > 0)
-		pg_atomic_write_u64(&seat->s.before,
-							seat->s.ring[ended % COMB_RING].fxid);
+	pg_atomic_write_u64(&seat->s.before, pg_atomic_read_u64(&seat->s.last));
 
 	/*
 	 * "before" before "database": a reader of the old database that finds the
@@ -588,8 +600,6 @@ comb_announce(CombSeries series)
 	pg_write_barrier();
 	first = pg_atomic_read_u64(comb_counter(series)) + 1;
 	COMB_INJECTION_POINT("comb-announce");
-	if (seat->s.base == 0)
-		seat->s.base = first;
 	pg_atomic_write_u64(&seat->s.first, first);
 	comb_announced[series] = true;
 	comb_listed = false;

@@ -15,60 +15,51 @@
 #ifndef COMB_ANNOUNCE_H
 #define COMB_ANNOUNCE_H
 
-#include "port/pg_bitutils.h"
 #include "utils/snapshot.h"
 
 #include "comb_shared.h"
 
 /*
- * How many committed transactions a seat remembers with their announcements,
- * and in how many slots it remembers others.  The writer may be overwriting
- * the oldest entry of the ring and one slot, so a reader relies on one less.
- * The two fill four cache lines.
- *
- * That is why an entry does not say in which database its transaction was.  A
- * backend stays in its database, so the seat says it.
+ * How many commits a seat remembers.  With these a seat fills three cache
+ * lines, and reaches back a million commits.
  */
-#define COMB_RING			9
-#define COMB_SLOTS			20
+#define COMB_PAST			21
 
-/* A recent transaction */
-typedef struct CombEnded
-{
-	uint64		fxid;			/* full xid of the top-level transaction */
-	uint64		first;			/* none of its keys has an earlier time */
-} CombEnded;
-
-/* An older one */
+/*
+ * A transaction of the seat announced "first", and the commit before it was
+ * "prev".  So a snapshot that sees "prev" sees all commits of the seat with
+ * keys below "first".  Zeros are true as well: they settle nothing.
+ */
 typedef struct CombPast
 {
-	uint64		fxid;
-	uint64		last;			/* the counter when it ended */
+	pg_atomic_uint64 prev;		/* full xid of a top-level transaction */
+	pg_atomic_uint64 first;
 } CombPast;
 
 /*
- * What one backend announces for one series.  "pid" is only for
- * comb_unsettled().
+ * What one backend announces for one series, and the history of its seat.
+ * "pid" is only for comb_unsettled(), and "commits" only for the backend.
+ *
+ * An entry does not say in which database its transaction was.  A backend
+ * stays in its database, so the seat says it.
  */
 typedef union CombSeat
 {
 	struct
 	{
 		pg_atomic_uint64 first; /* of the running transaction; 0 = none */
-		pg_atomic_uint64 ended; /* how many have committed */
-		pg_atomic_uint64 before;	/* full xid of the last one that had
-									 * committed when "database" changed */
+		pg_atomic_uint64 last;	/* full xid of the last commit; 0 = none */
+		pg_atomic_uint64 before;	/* "last" when "database" changed */
 		pg_atomic_uint32 database;
 		int32		pid;
-		uint64		base;		/* the seat's first announcement; 0 = none */
-		CombEnded	ring[COMB_RING];
-		CombPast	slots[COMB_SLOTS];
+		uint64		commits;
+		CombPast	past[COMB_PAST];
 	}			s;
-	char		pad[4 * PG_CACHE_LINE_SIZE];
+	char		pad[3 * PG_CACHE_LINE_SIZE];
 } CombSeat;
 
-StaticAssertDecl(sizeof(CombSeat) == 4 * PG_CACHE_LINE_SIZE,
-				 "a seat has to fit into four cache lines");
+StaticAssertDecl(sizeof(CombSeat) == 3 * PG_CACHE_LINE_SIZE,
+				 "a seat has to fit into three cache lines");
 
 /* A prepared transaction in the list, until another one needs the entry */
 typedef struct CombPrepared
@@ -123,18 +114,6 @@ extern uint64 comb_unlisted_limit(void);
 extern Size comb_seats_size(void);
 extern void comb_seats_attach(void);
 extern void comb_announce(CombSeries series);
-
-/*
- * The slot of a seat's n-th commit: the number of zeros at the end of n.  Half
- * of the commits go to slot 0, and the latest commit in each slot stays.  So of
- * n commits the last two are there, and then ever fewer: a snapshot that is k
- * commits old sees one that is at most 3 k old.
- */
-static inline uint32
-comb_slot_of(uint64 n)
-{
-	return Min((uint32) pg_rightmost_one_pos64(n), COMB_SLOTS - 1);
-}
 
 static inline CombSeat *
 comb_seat(CombSeries series, uint32 number)

@@ -84,64 +84,24 @@ typedef struct CombAnswers
 static CombAnswers *comb_answers[COMB_SERIES];
 
 /*
- * Return a bound for the transactions of a seat that the snapshot does not
- * see, from the slots of the seat's history.  "ended" is the number of commits
- * in it.
+ * Return a bound for the commits of a seat that the snapshot does not see, from
+ * the seat's history.  Zero if the history does not reach back far enough.
  */
 static uint64
-comb_slots_bound(CombSeat *seat, const CombView *view, uint64 ended)
+comb_history_bound(CombSeat *seat, const CombView *view)
 {
-	uint32		next = comb_slot_of(ended + 1);
-	uint64		bound = seat->s.base;
-	uint32		i;
+	uint64		bound = 0;
+	int			i;
 
-	for (i = 0; i < COMB_SLOTS; i++)
+	for (i = 0; i < COMB_PAST; i++)
 	{
-		const CombPast *past = &seat->s.slots[i];
+		uint64		first = pg_atomic_read_u64(&seat->s.past[i].first);
 
-		/* a slot that nothing is in yet has 0, which raises no bound */
-		if (i != next && !comb_in_progress(view, past->fxid))
-			bound = Max(bound, past->last + 1);
+		/* "first" before "prev", which must not be that of an older entry */
+		pg_read_barrier();
+		if (!comb_in_progress(view, pg_atomic_read_u64(&seat->s.past[i].prev)))
+			bound = Max(bound, first);
 	}
-	return bound;
-}
-
-/*
- * Return a bound for the transactions of a seat that have committed and that
- * the snapshot does not see.
- *
- * Entries may be overwritten while they are read.  The number of commits has
- * then moved on, and the history is read once more.
- */
-static uint64
-comb_ring_bound(CombSeat *seat, const CombView *view)
-{
-	uint64		bound;
-	uint64		ended;
-
-	do
-	{
-		uint64		oldest;
-		uint64		i;
-
-		bound = COMB_NO_BOUND;
-		ended = pg_atomic_read_u64(&seat->s.ended);
-		oldest = ended > COMB_RING - 1 ? ended - (COMB_RING - 1) : 0;
-		/* Read "ended" first.  The entries we then read are at least as new. */
-		pg_read_barrier();
-		for (i = ended; i > oldest; i--)
-		{
-			const CombEnded *recent = &seat->s.ring[i % COMB_RING];
-
-			if (!comb_in_progress(view, recent->fxid))
-				break;
-			bound = recent->first;	/* below those of later ones */
-		}
-		if (i == oldest && oldest > 0)
-			bound = comb_slots_bound(seat, view, ended);
-		/* the entries before "ended", which has moved on if one is later */
-		pg_read_barrier();
-	} while (pg_atomic_read_u64(&seat->s.ended) != ended);
 	return bound;
 }
 
@@ -158,6 +118,7 @@ comb_seat_bound(CombSeat *seat, const CombView *view)
 {
 	uint64		first = pg_atomic_read_u64(&seat->s.first);
 	uint64		bound;
+	uint64		last;
 	bool		mine = (pg_atomic_read_u32(&seat->s.database) == MyDatabaseId);
 
 	if (first == 0 || !mine)
@@ -167,13 +128,14 @@ comb_seat_bound(CombSeat *seat, const CombView *view)
 	COMB_INJECTION_POINT("comb-seat-first");
 
 	/*
-	 * "first" before the history, which must have the entry of an
-	 * announcement that is gone, and "database" before "before"
+	 * "first" before "last", which must have the commit whose announcement is
+	 * gone, and "database" before "before"
 	 */
 	pg_read_barrier();
-	if (!mine && !comb_in_progress(view, pg_atomic_read_u64(&seat->s.before)))
-		return COMB_NO_BOUND;
-	bound = comb_ring_bound(seat, view);
+	last = pg_atomic_read_u64(mine ? &seat->s.last : &seat->s.before);
+	if (!comb_in_progress(view, last))
+		return first;
+	bound = comb_history_bound(seat, view);
 	return Min(bound, first);
 }
 

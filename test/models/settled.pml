@@ -156,7 +156,7 @@ proctype writer(byte w) provided (!stop) {
 		fi;
 		if
 		:: atomic { COMMIT(me) };	/* visible first, then XACT_EVENT_COMMIT */
-			if			/* comb_ring_put() */
+			if			/* comb_history_put() */
 			:: seated ->
 				seat[w].fxid[seat[w].ended % RING] = me;
 				seat[w].low[seat[w].ended % RING] = f;
@@ -253,7 +253,7 @@ inline read_first() {
 	atomic { if :: f != 0 && mine -> LOWER(f) :: else fi; f = 0 }
 }
 
-/* comb_seat_bound(), comb_ring_bound() */
+/* comb_seat_bound(), comb_history_bound() */
 inline read_ring() {
 	f = (mine -> 255 : seat[i].before);
 	if

@@ -72,7 +72,7 @@ sub begin_event
 #
 # A writer commits, and is held at each step of taking its announcement back
 #
-foreach my $point ('comb-end-seat', 'comb-ring-entry', 'comb-end-clear')
+foreach my $point ('comb-end-seat', 'comb-history-entry', 'comb-end-clear')
 {
 	my ($writer) = @writers;
 
@@ -93,7 +93,7 @@ foreach my $point ('comb-end-seat', 'comb-ring-entry', 'comb-end-clear')
 	# the same without a row
 	$writer->ask('BEGIN; SELECT comb_generate_ordered()');
 	$other->event;
-	if ($point ne 'comb-ring-entry')
+	if ($point ne 'comb-history-entry')
 	{
 		hold($writer, $point, 'ROLLBACK');
 		is($reader->poll, 0, "$point: a transaction that is rolled back");
@@ -168,7 +168,7 @@ foreach my $point ('comb-counter-read', 'comb-seat-running', 'comb-seats-read')
 }
 
 #
-# A reader is held, and the ring of a later seat moves on
+# A reader is held, and the history of a later seat moves on
 #
 foreach my $commits (2, 5, 7, 12)
 {
@@ -187,7 +187,7 @@ foreach my $commits (2, 5, 7, 12)
 		$passed++ if $bound gt $key;
 		$_->ask('COMMIT') foreach ($reader, $earlier);
 	}
-	is($passed, 0, "$commits commits before a ring is read");
+	is($passed, 0, "$commits commits before a history is read");
 	$reader->reads_all("$commits commits: nothing is lost");
 }
 
@@ -223,10 +223,10 @@ $reader->reads_all('and nothing is lost');
 #
 $writer = $writers[1];
 begin_event($writer);
-hold($writer, 'comb-ring-entry', 'COMMIT');
+hold($writer, 'comb-history-entry', 'COMMIT');
 $node->safe_psql('postgres', "SELECT pg_cancel_backend($writer->{pid})");
 is($reader->poll, 0, 'a cancel request does not take the announcement back');
-eval { release($writer, 'comb-ring-entry') };
+eval { release($writer, 'comb-history-entry') };
 $reader->reads_all('the row is read after it');
 
 #
