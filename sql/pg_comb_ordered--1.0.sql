@@ -128,12 +128,10 @@ COMMENT ON FUNCTION comb_settled() IS
 
 CREATE FUNCTION comb_unsettled(
 	OUT pid int,
-	OUT database name,
-	OUT state text,
+	OUT datname name,
 	OUT transaction xid,
 	OUT series text,
 	OUT first_key uuid,
-	OUT since timestamptz,
 	OUT age interval)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'comb_unsettled'

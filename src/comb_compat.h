@@ -56,6 +56,16 @@
 #endif
 
 /*
+ * Is a PGPROC that of a transaction which recovery has found prepared?  One
+ * that a session prepared keeps the session's number.
+ */
+#if PG_VERSION_NUM >= 170000
+#define COMB_PROC_HAS_NO_BACKEND(proc)	((proc)->vxid.procNumber == INVALID_PROC_NUMBER)
+#else
+#define COMB_PROC_HAS_NO_BACKEND(proc)	((proc)->backendId == InvalidBackendId)
+#endif
+
+/*
  * PostgreSQL has a search for a number in an array that uses SIMD.  That of 16
  * takes no array of constants.
  */

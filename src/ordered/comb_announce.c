@@ -81,7 +81,6 @@
 #include "storage/dsm.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
-#include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -92,8 +91,8 @@ CombSeats  *comb_seats = NULL;
 /* Which series has this transaction announced? */
 bool		comb_announced[COMB_SERIES];
 
-/* Does the list of prepared transactions know what is announced? */
-static bool comb_listed = false;
+/* Is this transaction being prepared, so that it may announce nothing more? */
+static bool comb_preparing = false;
 
 /*
  * Twice the maximum: a full set may be prepared while readers still need the
@@ -183,7 +182,8 @@ comb_seats_init(CombSeats *seats)
 
 	memset(seats, 0, comb_seats_size());
 	seats->head.h.started = comb_next_full_xid();
-	pg_atomic_init_u64(&seats->head.h.dropped, 0);
+	pg_atomic_init_u64(&seats->head.h.no_room, 0);
+	pg_atomic_init_u64(&seats->head.h.overwritten, 0);
 	pg_atomic_init_u64(&seats->head.h.used, 0);
 	seats->head.h.nseats = MaxBackends;
 	seats->head.h.nprepared = COMB_PREPARED_MAX;
@@ -274,9 +274,9 @@ comb_seats_attach(void)
  *
  * The barriers are for comb_unsettled(), which must not show half an entry.
  * comb_settled() could do without.  If it reads an entry that is being
- * overwritten, it still counts the old transaction, because "dropped" has been
- * raised before.  It also counts the new one, because a reader that finds the
- * new one's seat empty finds the entry complete.
+ * overwritten, it still counts the old transaction, because "overwritten" has
+ * been raised before.  It also counts the new one, because a reader that finds
+ * the new one's seat empty finds the entry complete.
  */
 bool
 comb_prepared_copy(uint32 number, CombPrepared *copy)
@@ -300,42 +300,14 @@ comb_prepared_copy(uint32 number, CombPrepared *copy)
 }
 
 /*
- * Transactions that were prepared and are not in the list have full xids below
- * this.  They were prepared before the server started, or the list had no room
- * for them.
- */
-uint64
-comb_unlisted_limit(void)
-{
-	uint64		dropped = pg_atomic_read_u64(&comb_seats->head.h.dropped);
-
-	return Max(dropped, comb_seats->head.h.started);
-}
-
-/* Return a copy of a snapshot's xids, sorted */
-static TransactionId *
-comb_sorted_xids(Snapshot snapshot)
-{
-	TransactionId *xids = (TransactionId *)
-		palloc((snapshot->xcnt + 1) * sizeof(TransactionId));
-
-	memcpy(xids, snapshot->xip, snapshot->xcnt * sizeof(TransactionId));
-	qsort(xids, snapshot->xcnt, sizeof(TransactionId), xidComparator);
-	return xids;
-}
-
-/*
  * Return the entry of the list for a transaction that is about to be prepared,
  * and the full xid that the entry has.  NULL if all entries are needed.
  *
  * The best entry is the oldest one that no snapshot can need.  The next best
- * is the oldest one whose transaction has ended.  "now" is a snapshot, with
- * its xids sorted: asking for thousands of transactions one by one would take
- * a look at all processes for each.
+ * is the oldest one whose transaction has ended, as the snapshot "now" says.
  */
 static CombPrepared *
-comb_prepared_choose(const CombView *now, const TransactionId *xids,
-					 uint64 *fxid)
+comb_prepared_choose(const CombView *now, uint64 *fxid)
 {
 	CombPrepared *chosen = NULL;
 	TransactionId oldest = GetOldestNonRemovableTransactionId(NULL);
@@ -347,13 +319,10 @@ comb_prepared_choose(const CombView *now, const TransactionId *xids,
 	{
 		CombPrepared *entry = comb_prepared(comb_seats, i);
 		uint64		at = pg_atomic_read_u64(&entry->fxid);
-		TransactionId xid = (TransactionId) at;
 
 		if (at == COMB_PREPARED_BUSY || at >= *fxid)
 			continue;
-		if (at < horizon ||
-			(at < now->xmax && bsearch(&xid, xids, now->snapshot->xcnt,
-									   sizeof(xid), xidComparator) == NULL))
+		if (at < horizon || !comb_in_progress(now, at))
 		{
 			chosen = entry;
 			*fxid = at;
@@ -361,14 +330,22 @@ comb_prepared_choose(const CombView *now, const TransactionId *xids,
 	}
 
 	/*
-	 * "dropped" before the entry is overwritten: a reader that no longer
-	 * finds the old transaction must see "dropped".  The exchange by which
-	 * the caller takes the entry keeps earlier writes before its own.
+	 * "overwritten" before the entry is: a reader that no longer finds the
+	 * old transaction must see it.  The exchange by which the caller takes
+	 * the entry keeps earlier writes before its own.
 	 */
 	if (chosen != NULL && *fxid >= horizon)
-		(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
+		(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.overwritten,
 											   *fxid + 1);
 	return chosen;
+}
+
+/* A transaction is prepared, and the list does not have it */
+static void
+comb_prepared_unlisted(uint64 fxid)
+{
+	(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.no_room,
+										   fxid + 1);
 }
 
 /*
@@ -381,20 +358,16 @@ comb_prepared_enter(void)
 	uint64		fxid = U64FromFullTransactionId(GetTopFullTransactionId());
 	CombPrepared *entry;
 	CombView	now;
-	TransactionId *xids;
 	uint64		old;
 	int			series;
 
 	comb_view_init(&now, GetLatestSnapshot());
-	xids = comb_sorted_xids(now.snapshot);
-	comb_listed = true;
 	do
 	{
-		entry = comb_prepared_choose(&now, xids, &old);
+		entry = comb_prepared_choose(&now, &old);
 		if (entry == NULL)
 		{
-			(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
-												   fxid + 1);
+			comb_prepared_unlisted(fxid);
 			return;
 		}
 	} while (!pg_atomic_compare_exchange_u64(&entry->fxid, &old,
@@ -406,7 +379,7 @@ comb_prepared_enter(void)
 	 */
 	pg_write_barrier();
 	entry->database = MyDatabaseId;
-	entry->role = GetSessionUserId();
+	entry->start = GetCurrentTransactionStartTimestamp();
 	for (series = 0; series < COMB_SERIES; series++)
 		entry->first[series] = !comb_announced[series] ? 0 :
 			pg_atomic_read_u64(&comb_seat(series, MyProcNumber)->s.first);
@@ -416,35 +389,21 @@ comb_prepared_enter(void)
 }
 
 /*
- * The transaction has been prepared.  If it has announced something since it
- * entered the list, as a callback of another module can make it do, readers
- * must take it for a transaction that is not in the list.
+ * The transaction has been prepared, and is about to leave its seats.
  *
- * An entry from before says nothing of what came later, so it is given up.
- * Nobody else can take it now, because nobody can end the transaction yet.
+ * If another module's callback for PREPARE made the first key of the session,
+ * PostgreSQL has not called comb_at_end() before, so the list does not have
+ * the transaction.
  */
 static void
-comb_prepared_check(void)
+comb_prepared_leave(void)
 {
-	uint64		fxid = U64FromFullTransactionId(GetTopFullTransactionIdIfAny());
-	uint32		i;
-
-	if (comb_any_announced() && !comb_listed)
-	{
-		(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.dropped,
-											   fxid + 1);
-		for (i = 0; i < comb_seats->head.h.nprepared; i++)
-		{
-			uint64		own = fxid;
-
-			(void) pg_atomic_compare_exchange_u64(&comb_prepared(comb_seats, i)->fxid,
-												  &own, 0);
-		}
-	}
+	if (comb_any_announced() && !comb_preparing)
+		comb_prepared_unlisted(U64FromFullTransactionId(GetTopFullTransactionIdIfAny()));
 
 	/*
-	 * The entry, or "dropped" and the entry's end, before the end of "first":
-	 * a reader that sees "first" gone must find what holds now.
+	 * The entry, or "no_room", before the end of "first": a reader that sees
+	 * "first" gone must find what holds now.
 	 */
 	pg_write_barrier();
 }
@@ -492,6 +451,7 @@ comb_take_back(uint64 fxid)
 {
 	int			series;
 
+	comb_preparing = false;
 	for (series = 0; series < COMB_SERIES; series++)
 	{
 		if (comb_announced[series])
@@ -518,6 +478,7 @@ comb_at_end(XactEvent event, void *arg)
 	switch (event)
 	{
 		case XACT_EVENT_PRE_PREPARE:
+			comb_preparing = true;
 			if (comb_any_announced())
 				comb_prepared_enter();
 			break;
@@ -525,7 +486,7 @@ comb_at_end(XactEvent event, void *arg)
 			comb_take_back(U64FromFullTransactionId(GetTopFullTransactionIdIfAny()));
 			break;
 		case XACT_EVENT_PREPARE:
-			comb_prepared_check();
+			comb_prepared_leave();
 			comb_take_back(0);
 			break;
 		case XACT_EVENT_ABORT:
@@ -579,6 +540,10 @@ comb_announce(CombSeries series)
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
 				 errmsg("ordered keys and Snowflakes cannot be made in a parallel worker"),
 				 errhint("Mark functions that make them PARALLEL RESTRICTED.")));
+	if (comb_preparing)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("ordered keys and Snowflakes cannot be made while the transaction is being prepared")));
 	if (!registered)
 		RegisterXactCallback(comb_at_end, NULL);
 	registered = true;
@@ -589,6 +554,7 @@ comb_announce(CombSeries series)
 	if (pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
 		comb_seat_move(seat);
 	seat->s.pid = MyProcPid;
+	seat->s.start = GetCurrentTransactionStartTimestamp();
 
 	/*
 	 * The pid and the database before "first": for comb_unsettled(), which
@@ -602,5 +568,4 @@ comb_announce(CombSeries series)
 	COMB_INJECTION_POINT("comb-announce");
 	pg_atomic_write_u64(&seat->s.first, first);
 	comb_announced[series] = true;
-	comb_listed = false;
 }

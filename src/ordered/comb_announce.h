@@ -15,6 +15,7 @@
 #ifndef COMB_ANNOUNCE_H
 #define COMB_ANNOUNCE_H
 
+#include "datatype/timestamp.h"
 #include "utils/snapshot.h"
 
 #include "comb_shared.h"
@@ -38,7 +39,8 @@ typedef struct CombPast
 
 /*
  * What one backend announces for one series, and the history of its seat.
- * "pid" is only for comb_unsettled(), and "commits" only for the backend.
+ * "pid" and "start" are only for comb_unsettled(), "commits" only for the
+ * backend.
  *
  * An entry does not say in which database its transaction was.  A backend
  * stays in its database, so the seat says it.
@@ -52,6 +54,7 @@ typedef union CombSeat
 		pg_atomic_uint64 before;	/* "last" when "database" changed */
 		pg_atomic_uint32 database;
 		int32		pid;
+		TimestampTz start;		/* of the running transaction */
 		uint64		commits;
 		CombPast	past[COMB_PAST];
 	}			s;
@@ -66,8 +69,8 @@ typedef struct CombPrepared
 {
 	pg_atomic_uint64 fxid;		/* 0 = never used */
 	uint64		first[COMB_SERIES]; /* 0 = none */
+	TimestampTz start;			/* of the transaction */
 	Oid			database;
-	Oid			role;
 } CombPrepared;
 
 /* A full xid that no transaction has: the entry is being overwritten */
@@ -79,10 +82,11 @@ typedef struct CombSeats
 	{
 		struct
 		{
-			uint64		started;	/* transactions prepared before the server
-									 * started have smaller full xids */
-			pg_atomic_uint64 dropped;	/* so have those that the list did not
-										 * take or no longer has */
+			/* All these transactions have smaller full xids: */
+			uint64		started;	/* prepared before the server started */
+			pg_atomic_uint64 no_room;	/* the list had no room for them */
+			pg_atomic_uint64 overwritten;	/* have ended, and the list no
+											 * longer has them */
 			pg_atomic_uint64 used;	/* seats from this number on were never
 									 * taken */
 			uint32		nseats; /* of each series */
@@ -110,7 +114,6 @@ extern uint64 comb_full_xid(TransactionId xid, uint64 next);
 extern void comb_view_init(CombView *view, Snapshot snapshot);
 extern bool comb_in_progress(const CombView *view, uint64 fxid);
 extern bool comb_prepared_copy(uint32 number, CombPrepared *copy);
-extern uint64 comb_unlisted_limit(void);
 extern Size comb_seats_size(void);
 extern void comb_seats_attach(void);
 extern void comb_announce(CombSeries series);

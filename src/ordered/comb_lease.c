@@ -18,10 +18,9 @@
  * one session writes the next limit without flushing its record, and all
  * sessions go on under the limit that is on disk.  By the time they reach it,
  * the WAL writer or somebody's commit has usually flushed the next limit.  If
- * not, they flush it themselves.  A page's LSN is the end of its last record,
- * so a session can tell whether the limit that it finds is on disk.  If it is
- * not, the page also has the limit before.  An idle server renews nothing:
- * only a key in the second half of a lease does.
+ * not, they flush it themselves, and so does a session that reads the page for
+ * the first time.  An idle server renews nothing: only a key in the second half
+ * of a lease does.
  *
  * A session that finds a limit must know whether to start beyond it.  If an
  * earlier incarnation of the server wrote the limit, keys up to the limit may
@@ -163,31 +162,31 @@ comb_lease_half(void)
 static void
 comb_lease_schedule(CombLease *lease)
 {
+	CombTime	limit = lease->limit_flushed;
 	uint64		half = comb_lease_half();
 
-	if (lease->next > lease->limit || lease->limit < half)
-		lease->renew = lease->limit;
+	if (lease->limit_written > limit || limit < half)
+		lease->renew_at = limit;
 	else
-		lease->renew = lease->limit - half;
+		lease->renew_at = limit - half;
 }
 
 /*
- * Remember what a page says of the lease.  A page of another incarnation
- * covers nothing.  "generation" was read while the sequence was locked, so a
- * later change of the sequence makes the lease unknown again.
+ * Remember the limit of a page whose record is on disk.  A page of another
+ * incarnation covers nothing.  "generation" was read while the sequence was
+ * locked, so a later change of the sequence makes the lease unknown again.
  */
 static void
 comb_lease_remember(CombSeries series, const CombPage *page,
 					uint64 generation)
 {
 	CombLease  *lease = &comb_leases[series];
-	bool		foreign = (page->incarnation != comb_incarnation());
+	bool		own = (page->incarnation == comb_incarnation());
 
 	lease->generation = generation;
-	lease->limit = foreign ? 0 : comb_time_from_us(page->flushed);
-	lease->next = foreign ? 0 : comb_time_from_us(page->value);
-	lease->next_lsn = page->lsn;
-	lease->durable = comb_limit_time(page->flushed);
+	lease->limit_flushed = own ? comb_limit_time(page->value) : 0;
+	lease->limit_written = lease->limit_flushed;
+	lease->limit_durable = comb_limit_time(page->value);
 	comb_lease_schedule(lease);
 }
 
@@ -220,7 +219,7 @@ comb_lease_learn(CombSeries series)
 	comb_page_open(&page, series);
 	generation = comb_sequence_generation;
 	own = comb_lease_is_own(&page);
-	comb_page_unlock(&page, !own);
+	comb_page_unlock(&page, true);
 	if (!own)
 		comb_lease_adopt(series, page.value);
 	comb_page_close(&page, false);
@@ -241,7 +240,7 @@ comb_lease_renew(CombSeries series, CombTime at)
 	CombPage	page;
 	bool		write;
 
-	lease->renew = lease->limit - (lease->limit - at) / 2;
+	lease->renew_at = lease->limit_flushed - (lease->limit_flushed - at) / 2;
 	COMB_INJECTION_POINT("comb-lease-ahead");
 	if (!comb_page_try_open(&page, series))
 		return;
@@ -255,7 +254,9 @@ comb_lease_renew(CombSeries series, CombTime at)
 	if (write)
 		comb_page_write(&page, comb_lease_limit(at), page.incarnation);
 	comb_page_close(&page, false);
-	comb_lease_remember(series, &page, lease->generation);
+	lease->limit_written = comb_limit_time(page.value);
+	lease->written_lsn = page.lsn;
+	comb_lease_schedule(lease);
 	COMB_INJECTION_POINT("comb-lease-ahead-written");
 	if (write)
 		XLogSetAsyncXactLSN(page.lsn);
@@ -269,8 +270,9 @@ static void
 comb_lease_advance(CombLease *lease)
 {
 	COMB_INJECTION_POINT("comb-lease-advance");
-	XLogFlush(lease->next_lsn);
-	lease->limit = lease->next;
+	XLogFlush(lease->written_lsn);
+	lease->limit_flushed = lease->limit_written;
+	lease->limit_durable = Max(lease->limit_durable, lease->limit_flushed);
 	comb_lease_schedule(lease);
 }
 
@@ -299,7 +301,7 @@ comb_lease_extend_now(CombSeries series, CombTime at)
 	}
 	if (!own || at >= comb_time_from_us(page.value))
 		comb_page_write(&page, comb_lease_limit(at), comb_incarnation());
-	comb_page_close(&page, at >= comb_time_from_us(page.flushed));
+	comb_page_close(&page, true);
 	comb_lease_remember(series, &page, generation);
 	return true;
 }
@@ -314,11 +316,11 @@ comb_lease_extend(CombSeries series, CombTime at)
 {
 	CombLease  *lease = &comb_leases[series];
 
-	if (at >= lease->limit && at < lease->next)
+	if (at >= lease->limit_flushed && at < lease->limit_written)
 		comb_lease_advance(lease);
-	if (at >= lease->limit)
+	if (at >= lease->limit_flushed)
 		return comb_lease_extend_now(series, at);
-	if (at >= lease->renew)
+	if (at >= lease->renew_at)
 		comb_lease_renew(series, at);
 	return true;
 }
@@ -334,8 +336,8 @@ comb_lease_extend(CombSeries series, CombTime at)
  * the result is beyond all keys of this database that are below "at".
  *
  * A reader must not wait for a lock here.  If somebody has locked the
- * sequence, the result is the limit that this process knows, and the reader's
- * next query finds more.
+ * sequence, the result is the limit that this process has read, and the
+ * reader's next query finds more.
  */
 CombTime
 comb_lease_survives(CombSeries series, CombTime at)
@@ -343,12 +345,11 @@ comb_lease_survives(CombSeries series, CombTime at)
 	CombLease  *lease = &comb_leases[series];
 	CombPage	page;
 
-	if (at > lease->durable &&
-		comb_page_peek(&page, series, false))
+	if (at > lease->limit_durable && comb_page_peek(&page, series, false))
 	{
-		if (at > comb_limit_time(page.flushed))
-			comb_page_flush(&page);
-		lease->durable = Max(lease->durable, comb_limit_time(page.flushed));
+		comb_page_flush(&page);
+		lease->limit_durable = Max(lease->limit_durable,
+								   comb_limit_time(page.value));
 	}
-	return Min(at, lease->durable);
+	return Min(at, lease->limit_durable);
 }

@@ -28,18 +28,19 @@
 #define COMB_JUMP_S			UINT64CONST(315576000)
 
 /*
- * What this process has read of a series' lease in its database.  Times below
- * "limit" may be handed out.  From "renew" on, which is at most "limit",
- * comb_lease_extend() has something to do.
+ * What this process has read of a series' lease in its database.
+ *
+ * Times below limit_flushed may be handed out.  From renew_at on, which is at
+ * most limit_flushed, comb_lease_extend() has something to do.
  */
 typedef struct CombLease
 {
 	uint64		generation;		/* comb_sequence_generation; 0 = unknown */
-	CombTime	renew;
-	CombTime	limit;			/* its record is on disk */
-	CombTime	next;			/* the next limit, or "limit" if unknown */
-	XLogRecPtr	next_lsn;		/* the end of the record of "next" */
-	CombTime	durable;		/* a restart begins at this time or later */
+	CombTime	renew_at;
+	CombTime	limit_flushed;	/* 0 = none of this incarnation */
+	CombTime	limit_written;	/* perhaps in memory only */
+	XLogRecPtr	written_lsn;	/* the end of its record */
+	CombTime	limit_durable;	/* a restart begins at this time or later */
 } CombLease;
 
 extern PGDLLEXPORT CombLease comb_leases[COMB_SERIES];
@@ -96,7 +97,7 @@ comb_lease_take(CombSeries series, CombTime (*step) (void *), void *arg)
 		comb_announce_once(series);
 		at = step(arg);
 		COMB_INJECTION_POINT("comb-lease-taken");
-		if (likely(at < comb_leases[series].renew) ||
+		if (likely(at < comb_leases[series].renew_at) ||
 			comb_lease_extend(series, at))
 			return at;
 	}

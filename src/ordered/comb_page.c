@@ -13,11 +13,22 @@
  * not even for recovery.  setval() needs a transaction id, fails in read-only
  * transactions, and can lose a race.
  *
- * We use two columns: last_value for the number, and log_cnt for the
- * incarnation of shared memory that wrote it.  Only nextval() uses log_cnt,
- * and nobody calls nextval() on these sequences.  Whatever changes last_value
- * behind our back also changes log_cnt, as setval() in a restore does, or
- * comes with a new incarnation, as promotion and a cloned data directory do.
+ * The page has the bytes of any sequence's page:
+ *
+ *	 page header	LSN: the end of the last record
+ *	 line pointer	of the only tuple
+ *	 (free)
+ *	 tuple header
+ *	 last_value		8 bytes: the limit, in microseconds since 1970
+ *	 log_cnt		8 bytes: the incarnation that wrote it; the last bit is
+ *					COMB_RESET_MARK
+ *	 is_called		1 byte: true
+ *	 special space	PostgreSQL's magic number for sequences
+ *
+ * Only nextval() uses log_cnt, and nobody calls nextval() on these sequences.
+ * Whatever changes last_value behind our back also changes log_cnt, as
+ * setval() in a restore does, or comes with a new incarnation, as promotion
+ * and a cloned data directory do.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -212,43 +223,21 @@ comb_sequence_open_nowait(CombSeries series, LOCKMODE lockmode)
 	return relation;
 }
 
-/* Return the sequence's tuple on a page, and its length */
-static HeapTupleHeader
-comb_page_tuple(Page page, Size *length)
+/* Return the columns of the sequence's tuple on a page */
+static Form_pg_sequence_data
+comb_page_columns(Page page)
 {
 	ItemId		item = PageGetItemId(page, FirstOffsetNumber);
+	HeapTupleHeader tuple;
 
 	if (!ItemIdIsNormal(item))
 		elog(ERROR, "page of a pg_comb sequence holds no tuple");
-	*length = ItemIdGetLength(item);
-	return (HeapTupleHeader) PageGetItem(page, item);
+	tuple = (HeapTupleHeader) PageGetItem(page, item);
+	return (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
 }
 
 /*
- * A copy of the number behind the tuple's columns.
- *
- * setval() and ALTER SUBSCRIPTION ... REFRESH SEQUENCES overwrite only the
- * columns, and log the tuple in its whole length, so the copy survives.  A
- * smaller last_value then takes nothing back.  Nothing outside of the tuple
- * would survive, because recovery builds the page anew from the tuple.
- *
- * While the record of a new number is only in memory, sessions that read the
- * page rely on the previous number, which was on disk already.
- */
-typedef struct CombPromise
-{
-	int64		value;
-	int64		flushed;		/* the previous number, or 0 if unknown */
-} CombPromise;
-
-static inline Size
-comb_page_promise(HeapTupleHeader tuple)
-{
-	return tuple->t_hoff + sizeof(FormData_pg_sequence_data);
-}
-
-/*
- * Read a page's number: last_value or, if larger, what was promised.
+ * Read a page that was just locked.
  *
  * After pg_resetwal, or in files copied from another server, the page's LSN
  * can be beyond the end of the WAL.  Such a page was read from disk, so there
@@ -256,26 +245,16 @@ comb_page_promise(HeapTupleHeader tuple)
  * far.
  */
 static void
-comb_page_read(Page content, CombPage *page)
+comb_page_read(CombPage *page)
 {
-	Size		length;
-	HeapTupleHeader tuple = comb_page_tuple(content, &length);
-	Form_pg_sequence_data data;
-	CombPromise promise = {0, 0};
+	Page		content = BufferGetPage(page->buffer);
+	Form_pg_sequence_data data = comb_page_columns(content);
 
-	data = (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
-	if (length >= comb_page_promise(tuple) + sizeof(promise))
-		memcpy(&promise, (char *) tuple + comb_page_promise(tuple),
-			   sizeof(promise));
-	page->value = Max(data->last_value, promise.value);
+	page->value = data->last_value;
 	page->incarnation = (uint64) data->log_cnt;
 	page->lsn = PageGetLSN(content);
-	page->flushed = promise.flushed;
 	if (page->lsn > GetXLogInsertRecPtr())
-	{
 		page->lsn = InvalidXLogRecPtr;
-		page->flushed = page->value;
-	}
 }
 
 /*
@@ -294,18 +273,9 @@ comb_page_peek(CombPage *page, CombSeries series, bool wait)
 		return false;
 	page->buffer = ReadBuffer(page->relation, 0);
 	LockBuffer(page->buffer, BUFFER_LOCK_SHARE);
-	comb_page_read(BufferGetPage(page->buffer), page);
+	comb_page_read(page);
 	comb_page_close(page, false);
 	return true;
-}
-
-/* Read a page that was just locked, and check whether its number is on disk */
-static void
-comb_page_load(CombPage *page)
-{
-	comb_page_read(BufferGetPage(page->buffer), page);
-	if (!XLogNeedsFlush(page->lsn))
-		page->flushed = page->value;
 }
 
 /*
@@ -320,7 +290,7 @@ comb_page_open(CombPage *page, CombSeries series)
 	page->relation = comb_sequence_open(series, page->lockmode);
 	page->buffer = ReadBuffer(page->relation, 0);
 	LockBuffer(page->buffer, BUFFER_LOCK_EXCLUSIVE);
-	comb_page_load(page);
+	comb_page_read(page);
 }
 
 /*
@@ -341,34 +311,12 @@ comb_page_try_open(CombPage *page, CombSeries series)
 		relation_close(page->relation, page->lockmode);
 		return false;
 	}
-	comb_page_load(page);
+	comb_page_read(page);
 	return true;
 }
 
-/* Lengthen the tuple of a new sequence, to make space for the copy */
-static HeapTupleHeader
-comb_page_lengthen(Page page)
-{
-	Size		length;
-	HeapTupleHeader tuple = comb_page_tuple(page, &length);
-	Size		end = comb_page_promise(tuple) + sizeof(CombPromise);
-
-	if (length < end)
-	{
-		char	   *longer = (char *) palloc0(end);
-
-		memcpy(longer, tuple, length);
-		if (!PageIndexTupleOverwrite(page, FirstOffsetNumber, longer, end))
-			elog(ERROR, "page of a pg_comb sequence is full");
-		pfree(longer);
-		tuple = comb_page_tuple(page, &length);
-	}
-	return tuple;
-}
-
 /*
- * Write a page.  The previous number is kept only if it is of the same
- * incarnation, because sessions rely on no other.
+ * Write a page.
  *
  * The WAL record has an image of the nearly empty page: 149 bytes instead of
  * 60.  Recovery can therefore repair a torn page even if full_page_writes is
@@ -382,23 +330,16 @@ void
 comb_page_write(CombPage *page, int64 value, uint64 incarnation)
 {
 	GenericXLogState *state = GenericXLogStart(page->relation);
-	CombPromise promise;
-	HeapTupleHeader tuple;
 	Form_pg_sequence_data data;
 
-	promise.value = value;
-	promise.flushed = page->incarnation == incarnation ? page->flushed : 0;
-	tuple = comb_page_lengthen(GenericXLogRegisterBuffer(state, page->buffer,
-														 GENERIC_XLOG_FULL_IMAGE));
-	memcpy((char *) tuple + comb_page_promise(tuple), &promise,
-		   sizeof(promise));
-	data = (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
+	data = comb_page_columns(GenericXLogRegisterBuffer(state, page->buffer,
+													   GENERIC_XLOG_FULL_IMAGE));
 	data->last_value = value;
 	data->log_cnt = (int64) incarnation;
 	data->is_called = true;
 	MarkBufferDirty(page->buffer);
 	GenericXLogFinish(state);
-	comb_page_read(BufferGetPage(page->buffer), page);
+	comb_page_read(page);
 }
 
 /*
@@ -410,7 +351,6 @@ comb_page_flush(CombPage *page)
 {
 	COMB_INJECTION_POINT("comb-lease-flush");
 	XLogFlush(page->lsn);
-	page->flushed = page->value;
 }
 
 /*

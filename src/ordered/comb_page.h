@@ -26,10 +26,9 @@ typedef struct CombPage
 	Relation	relation;
 	LOCKMODE	lockmode;
 	Buffer		buffer;
-	int64		value;			/* last_value, or what was promised if larger */
+	int64		value;			/* last_value */
 	uint64		incarnation;	/* log_cnt */
 	XLogRecPtr	lsn;			/* the end of the record of "value" */
-	int64		flushed;		/* the last value known to be on disk, or 0 */
 } CombPage;
 
 /* Changes when a sequence is altered, moved or dropped, here or elsewhere */

@@ -154,13 +154,14 @@ comb_prepared_listed(uint64 fxid)
 }
 
 /*
- * Return the database of a prepared transaction, or InvalidOid if it ended and
- * another one has its place in the server.
+ * May a transaction that is prepared, and that the list does not have, have
+ * keys of this database?  Only if there was no room in the list, or if the
+ * transaction was prepared before the server started.
  */
-static Oid
-comb_prepared_database(TransactionId xid)
+static bool
+comb_prepared_has_keys(TransactionId xid, bool no_room)
 {
-	Oid			database = InvalidOid;
+	bool		found = false;
 	int			i;
 
 	LWLockAcquire(ProcArrayLock, LW_SHARED);
@@ -168,29 +169,31 @@ comb_prepared_database(TransactionId xid)
 	{
 		PGPROC	   *proc = &PreparedXactProcs[i];
 
-		if (proc->xid == xid)
-			database = proc->databaseId;
+		if (proc->xid == xid && proc->databaseId == MyDatabaseId)
+			found = no_room || COMB_PROC_HAS_NO_BACKEND(proc);
 	}
 	LWLockRelease(ProcArrayLock);
-	return database;
+	return found;
 }
 
 /*
  * May the transaction, which is in progress to the snapshot, have been
- * prepared without standing in the list?  "database" is InvalidOid if the
- * transaction has ended meanwhile.
+ * prepared with keys of this database, without standing in the list?  All that
+ * is left of one that has ended is its xid.
  */
 static bool
-comb_is_unlisted(const CombView *view, TransactionId xid, Oid *database)
+comb_is_unlisted(const CombView *view, TransactionId xid)
 {
 	uint64		fxid = comb_full_xid(xid, view->next);
+	uint64		no_room = pg_atomic_read_u64(&comb_seats->head.h.no_room);
 
-	if (fxid >= comb_unlisted_limit() ||
-		BackendXidGetPid(xid) != 0 ||
-		comb_prepared_listed(fxid))
+	if (fxid >= comb_seats->head.h.started && fxid >= no_room &&
+		fxid >= pg_atomic_read_u64(&comb_seats->head.h.overwritten))
 		return false;
-	*database = comb_prepared_database(xid);
-	return true;
+	if (BackendXidGetPid(xid) != 0 || comb_prepared_listed(fxid))
+		return false;
+	return !TransactionIdIsInProgress(xid) ||
+		comb_prepared_has_keys(xid, fxid < no_room);
 }
 
 /*
@@ -198,24 +201,25 @@ comb_is_unlisted(const CombView *view, TransactionId xid, Oid *database)
  * keys of this database, without standing in the list?
  *
  * The transaction may have got its xid after the snapshot, and is then not
- * among the snapshot's xids.  Only "dropped" counts there.  "started" can
- * exceed a snapshot's xmax for as long as no transaction ends.
+ * among the snapshot's xids.  "started" does not count there: it can exceed a
+ * snapshot's xmax for as long as no transaction ends.
  */
 static bool
 comb_any_unlisted(const CombView *view)
 {
+	uint64		no_room = pg_atomic_read_u64(&comb_seats->head.h.no_room);
+	uint64		overwritten = pg_atomic_read_u64(&comb_seats->head.h.overwritten);
+	uint64		limit = Max(no_room, overwritten);
 	uint32		i;
 
-	if (max_prepared_xacts == 0 || view->xmin >= comb_unlisted_limit())
-		return false;
-	if (view->xmax < pg_atomic_read_u64(&comb_seats->head.h.dropped))
+	if (view->xmax < limit)
 		return true;
+	limit = Max(limit, comb_seats->head.h.started);
+	if (max_prepared_xacts == 0 || view->xmin >= limit)
+		return false;
 	for (i = 0; i < view->snapshot->xcnt; i++)
 	{
-		Oid			database;
-
-		if (comb_is_unlisted(view, view->snapshot->xip[i], &database) &&
-			(database == InvalidOid || database == MyDatabaseId))
+		if (comb_is_unlisted(view, view->snapshot->xip[i]))
 			return true;
 	}
 	return false;
@@ -238,7 +242,7 @@ comb_prepared_bound(CombSeries series, const CombView *view)
 			comb_in_progress(view, pg_atomic_read_u64(&prepared.fxid)))
 			bound = Min(bound, prepared.first[series]);
 	}
-	/* the list before "dropped", which was raised before an entry was lost */
+	/* the list before "overwritten", which was raised before an entry was lost */
 	pg_read_barrier();
 	return comb_any_unlisted(view) ? COMB_UNKNOWN : bound;
 }

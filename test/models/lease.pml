@@ -127,7 +127,7 @@ inline shorten() {
 }
 #endif
 
-/* comb_page_read(), comb_page_load(): the page cannot change while the buffer is locked */
+/* comb_page_read(), comb_page_load: the page cannot change while the buffer is locked */
 inline page_read() {
 	pval = wal[page[d]].value; pinc = wal[page[d]].inc; lsn[s] = page[d];
 	pfl = (lsn[s] < disk -> pval : wal[page[d]].flushed)

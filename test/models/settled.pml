@@ -189,7 +189,7 @@ choose:				choose_place();
 			fi;
 			st[me] = PREP;		/* EndPrepare(), then XACT_EVENT_PREPARE */
 #ifdef LATE
-			if			/* comb_prepared_check() */
+			if			/* comb_prepared_check */
 			:: seated && !listed -> atomic { dropped = MAX(dropped, me + 1) };
 				atomic { for (i : 0 .. NP - 1) { pfxid[i] = (pfxid[i] == me -> 0 : pfxid[i]) } i = 0 }
 			:: else

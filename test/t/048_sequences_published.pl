@@ -1,5 +1,6 @@
 # PostgreSQL 19 publishes sequences, and a refresh overwrites the subscriber's limits.
-# Limits that are ahead raise the subscriber's, and limits behind change nothing.
+# Limits that are ahead raise the subscriber's.  Limits behind do not disturb its keys: the
+# next lease writes the limits again.
 use strict;
 use warnings;
 
@@ -58,11 +59,10 @@ sub larger
 refresh();
 is( $subscriber->safe_psql('postgres', $limit), $publisher->safe_psql('postgres', $limit),
 	'the refresh has written the publisher\'s limits');
+@last = larger('keys go on after a refresh from a server that is behind', @last);
 $subscriber->stop('immediate');
 start_at($subscriber);
-@last = larger('keys go on after a refresh from a server that is behind, a crash, and the clock set back', @last);
-refresh();
-@last = larger('and after a refresh under a running server', @last);
+@last = larger('and after a crash, and the clock set back', @last);
 
 # The publisher is now five hours ahead, and its keys are replicated.
 $publisher->safe_psql('postgres', "SELECT comb_ordered_reset(now() + interval '5 hours')");

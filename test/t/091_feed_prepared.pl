@@ -184,10 +184,10 @@ foreach my $mode ('fast', 'immediate')
 	$_->again for ($first, $second, $reader);
 	is($reader->poll, 0, "prepared before a restart ($mode): the reader is held back");
 	is( $reader->ask(
-			q{SELECT database, state, pid IS NULL, transaction IS NOT NULL, first_key IS NULL
-			  FROM comb_unsettled() ORDER BY database = 'other'}),
-		"postgres|prepared|t|t|t\nother|prepared|t|t|t",
-		'comb_unsettled() shows both transactions');
+			q{SELECT p.gid, p.database, u.series
+			  FROM comb_unsettled() AS u FULL JOIN pg_prepared_xacts AS p USING (transaction) ORDER BY p.gid}),
+		"a|postgres|\nelsewhere|other|",
+		'pg_prepared_xacts shows both transactions');
 	$second->event;
 	is($reader->poll, 0, 'by later keys, too');
 	$second->ask("BEGIN; SELECT txid_current(); PREPARE TRANSACTION 'without keys'");
@@ -202,6 +202,28 @@ foreach my $mode ('fast', 'immediate')
 	$other->ask('DELETE FROM event');
 	$other->quit;
 }
+
+#
+# Transactions that are prepared without keys hold nobody back
+#
+$second->event;
+$node->restart;
+$_->again for ($first, $second, $reader);
+$second->ask("BEGIN; SELECT txid_current(); PREPARE TRANSACTION 'without keys'");
+$first->event;
+is($reader->poll, 2, 'prepared before the first key after a restart');
+my $report = CombSession->new($node, 'other');
+$report->ask('BEGIN; SELECT txid_current()');
+foreach (1 .. 12)
+{
+	prepare($first, 'b');
+	$second->ask("COMMIT PREPARED 'b'");
+	$first->ask("BEGIN; SELECT txid_current(); PREPARE TRANSACTION 'another $_'") if $_ == 3;
+}
+is($reader->poll, 12, 'prepared beside a report, while the list runs full of others');
+$report->quit;
+$second->ask("ROLLBACK PREPARED '$_'") for ('without keys', 'another 3');
+$reader->reads_all('nothing is lost');
 
 #
 # The first key after a restart, while no transaction has ended since

@@ -147,7 +147,7 @@ event($first);
 $first->ask("PREPARE TRANSACTION 'a'");
 $_->quit foreach ($first, $second, $third, $other);
 $primary->restart;
-is(unsettled($primary), '0 1 1', 'after a restart: nobody knows the keys of a prepared transaction');
+is(unsettled($primary), '0 0 1', 'after a restart: nobody knows the keys of a prepared transaction');
 is(the_row($primary, 'comb_unsettled')->{oldest_seconds}, 0, 'nor their age');
 $primary->safe_psql('postgres', "ROLLBACK PREPARED 'a'");
 is(unsettled($primary), '0 0 0', 'until it is gone');
