@@ -146,6 +146,8 @@ lacking() {
 		npm        node  nodejs
 		npm        npm  npm
 		Go         go  golang-go
+		Maven      javac  default-jdk-headless
+		Maven      mvn  maven
 		PyPI       python:ensurepip  python3-venv
 		psycopg2   python:psycopg2  python3-psycopg2
 		psycopg3   python:psycopg  python3-psycopg
@@ -158,6 +160,12 @@ lacking() {
 		django     python:django.db.models.fields.generated  python3-django
 		jdbc       javac  default-jdk-headless
 		jdbc       /usr/share/java/postgresql.jar  libpostgresql-jdbc-java
+		hibernate  mvn  -
+		jooq       mvn  -
+		mybatis    mvn  -
+		spring     mvn  -
+		r2dbc      mvn  -
+		flyway     mvn  -
 		activerecord ruby:pg  ruby-pg
 		activerecord ruby:active_record  ruby-activerecord
 		dlt        python:ensurepip  python3-venv

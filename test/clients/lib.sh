@@ -10,7 +10,7 @@
 # used the primary key's index.
 #
 # What the clients need comes from the registries of their languages, in the versions of
-# requirements.txt, go.mod and package-lock.json, and from NuGet and Debian.  What a registry has
+# requirements.txt, go.mod, pom.xml and package-lock.json, and from NuGet and Debian.  What a registry has
 # is installed into the run's own directory.  With CLIENTS_FROM=debian those for Python
 # and JDBC come from Debian, too.  To update package-lock.json, change package.json and
 # run "npm install --package-lock-only" in its directory.
@@ -21,7 +21,7 @@
 # The names are also groups of lacking().
 all_clients=(pg postgresjs knex kysely sequelize drizzle typeorm mikro-orm prisma
 	psycopg2 psycopg3 asyncpg sqlalchemy sqlmodel django
-	pgx pq gorm sqlc bun goose jdbc activerecord pdo dbd-pg feed
+	pgx pq gorm sqlc bun goose jdbc hibernate jooq mybatis spring r2dbc flyway activerecord pdo dbd-pg feed
 	npgsql dapper efcore nhibernate linq2db marten npgsql-feed)
 
 client_limit=300             # seconds, for one client
@@ -54,6 +54,7 @@ registry() {
 		*.mjs) say npm ;;
 		*.go) say Go ;;
 		*.py) [ "${CLIENTS_FROM:-}" = debian ] || say PyPI ;;
+		*.java) [ "${CLIENTS_FROM:-}" = debian ] || say Maven ;;
 	esac
 }
 
@@ -109,7 +110,7 @@ install_packages_of() {
 # shellcheck disable=SC2016 # variables of sh
 install_clients() {
 	local client directory registry
-	for registry in npm PyPI Go; do
+	for registry in npm PyPI Go Maven; do
 		mapfile -t clients < <(clients_of "$registry" "$@")
 		[ ${#clients[@]} -gt 0 ] && [ -z "$(lacks_registry "$registry")" ] || continue
 		case $registry in
@@ -120,6 +121,8 @@ install_clients() {
 			PyPI)
 				install_packages_of PyPI . sh -c '"$1" -m venv "$2" &&
 					"$2/bin/pip" install --only-binary :all: --retries 1 -r requirements.txt' sh "$client_python" "$work/venv" ;;
+			Maven)
+				install_packages_of Maven . mvn -B -q dependency:copy-dependencies "-DoutputDirectory=$work/java" ;;
 			Go)
 				install_packages_of Go . env GOTOOLCHAIN=local go mod download &&
 					install_packages_of Go . sh -c 'export GOTOOLCHAIN=local CGO_ENABLED=0 && directory=$1 && shift &&
@@ -148,8 +151,13 @@ client_command() {
 		*.php) command=(php "$1") ;;
 		*.pl) command=(perl "$1") ;;
 		*.cs) dotnet_command "clients/${1%.cs}" ;;
-		*.java) command=(sh -c 'javac -d "$TMPDIR/java" -cp "$2" "$1" && exec java -cp "$2:$TMPDIR/java" Orders'
-			sh "$1" "$jdbc_driver") ;;
+		*.java) command=(sh -c 'exec 2>&1 && rm -rf "$TMPDIR/java" && mkdir "$TMPDIR/java" && cp=$2:$TMPDIR/java &&
+				sources=$1 && compile() { javac -parameters -d "$TMPDIR/java" -cp "$cp" "$@"; } &&
+				compile java/*.java &&
+				if [ "$1" = jooq.java ]; then
+					compile jooq/Generate.java && java -cp "$cp" Main "$TMPDIR/java/made" && sources="$1 $(find "$TMPDIR/java/made" -name "*.java")"
+				fi && compile $sources && exec java -cp "$cp" Orders'
+			sh "$1" "$(if [ -n "$(registry "${1%.java}")" ]; then say "$work/java/*"; else say "$jdbc_driver"; fi)") ;;
 		*.go) command=("$work/go/${1%.go}") ;;
 	esac
 }
@@ -177,7 +185,7 @@ start_clients_server() {
 # at least eight, each has both bounds in an index condition.
 periods_by_index() {
 	local least=8
-	case $1 in *feed | goose) least=0 ;; esac
+	case $1 in *feed | goose | flyway) least=0 ;; esac
 	awk -v start="$1 LOG:  duration: " -v least="$least" '
 		function judge() {
 			if (period) { plans++; if (!bounds) { scans++; print plan } }
@@ -202,6 +210,7 @@ run_client() {
 	missing=${missing:+needs $missing}
 	case $file in *.cs) missing=$(lacks_program "clients/$client") ;; esac
 	[ -z "$registry" ] || missing=$(lacks_registry "$registry")
+	[ "$client" != jooq ] || missing=${missing:-$(at_least Java 21 "$(javac -version 2>&1 | sed 's/^javac //')")}
 	if [ -n "$missing" ]; then
 		result "$client" "" "skipped: $missing"
 		skip_all "$missing"

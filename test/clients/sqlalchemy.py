@@ -28,7 +28,7 @@ class Order(Base):
     number: Mapped[int] = mapped_column(BigInteger, server_default=text("comb_snowflake()"))
     item: Mapped[str] = mapped_column(Text, unique=True)
     amount: Mapped[int] = mapped_column(server_default=text("1"))
-    ref: Mapped[uuid.UUID] = mapped_column(server_default=text("comb_generate(('rtcomb_sql'::text)::comb_layout)"))
+    ref: Mapped[uuid.UUID] = mapped_column(server_default=text("comb_generate('rtcomb_sql'::text)"))
 
 
 engine = create_engine("postgresql+psycopg://")

@@ -343,6 +343,9 @@ for my $file ('test/clients/package.json', 'test/clients/prisma/package.json')
 }
 none('doc/clients.md has the versions of requirements.txt',
 	grep { $clients !~ /\b\Q$_\E\b/ } map { /^([\w-]+)\S*==([\d.]+)/ ? "$1 $2" : () } split /\n/, slurp('test/clients/requirements.txt'));
+none('doc/clients.md has the versions of pom.xml', grep { $clients !~ /\b\Q$_\E\b/ }
+	map { "$_->[0] $_->[1]" } grep { $_->[0] !~ /codegen|plugin/ }
+	map { m{<artifactId>([^<]+)</artifactId><version>([^<]+)<} ? [ $1, $2 ] : () } split /\n/, slurp('test/clients/pom.xml'));
 none('doc/clients.md has the versions of go.mod', grep { $clients !~ /\b\Q$_\E\b/ }
 	map { m{/(pgx|pq|gorm|sqlc|bun|goose)(?:/v\d+)? v([\d.]+)} ? "$1 $2" : () } split /\n/, slurp('test/clients/go.mod'));
 none('doc/dotnet.md has the versions of the programs for .NET', grep { !/^(?:Humanizer|Microsoft\.CodeAnalysis)/ && !dotnet_version($_) }
