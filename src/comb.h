@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * comb.h
- *	  What the files of pg_comb share.  README.md beside this file says what
+ *	  What the files of pg_comb share.  README.md beside this file lists what
  *	  each file is for, and explains the terms.
  *
  * Copyright (c) 2026, pg_comb developers
@@ -43,12 +43,15 @@ extern char *comb_time_text(TimestampTz at);
 extern void comb_check_time(const CombLayout *layout, TimestampTz at);
 extern void comb_check_sorts(const CombLayout *layout);
 
-/* What a call site knows of one of its labels, kept in fn_extra by argument */
-typedef struct CombKnownLabel
+/*
+ * The layout of a label, cached by the call site.  fn_extra is an array of
+ * these, by argument.
+ */
+typedef struct CombCachedLabel
 {
 	const CombLayout *layout;
 	bool		constant;		/* the label cannot change */
-} CombKnownLabel;
+} CombCachedLabel;
 
 /*
  * The layout that a function was called with.  A constant label is looked up
@@ -57,10 +60,10 @@ typedef struct CombKnownLabel
 static inline const CombLayout *
 comb_layout_arg_extended(FunctionCallInfo fcinfo, int argno, bool missing_ok)
 {
-	const CombKnownLabel *known = (CombKnownLabel *) fcinfo->flinfo->fn_extra;
+	const CombCachedLabel *cache = (CombCachedLabel *) fcinfo->flinfo->fn_extra;
 
-	if (likely(known != NULL && known[argno].constant))
-		return known[argno].layout;
+	if (likely(cache != NULL && cache[argno].constant))
+		return cache[argno].layout;
 	return comb_layout_arg_lookup(fcinfo, argno, missing_ok);
 }
 

@@ -268,9 +268,9 @@ comb_layout_find(const text *label)
 /*
  * Is this argument of the call a constant in the query?
  *
- * get_fn_expr_arg_stable() also says yes for parameters.  That is not enough,
- * because PL/pgSQL keeps a call site while it evaluates the expression again
- * with other values.
+ * get_fn_expr_arg_stable() would not do, because it is true for parameters.
+ * PL/pgSQL keeps a call site while it evaluates the expression again with
+ * other values.
  */
 bool
 comb_arg_is_const(const FmgrInfo *flinfo, int argno)
@@ -351,24 +351,24 @@ comb_layout_error(const text *label)
 const CombLayout *
 comb_layout_arg_lookup(FunctionCallInfo fcinfo, int argno, bool missing_ok)
 {
-	CombKnownLabel *known = (CombKnownLabel *) fcinfo->flinfo->fn_extra;
+	CombCachedLabel *cache = (CombCachedLabel *) fcinfo->flinfo->fn_extra;
 	text	   *label = PG_GETARG_TEXT_PP(argno);
 	const CombLayout *layout;
 
-	if (known == NULL)
+	if (cache == NULL)
 	{
-		known = (CombKnownLabel *)
+		cache = (CombCachedLabel *)
 			MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
-								   PG_NARGS() * sizeof(CombKnownLabel));
-		fcinfo->flinfo->fn_extra = known;
+								   PG_NARGS() * sizeof(CombCachedLabel));
+		fcinfo->flinfo->fn_extra = cache;
 	}
 
-	layout = known[argno].layout;
+	layout = cache[argno].layout;
 	if (layout == NULL || !comb_label_is(layout, label))
 	{
 		layout = comb_layout_find(label);
-		known[argno].layout = layout;
-		known[argno].constant = (layout != NULL &&
+		cache[argno].layout = layout;
+		cache[argno].constant = (layout != NULL &&
 								 comb_arg_is_const(fcinfo->flinfo, argno));
 	}
 	if (layout == NULL && !missing_ok)

@@ -3,7 +3,7 @@
  * comb_layout.h
  *	  Layouts as data, and the bit arithmetic on a key's bytes.
  *
- * A layout says where in the 16 bytes of a uuid the time is, and in which
+ * A layout defines where in the 16 bytes of a uuid the time is, and in which
  * unit.  Each layout is one row of the table in comb_layout.c.  A codec
  * converts between the number in the time field and an instant.  Many layouts
  * share a codec.

@@ -214,7 +214,7 @@ BEGIN
 	RAISE EXCEPTION USING
 		ERRCODE = 'feature_not_supported',
 		MESSAGE = format('layout "%s" needs the extension pg_comb', left(layout, 63)),
-		HINT = 'The functions of sql/portable know the layout "uuidv7" only.';
+		HINT = 'The functions of sql/portable support only the layout "uuidv7".';
 END
 $$;
 
