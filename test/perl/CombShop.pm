@@ -22,6 +22,11 @@ our $fill = q{
 		created timestamptz GENERATED ALWAYS AS (keys.comb_timestamp(id)) STORED,
 		CHECK (id >= keys.comb_min('2020-01-01 00:00:00+00')));
 	CREATE INDEX orders_created ON orders (keys.comb_timestamp(id));
+	CREATE INDEX orders_january ON orders (server)
+		WHERE keys.comb_during(id, '2025-01-01 00:00:00+00', '2025-02-01 00:00:00+00');
+	CREATE VIEW january AS
+		SELECT id FROM orders WHERE keys.comb_during(id, '2025-01-01 00:00:00+00', '2025-02-01 00:00:00+00')
+		UNION SELECT id FROM orders WHERE keys.comb_created(id, '[2025-01-01 00:00:00+00, 2025-02-01 00:00:00+00)');
 	CREATE TABLE sales (
 		id uuid NOT NULL DEFAULT keys.comb_generate('rtcomb_sql'),
 		server int NOT NULL,
@@ -100,7 +105,7 @@ sub indexes_are_whole
 		SELECT count(*) FILTER (WHERE bt_index_check(indexrelid, true)::text = '')
 		FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam
 		WHERE indrelid IN ('orders'::regclass, 'sales'::regclass, 'tickets'::regclass, 'lines'::regclass) AND amname = 'btree' AND indisvalid}),
-		10, "$name: the indexes are whole");
+		11, "$name: the indexes are whole");
 	return;
 }
 
@@ -115,6 +120,7 @@ sub digest
 		SELECT md5(string_agg(tickets::text, ',' ORDER BY id)) FROM tickets;
 		SELECT md5(string_agg(tableoid::regclass || parted::text, ',' ORDER BY id)) FROM parted;
 		SELECT md5(string_agg(recent::text, ',')) FROM recent;
+		SELECT count(*), md5(string_agg(january::text, ',' ORDER BY id)) FROM january;
 		SELECT layout, count(*) FROM inspected GROUP BY layout ORDER BY layout;
 		SELECT count(*), older('rtcomb_sql'), older('morris') FROM lines JOIN sales ON id = sale});
 }
@@ -131,10 +137,12 @@ sub uses_indexes
 		EXPLAIN (COSTS OFF) SELECT server FROM sales WHERE made_by = 'rtcomb_sql'
 			AND keys.comb_timestamp(id, made_by) < '2025-02-01 00:00:00+00';
 		EXPLAIN (COSTS OFF) SELECT server FROM orders WHERE keys.comb_timestamp(id) < '2025-02-01 00:00:00+00';
+		EXPLAIN (COSTS OFF) SELECT server FROM orders
+			WHERE keys.comb_during(id, '2025-01-01 00:00:00+00', '2025-02-01 00:00:00+00') AND server = 0;
 		EXPLAIN (COSTS OFF) SELECT count(*) FROM events
 			WHERE id OPERATOR(keys.#<#) keys.comb_min('2025-02-01 00:00:00+00', 'rtcomb_sql')});
 	is( join(' ', $plans =~ /(?:Index (?:Only )?Scan using|Seq Scan on) (\w+)/g),
-		'sales_order sales_created sales_made_by orders_created events_before',
+		'sales_order sales_created sales_made_by orders_created orders_january events_before',
 		"$name: the indexes are used");
 	is( $node->safe_psql($database, q{
 		SET enable_seqscan = off; SET enable_bitmapscan = off;
