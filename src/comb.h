@@ -25,12 +25,7 @@
 #define COMB_VERSION	"1.0.0"
 
 /* pg_comb.c */
-#define COMB_LEASE_MAX_MS	60000
-
 extern int	comb_max_drift;		/* pg_comb.max_drift, in ms */
-extern int	comb_max_ordered_drift; /* pg_comb.max_ordered_drift, in s */
-extern int	comb_lease_ms;		/* pg_comb.lease, up to COMB_LEASE_MAX_MS */
-extern int	comb_instance;		/* pg_comb.snowflake_instance */
 
 /* comb_layout.c */
 extern const CombLayout *comb_layout_find(const text *label);

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * comb_shared.c
- *	  Shared memory: attaching to it, and choosing its incarnation.
+ *	  Shared memory: attaching to it, and choosing its incarnation.  The settings
+ *	  of what all sessions share.
  *
  * The counters need little more than a kilobyte.  That is little enough to be
  * allocated when the first session asks, so the module need not be preloaded.
@@ -17,8 +18,11 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
+#include "utils/guc.h"
 
 #include "comb_compat.h"
 #include "comb_shared.h"
@@ -30,6 +34,10 @@
  * would fail.
  */
 #define COMB_SEGMENT_NAME	"pg_comb 5"
+
+int			comb_max_ordered_drift = 86400;
+int			comb_lease_ms = 1000;
+int			comb_instance = -1;
 
 bool		comb_preloaded = false;
 CombShared *comb_shared = NULL;
@@ -116,4 +124,57 @@ comb_shared_attach(void)
 												  comb_incarnation_new());
 		comb_shared = shared;
 	}
+}
+
+/*
+ * Define the settings of what all sessions share.
+ *
+ * No session can change these settings, because the promises are the
+ * server's.  If the module is preloaded, PostgreSQL refuses a session that
+ * gives a value in its connection options.  If not, PostgreSQL drops the
+ * session's value when the session loads the module.  The session's value has
+ * already replaced the value of postgresql.conf, so the session then uses the
+ * default.
+ */
+void
+comb_shared_settings(void)
+{
+	DefineCustomIntVariable("pg_comb.max_ordered_drift",
+							"How far ordered keys and Snowflakes may run ahead of the clock.",
+							"Beyond it, making them fails.",
+							&comb_max_ordered_drift,
+							86400,
+							1,
+							INT_MAX,
+							PGC_SIGHUP,
+							GUC_UNIT_S,
+							NULL,
+							NULL,
+							NULL);
+
+	DefineCustomIntVariable("pg_comb.lease",
+							"Period for which a time limit of ordered keys and Snowflakes is written ahead.",
+							"After a crash, keys start up to this far ahead of the last one.",
+							&comb_lease_ms,
+							1000,
+							100,
+							COMB_LEASE_MAX_MS,
+							PGC_SIGHUP,
+							GUC_UNIT_MS,
+							NULL,
+							NULL,
+							NULL);
+
+	DefineCustomIntVariable("pg_comb.snowflake_instance",
+							"Instance number of this server in its Snowflakes.",
+							"-1 means that none is set, and no Snowflakes can be made.",
+							&comb_instance,
+							-1,
+							-1,
+							INT_MAX,
+							PGC_SIGHUP,
+							0,
+							NULL,
+							NULL,
+							NULL);
 }

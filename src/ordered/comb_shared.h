@@ -63,6 +63,13 @@ typedef struct CombShared
 /* What comb_ordered_reset() adds to the incarnation on the page of a sequence */
 #define COMB_RESET_MARK			1
 
+/* The settings of pg_comb_ordered */
+#define COMB_LEASE_MAX_MS	60000
+
+extern int	comb_max_ordered_drift; /* pg_comb.max_ordered_drift, in s */
+extern int	comb_lease_ms;		/* pg_comb.lease, up to COMB_LEASE_MAX_MS */
+extern int	comb_instance;		/* pg_comb.snowflake_instance */
+
 /* Was the module preloaded, so that the server has reserved memory for it? */
 extern bool comb_preloaded;
 
@@ -71,6 +78,7 @@ extern PGDLLEXPORT CombShared *comb_shared;
 extern void *comb_main_segment(const char *name, Size size,
 							   comb_segment_init init);
 extern void comb_shared_attach(void);
+extern void comb_shared_settings(void);
 
 /* Return the incarnation */
 static inline uint64
