@@ -403,6 +403,8 @@ CREATE FUNCTION stranger.is(uuid, uuid) RETURNS boolean IMMUTABLE LANGUAGE plpgs
 $$ BEGIN RETURN stranger.trap('an operator'); END $$;
 CREATE OPERATOR stranger.#>=# (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = stranger.is);
 CREATE OPERATOR stranger.#<=# (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = stranger.is);
+CREATE OPERATOR stranger.#># (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = stranger.is);
+CREATE OPERATOR stranger.#<# (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = stranger.is);
 RESET ROLE;
 -- functions with another meaning, with our code, and with our code and a wrong type
 CREATE FUNCTION stranger.outside(uuid, tstzrange) RETURNS boolean IMMUTABLE LANGUAGE plpgsql
