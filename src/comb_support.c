@@ -566,7 +566,7 @@ comb_selectivity(const SupportRequestSelectivity *req, CombClause *clause,
 Datum
 comb_period_sel(PG_FUNCTION_ARGS)
 {
-	SupportRequestSelectivity req = {T_SupportRequestSelectivity};
+	SupportRequestSelectivity req = {.type = T_SupportRequestSelectivity};
 	CombClause	clause;
 
 	req.root = (PlannerInfo *) PG_GETARG_POINTER(0);
