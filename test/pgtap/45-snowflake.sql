@@ -5,7 +5,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pg_comb_ordered CASCADE;
 SET LOCAL timezone = 'UTC';
 
-SELECT plan(20);
+SELECT plan(22);
 
 --
 -- Published and computed ids of other generators
@@ -80,12 +80,6 @@ FROM comb_ordered_status() WHERE series = 'snowflake';
 SELECT cmp_ok(count(DISTINCT comb_snowflake_sequence(id, instance_bits => 0)), '>', 3000::bigint,
               'nearly all sequence numbers are used') FROM million;
 
--- if a tick has fewer units than sequence numbers, ids use only as many numbers as
--- the tick has units
-CREATE TEMP TABLE short AS
-SELECT n, comb_snowflake('2024-01-01 00:00:00+00', 0, 12 + n * 0, '1 us') AS id FROM generate_series(1, 1000) n;
-SELECT is((max(comb_snowflake_sequence(id, '2024-01-01 00:00:00+00', 0, 12, '1 us')), count(DISTINCT id))::text, '(255,1000)',
-          'a tick of 1 us has 256 units, and no more sequence numbers') FROM short;
 -- the sequence number is the position in the tick, so an id tells the slot's time
 CREATE TEMP TABLE seconds AS
 SELECT clock_timestamp() AS before, id, clock_timestamp() AS after
@@ -119,6 +113,28 @@ SELECT throws_ok($$ SELECT comb_snowflake(tick => '-1 day', instance_bits => 0) 
 -- Snowflakes have a limit of their own
 SELECT cmp_ok(time_limit, '>', last, 'the limit is beyond the last Snowflake')
 FROM comb_ordered_status() WHERE series = 'snowflake';
+
+-- The last slot of a tick takes the rest of the tick.  This tick has 2^31 - 1 slots of
+-- 2^-8 us, which are 8.388608 s, and a last slot of the same length.  It began 0.1 s ago,
+-- after all ids.  The next id is the first of the next tick.
+SELECT pg_sleep(0.2);
+SELECT is((comb_snowflake_timestamp(a, epoch, 0, 31, '16.777215 s') - epoch,
+           comb_snowflake_sequence(a, epoch, 0, 31, '16.777215 s'), b - a)::text,
+          '(00:00:00,2147483647,1)', 'the last slot of a tick takes the rest of the tick')
+FROM (SELECT clock_timestamp() - interval '8.488608 s' AS epoch OFFSET 0) now,
+     LATERAL (SELECT comb_snowflake(epoch, 0, 31, '16.777215 s') AS a,
+                     comb_snowflake(epoch, 0, 31, '16.777215 s') AS b OFFSET 0) made;
+
+-- If a tick has fewer units than sequence numbers, ids use only as many numbers as the
+-- tick has units, even if the ids are ahead of the clock.  100000 ids of 10000 a second
+-- take them there.
+SELECT cmp_ok(max(comb_snowflake_timestamp(id, '2024-01-01 00:00:00+00', 0, 0, '100 us')), '>',
+              clock_timestamp() + interval '1 s', 'ids are ahead of the clock')
+FROM (SELECT comb_snowflake('2024-01-01 00:00:00+00', 0, 0, '100 us') AS id FROM generate_series(1, 100000) OFFSET 0) made;
+CREATE TEMP TABLE short AS
+SELECT n, comb_snowflake('2024-01-01 00:00:00+00', 0, 12 + n * 0, '1 us') AS id FROM generate_series(1, 1000) n;
+SELECT is((max(comb_snowflake_sequence(id, '2024-01-01 00:00:00+00', 0, 12, '1 us')), count(DISTINCT id))::text, '(255,1000)',
+          'a tick of 1 us has 256 units, and no more sequence numbers') FROM short;
 
 SELECT finish();
 ROLLBACK;
