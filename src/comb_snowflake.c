@@ -30,7 +30,7 @@ PG_FUNCTION_INFO_V1(comb_snowflake_sequence);
 PG_FUNCTION_INFO_V1(comb_snowflake_min);
 PG_FUNCTION_INFO_V1(comb_snowflake_max);
 
-/* One day: no known use of Snowflakes needs longer ticks */
+/* One day: no service that we found has longer ticks */
 #define COMB_TICK_US_MAX	COMB_US_PER_DAY
 
 #define COMB_BITS_DETAIL \
@@ -38,23 +38,20 @@ PG_FUNCTION_INFO_V1(comb_snowflake_max);
 			  COMB_PART_BITS_MAX, COMB_SNOWFLAKE_BITS)
 
 /* Raise 22023 for a number of bits that is out of range */
-void
-comb_check_instance_bits(int32 bits)
-{
-	if (bits < 0 || bits > COMB_PART_BITS_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("instance number of %d bits is out of range", bits),
-				 COMB_BITS_DETAIL));
-}
-
 static void
-comb_check_sequence_bits(int32 bits)
+comb_check_bits(const CombSnowflake *set)
 {
-	if (bits < 0 || bits > COMB_PART_BITS_MAX)
+	if (set->instance_bits < 0 || set->instance_bits > COMB_PART_BITS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sequence of %d bits is out of range", bits),
+				 errmsg("instance number of %d bits is out of range",
+						set->instance_bits),
+				 COMB_BITS_DETAIL));
+	if (set->sequence_bits < 0 || set->sequence_bits > COMB_PART_BITS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("sequence of %d bits is out of range",
+						set->sequence_bits),
 				 COMB_BITS_DETAIL));
 }
 
@@ -88,8 +85,7 @@ comb_snowflake_prepare(CombSnowflakeCall *call)
 {
 	CombSnowflake *set = &call->set;
 
-	comb_check_instance_bits(set->instance_bits);
-	comb_check_sequence_bits(set->sequence_bits);
+	comb_check_bits(set);
 	if (call->epoch < COMB_UNIX_EPOCH ||
 		call->epoch > COMB_CLOCK_MAX_US + COMB_UNIX_EPOCH)
 		ereport(ERROR,

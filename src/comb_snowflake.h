@@ -5,11 +5,10 @@
  *
  *	0 | time | instance | sequence
  *
- * A Snowflake is a bigint that is not negative.  A parameter set says how
- * many of the 63 bits are for the instance number and for the sequence
- * number.  The other bits are the time, which counts ticks since the set's
- * epoch.  The length of a tick is also a parameter, for example one
- * millisecond.
+ * A Snowflake is a bigint that is not negative.  A parameter set gives some of
+ * the 63 bits to the instance number and some to the sequence number.  The
+ * other bits are the time, which counts ticks since the set's epoch.  The
+ * length of a tick is also a parameter, for example one millisecond.
  *
  * A slot is the part of a tick that one Snowflake takes.  The sequence number
  * is the slot's position in the tick, not a counter that starts at 0 in every
@@ -176,7 +175,6 @@ typedef struct CombSnowflakeCall
 } CombSnowflakeCall;
 
 /* comb_snowflake.c */
-extern void comb_check_instance_bits(int32 bits);
 extern void comb_snowflake_prepare(CombSnowflakeCall *call);
 extern bool comb_snowflake_instant(const CombSnowflake *set, CombSlotTime time,
 								   TimestampTz *at);

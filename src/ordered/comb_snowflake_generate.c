@@ -62,7 +62,7 @@ comb_snowflake_own_set(FunctionCallInfo fcinfo)
 	return set;
 }
 
-/* Raise 22008, and say for which times the parameters can make ids */
+/* Raise 22008, with the times for which the parameters can make ids */
 static pg_noinline void
 comb_snowflake_range_error(const CombSnowflake *set)
 {
