@@ -74,7 +74,7 @@ test-models:
 test-clients:
 	@test/run clients
 test-pipelines:
-	@STEP_LIMIT=$${STEP_LIMIT:-1800} test/run pipelines
+	@test/run pipelines
 test-dotnet:
 	@test/run originals
 test-packages:

@@ -95,5 +95,6 @@ run_pipeline() {
 		skip_all "$missing"
 	fi
 	pipeline_command "$1"
+	limit=${STEP_LIMIT:-1800}
 	PIPELINE=$1 PIPELINE_COMMAND=$(printf '%s\n' "${command[@]}") tap_file test/pipelines/pipeline.pl
 }

@@ -47,10 +47,13 @@ $node->safe_psql('postgres', recipe('every-version'));
 
 my $unbound = $query =~ s/ AND version < \(SELECT bound FROM b\)//gr;
 my $reader  = CombFeed->new($node, query => $query);
+$node->safe_psql('postgres', recipe('changes view'));
+my $view    = CombFeed->new($node,
+	query => 'SELECT id, version, deleted, name FROM item_changes WHERE version > $last ORDER BY version LIMIT 1000');
 my $log     = CombSession->new($node, 'postgres', table => 'item_log',
 	query => recipe('poll') =~ s/\boutbox\b/item_log/r);
 my $twin    = CombFeed->new($node, query => $unbound);
-my @readers = ($reader, $log, $twin);
+my @readers = ($reader, $view, $log, $twin);
 
 #
 # Writers
@@ -98,6 +101,7 @@ diag("$terminated sessions terminated, $killed backends killed");
 diag("$reader->{rows} rows read, " . $reader->differences);
 cmp_ok($reader->{rows}, '>', 10 * $duration, 'there is something to read');
 $reader->reads_all("the copy is the table (SEED=$seed)");
+$view->reads_all("by the view of doc/pipelines.md, too (SEED=$seed)");
 all_is_read($log, 'each version in the log');
 my $differences = $twin->differences;
 diag("without the bound: $differences");
