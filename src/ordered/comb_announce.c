@@ -4,9 +4,9 @@
  *	  Transactions announce which times they take, for comb_settled().
  *
  * Keys are ordered by generation, and rows become visible by commit.  A
- * reader that wants to pass over no row must therefore know the smallest key
- * that a transaction unseen by the reader's snapshot may have used.
- * Transactions leave that information here; comb_settled.c reads it.
+ * reader that wants to pass over no row must therefore stop at the smallest key
+ * that a transaction unseen by its snapshot may have used.  Transactions leave
+ * that information here, and comb_settled.c reads it.
  *
  * Every backend has a seat for each series, with cache lines of its own:
  *
@@ -21,7 +21,8 @@
  *	 leaves the full xid in its seat before it takes the announcement back,
  *	 and the reader looks whether its snapshot sees this xid.
  * - A transaction that is prepared leaves its seat for an entry in a list.
- *	 COMMIT PREPARED tells nothing to the module, so entries are not cleared.
+ *	 PostgreSQL does not call the module for COMMIT PREPARED, so nobody clears
+ *	 the entry.
  *	 A new transaction takes an entry that no snapshot can need any more.
  *
  * Transactions of one seat follow each other, and a counter only grows.  So do
@@ -304,7 +305,7 @@ comb_prepared_copy(uint32 number, CombPrepared *copy)
  * and the full xid that the entry has.  NULL if all entries are needed.
  *
  * The best entry is the oldest one that no snapshot can need.  The next best
- * is the oldest one whose transaction has ended, as the snapshot "now" says.
+ * is the oldest one whose transaction is not in progress to the snapshot "now".
  */
 static CombPrepared *
 comb_prepared_choose(const CombView *now, uint64 *fxid)

@@ -42,8 +42,8 @@ typedef struct CombPast
  * "pid" and "start" are only for comb_unsettled(), "commits" only for the
  * backend.
  *
- * An entry does not say in which database its transaction was.  A backend
- * stays in its database, so the seat says it.
+ * A backend stays in its database, so the entries of the history need no
+ * database of their own.
  */
 typedef union CombSeat
 {

@@ -22,12 +22,12 @@
  * the first time.  An idle server renews nothing: only a key in the second half
  * of a lease does.
  *
- * A session that finds a limit must know whether to start beyond it.  If an
+ * A session that finds a limit may have to start beyond it.  If an
  * earlier incarnation of the server wrote the limit, keys up to the limit may
  * exist, and the session must.  If this incarnation wrote it, the session
  * must not, or each new session would push the counter one lease ahead of the
  * clock.  Shared memory therefore has a random number, its incarnation, and
- * the page says which incarnation wrote the limit.
+ * the page has that of the server that wrote the limit.
  *
  * What a process may rely on:
  * - Counters only grow, and an incarnation lasts as long as shared memory.

@@ -156,7 +156,7 @@ comb_sequence_find(CombSeries series)
  *
  * Any catalog access can run the callback above, and so can locking.  We
  * therefore remember the OID only once we hold the lock: from then on the
- * callback learns of every change.  If the sequence was dropped before that,
+ * callback runs at every change.  If the sequence was dropped before that,
  * there may be a new one, so search again.
  */
 static Relation

@@ -18,8 +18,9 @@
  *
  * Xids are full ones, since a seat can lie idle for two billion transactions.
  *
- * If the answer cannot be found, the function says that nothing is settled.
- * The reader gets no rows, and its next query gets them.
+ * Of a transaction that was prepared before the server started, nothing is
+ * left here but its xid.  While a snapshot has such a transaction in progress,
+ * its bound is COMB_UNKNOWN, and no key is below.
  *
  * Copyright (c) 2026, pg_comb developers
  *
