@@ -25,17 +25,7 @@
 
 PG_FUNCTION_INFO_V1(comb_unsettled);
 
-/* The columns, in the order of the SQL function */
-enum
-{
-	COMB_UNSETTLED_PID,
-	COMB_UNSETTLED_DATNAME,
-	COMB_UNSETTLED_TRANSACTION,
-	COMB_UNSETTLED_SERIES,
-	COMB_UNSETTLED_FIRST,
-	COMB_UNSETTLED_AGE,
-	COMB_UNSETTLED_COLUMNS
-};
+#define COMB_UNSETTLED_COLUMNS	6
 
 /* A row.  "pid" is 0 for a prepared transaction, "xid" for a running one */
 typedef struct CombUnsettled
@@ -60,17 +50,15 @@ comb_unsettled_put(ReturnSetInfo *result, const CombUnsettled *row)
 	if (database == NULL)
 		return;
 	age->time = GetCurrentTimestamp() - row->start;
-	values[COMB_UNSETTLED_PID] = Int32GetDatum(row->pid);
-	nulls[COMB_UNSETTLED_PID] = (row->pid == 0);
-	values[COMB_UNSETTLED_DATNAME] =
-		DirectFunctionCall1(namein, CStringGetDatum(database));
-	values[COMB_UNSETTLED_TRANSACTION] = TransactionIdGetDatum(row->xid);
-	nulls[COMB_UNSETTLED_TRANSACTION] = (row->xid == InvalidTransactionId);
-	values[COMB_UNSETTLED_SERIES] =
-		CStringGetTextDatum(comb_series_names[row->series]);
-	values[COMB_UNSETTLED_FIRST] = UUIDPGetDatum(comb_settled_key(row->first));
-	nulls[COMB_UNSETTLED_FIRST] = (row->series != COMB_SERIES_ORDERED);
-	values[COMB_UNSETTLED_AGE] = IntervalPGetDatum(age);
+	values[0] = Int32GetDatum(row->pid);
+	nulls[0] = (row->pid == 0);
+	values[1] = DirectFunctionCall1(namein, CStringGetDatum(database));
+	values[2] = TransactionIdGetDatum(row->xid);
+	nulls[2] = (row->xid == InvalidTransactionId);
+	values[3] = CStringGetTextDatum(comb_series_names[row->series]);
+	values[4] = UUIDPGetDatum(comb_settled_key(row->first));
+	nulls[4] = (row->series != COMB_SERIES_ORDERED);
+	values[5] = IntervalPGetDatum(age);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
