@@ -22,14 +22,14 @@ $node->start;
 $node->safe_psql(
 	'postgres', q{
 	CREATE EXTENSION pg_comb_ordered CASCADE;
-	-- ticks since 1970: 48 bits of milliseconds, and 18 bits around the variant
-	CREATE FUNCTION tick(id uuid) RETURNS bigint IMMUTABLE LANGUAGE sql AS $$
-		SELECT ('x' || substr(h, 1, 12))::bit(48)::bigint * 262144
-			+ ('x' || substr(h, 14, 3))::bit(12)::int * 64
-			+ (('x' || substr(h, 17, 2))::bit(8)::int & 63)
+	-- the time in 2^-8 us since 1970: 48 bits of milliseconds, and 18 bits around the variant
+	CREATE FUNCTION time_of(id uuid) RETURNS bigint IMMUTABLE LANGUAGE sql AS $$
+		SELECT ('x' || substr(h, 1, 12))::bit(48)::bigint * 256000
+			+ ceil((('x' || substr(h, 14, 3))::bit(12)::int * 64
+			        + (('x' || substr(h, 17, 2))::bit(8)::int & 63)) * 125 / 128.0)::int
 		FROM replace(id::text, '-', '') h $$;
 	CREATE TABLE made (n serial, id uuid);
-	CREATE VIEW steps AS SELECT n, tick(id) AS tick, tick(id) - lag(tick(id)) OVER (ORDER BY n) AS step FROM made;
+	CREATE VIEW steps AS SELECT n, time_of(id) AS at, time_of(id) - lag(time_of(id)) OVER (ORDER BY n) AS step FROM made;
 	CREATE TABLE ordered (n serial, key uuid DEFAULT comb_generate_ordered(),
 		id bigint DEFAULT comb_snowflake(instance_bits => 0, sequence_bits => 22));
 	CREATE TABLE shared (id uuid PRIMARY KEY DEFAULT comb_generate());
@@ -48,14 +48,14 @@ foreach my $resolution (1_000, 15_625_000)
 		INSERT INTO made (id) SELECT unnest(array_agg(comb_generate())) FROM generate_series(1, $calls);
 		INSERT INTO ordered SELECT FROM generate_series(1, $calls)});
 
-	# A key takes the clock's tick, or the tick after the last key.  The ticks that
+	# A key takes the clock's time, or the time after the last key.  The times that
 	# the clock shows are those at whole steps of its resolution.
 	is( $node->safe_psql('postgres', qq{
 			SELECT count(*)
-			FROM (SELECT step, tick % 262144000 AS tick,
-			             ceil((tick % 262144000) * 1000000 / 262144.0 / $resolution) * $resolution AS ns FROM steps) s
-			WHERE step <> 1 AND tick <> trunc(ns * 262144 / 1000000)}),
-		0, "$name: the next tick, or the tick that the clock shows");
+			FROM (SELECT step, at % 256000000 AS at,
+			             ceil((at % 256000000) * 1000 / 256.0 / $resolution) * $resolution AS ns FROM steps) s
+			WHERE step <> 1 AND at <> trunc(ns * 256 / 1000)}),
+		0, "$name: the next time, or the time that the clock shows");
 	my ($in_row) = $node->safe_psql('postgres', q{
 		SELECT max(keys) FROM (SELECT count(*) AS keys
 			FROM (SELECT count(*) FILTER (WHERE step > 1) OVER (ORDER BY n) AS instant FROM steps) s GROUP BY instant) i});
