@@ -1,6 +1,6 @@
 // What the programs for Node.js share: the checks, and the versions of packages
 //
-// A program makes the table orders (id, number, item, amount), as its client's users
+// A program makes the table orders (id, number, item, amount, ref), as its client's users
 // would, and gives checkClient() one function for each task.
 
 import assert from 'node:assert/strict';
@@ -44,8 +44,9 @@ export function range(since, until) {
 //   find(number)           returns the row of a Snowflake
 //   fail()                 calls comb_generate('sequential')
 //   told(error)            returns the SQLSTATE and the hint as { code, hint }
+// Other functions are more ways to read a period, such as a prepared statement.
 // Numbers of 64 bits are of the JavaScript type that "bigint" names.
-export function checkClient({ insert, bulk, upsert, time, between, during, page, find, fail, told, bigint }) {
+export function checkClient({ insert, bulk, upsert, time, between, during, page, find, fail, told, bigint, ...periods }) {
 	const items = ['salt', 'oil', 'rice', 'tea', 'milk'];
 	const second = 1000;
 	const ago = (ms) => new Date(Date.now() - ms);
@@ -76,7 +77,9 @@ export function checkClient({ insert, bulk, upsert, time, between, during, page,
 		assert.ok(Math.abs(Date.now() - at) < 60 * second, 'the time is now');
 	});
 
-	for (const [name, period] of [['two timestamps', between], ['a range', during]]) {
+	const ways = [['two timestamps', between], ['a range', during],
+		...Object.entries(periods).map(([way, period]) => [`two timestamps, ${way}`, period])];
+	for (const [name, period] of ways) {
 		test(`a period by ${name}`, async () => {
 			const of = async (since, until) => (await period(since, until)).map((row) => row.item);
 			const at = await time(first.id);
@@ -94,6 +97,13 @@ export function checkClient({ insert, bulk, upsert, time, between, during, page,
 			seen.push(...next.map((row) => row.item));
 		}
 		assert.deepEqual(seen, ['bread', ...items]);
+	});
+
+	test('a DEFAULT with a layout makes its keys', async () => {
+		for (const { ref } of rows) {
+			const at = parseInt(ref.replaceAll('-', '').slice(20), 16);    // rtcomb_sql
+			assert.ok(!isKey(ref) && Math.abs(Date.now() - at) < 60 * second, 'the time is now');
+		}
 	});
 
 	test('a Snowflake keeps its digits', async () => {

@@ -16,6 +16,7 @@ const migrations = {
 			t.bigint('number').notNullable().defaultTo(knex.raw('comb_snowflake()'));
 			t.text('item').notNullable().unique();
 			t.integer('amount').notNullable().defaultTo(1);
+			t.uuid('ref').notNullable().defaultTo(knex.raw("comb_generate('rtcomb_sql')"));
 		}),
 		down: (knex) => knex.schema.dropTable('orders'),
 	},

@@ -17,6 +17,7 @@ const Order = defineEntity({
 		number: p.bigint().defaultRaw('comb_snowflake()'),
 		item: p.text().unique(),
 		amount: p.integer().default(1),
+		ref: p.uuid().defaultRaw("comb_generate('rtcomb_sql'::text)"),
 		created: p.datetime().formula((alias) => `comb_timestamp(${alias}.id)`),
 	}),
 });

@@ -8,14 +8,16 @@ import { checkClient, range, showVersions } from './common.mjs';
 
 showVersions('pg');
 
-const pool = new pg.Pool();
+// The plan of a prepared statement must do for every period.
+const pool = new pg.Pool({ options: '-c plan_cache_mode=force_generic_plan' });
 after(() => pool.end());
 
 await pool.query(`CREATE TABLE orders (
 	id uuid PRIMARY KEY DEFAULT comb_generate(),
 	number bigint NOT NULL DEFAULT comb_snowflake(),
 	item text NOT NULL UNIQUE,
-	amount int NOT NULL DEFAULT 1)`);
+	amount int NOT NULL DEFAULT 1,
+	ref uuid NOT NULL DEFAULT comb_generate('rtcomb_sql'))`);
 
 async function query(text, ...values) {
 	const { rows } = await pool.query(text, values);
@@ -43,6 +45,14 @@ checkClient({
 	async between(since, until) {
 		const { rows } = await pool.query(
 			'SELECT * FROM orders WHERE comb_during(id, $1, $2) ORDER BY id', [since, until]);
+		return rows;
+	},
+	async prepared(since, until) {
+		const { rows } = await pool.query({
+			name: 'period',
+			text: 'SELECT * FROM orders WHERE comb_during(id, $1, $2) ORDER BY id',
+			values: [since, until],
+		});
 		return rows;
 	},
 	async during(since, until) {

@@ -8,14 +8,16 @@ import { checkClient, range, showVersions } from './common.mjs';
 
 showVersions('postgres');
 
-const sql = postgres();
+// The plan of a prepared statement must do for every period.
+const sql = postgres({ connection: { plan_cache_mode: 'force_generic_plan' } });
 after(() => sql.end());
 
 await sql`CREATE TABLE orders (
 	id uuid PRIMARY KEY DEFAULT comb_generate(),
 	number bigint NOT NULL DEFAULT comb_snowflake(),
 	item text NOT NULL UNIQUE,
-	amount int NOT NULL DEFAULT 1)`;
+	amount int NOT NULL DEFAULT 1,
+	ref uuid NOT NULL DEFAULT comb_generate('rtcomb_sql'))`;
 
 checkClient({
 	async insert(item) {
@@ -37,6 +39,13 @@ checkClient({
 	},
 	async between(since, until) {
 		return sql`SELECT * FROM orders WHERE comb_during(id, ${since}, ${until}) ORDER BY id`;
+	},
+	// As a pooler in transaction mode needs it
+	async unprepared(since, until) {
+		const unprepared = postgres({ prepare: false });
+		const rows = await unprepared`SELECT * FROM orders WHERE comb_during(id, ${since}, ${until}) ORDER BY id`;
+		await unprepared.end();
+		return rows;
 	},
 	async during(since, until) {
 		return sql`SELECT * FROM orders WHERE comb_created(id, ${range(since, until)}) ORDER BY id`;

@@ -20,6 +20,7 @@ const Order = sequelize.define('orders', {
 	number: { type: DataTypes.BIGINT, allowNull: false, defaultValue: literal('comb_snowflake()') },
 	item: { type: DataTypes.TEXT, allowNull: false, unique: true },
 	amount: { type: DataTypes.INTEGER, allowNull: false, defaultValue: 1 },
+	ref: { type: DataTypes.UUID, allowNull: false, defaultValue: literal("comb_generate('rtcomb_sql')") },
 }, { timestamps: false });
 
 before(() => sequelize.sync());

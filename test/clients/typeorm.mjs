@@ -18,6 +18,7 @@ const Order = new EntitySchema({
 		number: { type: 'bigint', default: () => 'comb_snowflake()' },
 		item: { type: 'text', unique: true },
 		amount: { type: 'int', default: 1 },
+		ref: { type: 'uuid', default: () => "comb_generate('rtcomb_sql')" },
 	},
 });
 

@@ -8,4 +8,5 @@ export const orders = pgTable('orders', {
 	number: bigint({ mode: 'bigint' }).notNull().default(sql`comb_snowflake()`),
 	item: text().notNull().unique(),
 	amount: integer().notNull().default(1),
+	ref: uuid().notNull().default(sql`comb_generate('rtcomb_sql'::text)`),
 });
