@@ -146,6 +146,9 @@ lacking() {
 		npm        node  nodejs
 		npm        npm  npm
 		Go         go  golang-go
+		Cargo      cargo  cargo
+		Cargo      cc  gcc
+		Cargo      pg_config  libpq-dev
 		Maven      javac  default-jdk-headless
 		Maven      mvn  maven
 		PyPI       python:ensurepip  python3-venv

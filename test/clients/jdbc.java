@@ -91,6 +91,8 @@ class Orders extends Client {
 		}
 	}
 
+	boolean copies() { return true; }
+
 	List<Order> copy(List<String> items) throws Exception {
 		db.unwrap(PGConnection.class).getCopyAPI()
 			.copyIn("COPY orders (item) FROM STDIN", new StringReader(String.join("\n", items) + "\n"));

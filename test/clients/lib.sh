@@ -10,7 +10,7 @@
 # used the primary key's index.
 #
 # What the clients need comes from the registries of their languages, in the versions of
-# requirements.txt, go.mod, pom.xml and package-lock.json, and from NuGet and Debian.  What a registry has
+# requirements.txt, go.mod, pom.xml, Cargo.toml and package-lock.json, and from NuGet and Debian.  What a registry has
 # is installed into the run's own directory.  With CLIENTS_FROM=debian those for Python
 # and JDBC come from Debian, too.  To update package-lock.json, change package.json and
 # run "npm install --package-lock-only" in its directory.
@@ -21,13 +21,15 @@
 # The names are also groups of lacking().
 all_clients=(pg postgresjs knex kysely sequelize drizzle typeorm mikro-orm prisma
 	psycopg2 psycopg3 asyncpg sqlalchemy sqlmodel django
-	pgx pq gorm sqlc bun goose jdbc hibernate jooq mybatis spring r2dbc flyway activerecord pdo dbd-pg feed
+	pgx pq gorm sqlc bun goose jdbc hibernate jooq mybatis spring r2dbc flyway
+	tokio-postgres sqlx diesel sea-orm activerecord pdo dbd-pg feed
 	npgsql dapper efcore nhibernate linq2db marten npgsql-feed)
 
 client_limit=300             # seconds, for one client
 install_limit=600            # and for packages, or a build
 node_wanted=20.19            # what the packages need
 client_python=${PYTHON:-$python}
+cargo_cache=${XDG_CACHE_HOME:-${HOME:-$tree}/.cache}/pg_comb
 
 # The program of a client
 program() { (cd "$tree/test/clients" && compgen -G "$1.*"); }
@@ -53,6 +55,7 @@ registry() {
 	case $(program "$1") in
 		*.mjs) say npm ;;
 		*.go) say Go ;;
+		*.rs) say Cargo ;;
 		*.py) [ "${CLIENTS_FROM:-}" = debian ] || say PyPI ;;
 		*.java) [ "${CLIENTS_FROM:-}" = debian ] || say Maven ;;
 	esac
@@ -72,9 +75,11 @@ at_least() {
 		say "needs $1 $2, and ${3#v} is installed"
 }
 
-# Why clients of a registry cannot be run, if so
+# Why clients of a registry cannot be run, if so.  What was built needs no cargo, which may be
+# the caller's own.
 lacks_registry() {
 	local missing
+	[ "$1" != Cargo ] || [ ! -d "$work/rust" ] || return 0
 	missing=$(lacks "$1")
 	if [ -n "$missing" ]; then
 		say "needs $missing"
@@ -83,6 +88,7 @@ lacks_registry() {
 	else
 		case $1 in
 			npm) at_least Node.js "$node_wanted" "$(node --version)" ;;
+			Cargo) at_least Rust 1.94 "$(rustc --version | cut -d ' ' -f 2)" ;;
 			Go) at_least Go "$(sed -n 's/^go //p' "$tree/test/clients/go.mod")" "$(go env GOVERSION | sed 's/^go//')" ;;
 		esac
 	fi
@@ -105,12 +111,29 @@ install_packages_of() {
 	return 1
 }
 
+# The programs for Rust.  sqlx checks its queries against a database when they are compiled, and
+# Diesel writes a schema before.  What is compiled stays in the caller's cache, because it takes
+# a processor a quarter of an hour.
+# shellcheck disable=SC2016 # variables of sh
+build_rust() {
+	local sockets=$work/s/cargo install_limit=3000 version
+	start_server cargo && sql -d postgres -c "CREATE DATABASE cargo" &&
+		sql -d cargo -c "CREATE EXTENSION pg_comb_ordered CASCADE" -f "$work/src/test/clients/sqlx/1_orders.sql" || return
+	version=$(sed -n 's/^diesel = .*"\(=[^"]*\)".*/\1/p' "$tree/test/clients/Cargo.toml")
+	install_packages_of Cargo . env "CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cargo_cache/cargo}" \
+		"DATABASE_URL=postgres://postgres@${sockets//\//%2F}:5432/cargo" sh -c '
+			cargo install --quiet --root "$2" --no-default-features --features postgres diesel_cli --version "$3" &&
+				mkdir "$1" && cp "$2/bin/diesel" "$1" && diesel/schema "$1/diesel" && cargo build &&
+				cp "$CARGO_TARGET_DIR"/debug/run-* "$1"' sh "$work/rust" "$cargo_cache/diesel" "$version"
+	stop_server cargo
+}
+
 # install_clients SOURCE...: what the clients among them need.  npm does not run the
 # packages' scripts, see .npmrc.
 # shellcheck disable=SC2016 # variables of sh
 install_clients() {
 	local client directory registry
-	for registry in npm PyPI Go Maven; do
+	for registry in npm PyPI Go Maven Cargo; do
 		mapfile -t clients < <(clients_of "$registry" "$@")
 		[ ${#clients[@]} -gt 0 ] && [ -z "$(lacks_registry "$registry")" ] || continue
 		case $registry in
@@ -121,6 +144,7 @@ install_clients() {
 			PyPI)
 				install_packages_of PyPI . sh -c '"$1" -m venv "$2" &&
 					"$2/bin/pip" install --only-binary :all: --retries 1 -r requirements.txt' sh "$client_python" "$work/venv" ;;
+			Cargo) build_rust ;;
 			Maven)
 				install_packages_of Maven . mvn -B -q dependency:copy-dependencies "-DoutputDirectory=$work/java" ;;
 			Go)
@@ -158,6 +182,7 @@ client_command() {
 					compile jooq/Generate.java && java -cp "$cp" Main "$TMPDIR/java/made" && sources="$1 $(find "$TMPDIR/java/made" -name "*.java")"
 				fi && compile $sources && exec java -cp "$cp" Orders'
 			sh "$1" "$(if [ -n "$(registry "${1%.java}")" ]; then say "$work/java/*"; else say "$jdbc_driver"; fi)") ;;
+		*.rs) command=(env "COMB_DIESEL=$work/rust/diesel" "$work/rust/run-${1%.rs}") ;;
 		*.go) command=("$work/go/${1%.go}") ;;
 	esac
 }

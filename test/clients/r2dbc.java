@@ -65,6 +65,8 @@ class Orders extends Client {
 	Order find(long number) { return query("SELECT * FROM orders WHERE number = $1", number).get(0); }
 	Order byText(String id) { return query("SELECT * FROM orders WHERE id = $1::uuid", id).get(0); }
 
+	boolean copies() { return true; }
+
 	List<Order> copy(List<String> items) {
 		db.copyIn("COPY orders (item) FROM STDIN", Flux.just(io.netty.buffer.Unpooled.wrappedBuffer(
 			(String.join("\n", items) + "\n").getBytes()))).block();

@@ -343,6 +343,8 @@ for my $file ('test/clients/package.json', 'test/clients/prisma/package.json')
 }
 none('doc/clients.md has the versions of requirements.txt',
 	grep { $clients !~ /\b\Q$_\E\b/ } map { /^([\w-]+)\S*==([\d.]+)/ ? "$1 $2" : () } split /\n/, slurp('test/clients/requirements.txt'));
+none('doc/clients.md has the versions of Cargo.toml', grep { $clients !~ /\b\Q$_\E\b/ && !/^(?:chrono|uuid) / }
+	map { /^([\w-]+) = .*"=([\d.]+)"/ ? "$1 $2" : () } split /\n/, slurp('test/clients/Cargo.toml'));
 none('doc/clients.md has the versions of pom.xml', grep { $clients !~ /\b\Q$_\E\b/ }
 	map { "$_->[0] $_->[1]" } grep { $_->[0] !~ /codegen|plugin/ }
 	map { m{<artifactId>([^<]+)</artifactId><version>([^<]+)<} ? [ $1, $2 ] : () } split /\n/, slurp('test/clients/pom.xml'));

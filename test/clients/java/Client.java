@@ -34,6 +34,7 @@ public abstract class Client {
 	abstract Order byText(String id) throws Exception;                    // the row of a key that is a text
 	abstract void fail() throws Exception;                                // calls comb_generate('sequential')
 	abstract Told told(Exception e);                                      // what the client says of the error
+	boolean copies() { return false; }                                    // whether it has the next one
 	List<Order> copy(List<String> items) throws Exception { return null; } // inserts by COPY, in order
 
 	final Map<String, Period> periods = new LinkedHashMap<>();            // ways to read a period
@@ -152,9 +153,9 @@ public abstract class Client {
 				return told.sqlState().equals("22023") && told.hint().startsWith("The layouts are uuidv7, ");
 			}
 		});
-		test("COPY makes keys", () -> {
+		if (copies()) test("COPY makes keys", () -> {
 			List<Order> copied = copy(List.of("flour", "yeast"));
-			return copied == null || items(copied).equals(List.of("flour", "yeast")) && ordered(copied);
+			return items(copied).equals(List.of("flour", "yeast")) && ordered(copied);
 		});
 	}
 
