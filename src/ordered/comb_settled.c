@@ -193,8 +193,10 @@ comb_is_unlisted(const CombView *view, TransactionId xid)
 		return false;
 	if (BackendXidGetPid(xid) != 0 || comb_prepared_listed(fxid))
 		return false;
-	return !TransactionIdIsInProgress(xid) ||
-		comb_prepared_has_keys(xid, fxid < no_room);
+
+	/* in this order: it may end at any time, and is then found nowhere */
+	return comb_prepared_has_keys(xid, fxid < no_room) ||
+		!TransactionIdIsInProgress(xid);
 }
 
 /*
