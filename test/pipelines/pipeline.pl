@@ -8,11 +8,16 @@
 # the table or view, the column of the cursor, and a directory of its own.  It prints a
 # line "poll" after each poll.  When the file "end" is there, it polls for the last time, and writes what
 # has arrived into the file "rows".
+#
+# Each copy polls POLLS times, or as often as it can in a part of the time, but not less than ten times.
+# The writers are slow, because a tool that falls behind has more rows at each poll.  So that polls find
+# transactions open all the same, two of the writers commit half a second late.
 use strict;
 use warnings;
 
 use FindBin qw($RealBin);
 use lib "$RealBin/../perl";
+use CombCopy;
 use CombFeed;
 use CombSoak;
 use CombTest;
@@ -39,7 +44,8 @@ my %repeats = map { $_ => 1 } qw(singer kafka-connect);
 $SIG{TERM} = sub { exit 1 };
 my $tool = $ENV{PIPELINE};
 my @command = split(/\n/, $ENV{PIPELINE_COMMAND});
-my $least = $ENV{POLLS} || 30;
+my $wanted = $ENV{POLLS} || 30;
+my $least = $wanted < 10 ? $wanted : 10;
 my $limit = $ENV{STEP_LIMIT} || 1800;
 begin_soak($tool, 30);
 
@@ -58,21 +64,21 @@ local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port, PGUSER => $nod
 
 my @copies = map { CombCopy->new(split(/ /), $tool eq 'kafka-connect' ? $node->logfile : ()) } @{ $copies{$tool} };
 $_->start(@command) foreach @copies;
-start_writers(conninfo('postgres', $node), 2, 20, $event_writers) foreach 1 .. 4;
+start_writers(conninfo('postgres', $node), 2, 5, $event_writers) foreach 1 .. 3;
+start_writers(conninfo('postgres', $node), 2, 4, { late => [ 1, late(500, "INSERT INTO outbox (body) VALUES ('late');\n") ] });
 start_resolver(conninfo('postgres', $node));
 
 my ($began, $terminated, $next) = (time(), 0, 0);
-while (grep { $_->polls < $least } @copies)
+while (time() < $began + 0.6 * $limit && grep { $_->polls < $wanted } @copies)
 {
-	die "$tool does not poll: " . join(' ', map { slurp_file("$_->{directory}/err") } @copies)
-	  if time() > $began + $limit || grep { !$_->runs } @copies;
+	die "$tool has ended: " . join(' ', map { slurp_file("$_->{directory}/err") } @copies) if grep { !$_->runs } @copies;
 	usleep(500_000);
 	$terminated += terminate_backend($node, 'writer');
 	# The view of whole milliseconds lets out the rows of the last one when a key is made.
 	$node->safe_psql('postgres', 'SELECT comb_generate_ordered()');
 	foreach my $copy (@copies)
 	{
-		next if $copy->{kills} == ($is_slow{$tool} ? 1 : 2) || $copy->polls < $least / 4 * ($copy->{kills} + 1);
+		next if $copy->{kills} == ($is_slow{$tool} ? 1 : 2) || $copy->polls < $least / 2 * ($copy->{kills} + 1);
 		$copy->kill;
 		$copy->start(@command);
 	}
@@ -80,7 +86,8 @@ while (grep { $_->polls < $least } @copies)
 end_writers($node);
 $node->safe_psql('postgres', 'SELECT comb_generate_ordered(), pg_sleep(0.01)');
 $node->poll_query_until('postgres', 'SELECT comb_settled() > id FROM outbox ORDER BY id DESC LIMIT 1') or die 'not settled';
-$_->end foreach @copies;
+append_to_file("$_->{directory}/end", '') foreach @copies;
+usleep(100_000) while time() < $began + 0.9 * $limit && grep { $_->runs } @copies;
 my $seconds = int(time() - $began);
 
 # Compare
@@ -88,6 +95,7 @@ my @rows = split(/\n/, $node->safe_psql('postgres', 'SELECT id, body FROM outbox
 cmp_ok(scalar(@rows), '>', 1000, 'there is something to read');
 my ($table, @views) = map { $_->compare(@rows) } @copies;
 diag(scalar(@rows) . " rows, $terminated sessions terminated, $seconds seconds");
+cmp_ok($_->polls, '>=', $least, "$_->{relation}: there are enough polls") foreach @copies;
 cmp_ok($table->{lost}, '>', 0, 'the table: rows are lost');
 foreach (@views)
 {
@@ -105,104 +113,3 @@ if ($ENV{COMB_WORK})
 		join(', ', map { $_->polls } $table, @views), $seconds));
 }
 done_testing();
-
-# A tool that copies a table or a view.
-package CombCopy;
-
-use FindBin qw($RealBin);
-use PostgreSQL::Test::Utils;
-use Test::More;
-use Time::HiRes qw(usleep);
-
-sub new
-{
-	my ($class, $relation, $cursor, $log) = @_;
-	return bless { relation => $relation, cursor => $cursor, log => $log, kills => 0, directory => PostgreSQL::Test::Utils::tempdir() }, $class;
-}
-
-# It has a process group of its own, to be killed with all that it has started.
-sub start
-{
-	my ($self, @command) = @_;
-	$self->{pid} = fork() // die 'cannot fork';
-	return if $self->{pid};
-	setpgrp(0, 0);
-	chdir("$RealBin") or die 'cannot change to the directory';
-	open(STDIN,  '<',  '/dev/null');
-	open(STDOUT, '>>', "$self->{directory}/out");
-	open(STDERR, '>>', "$self->{directory}/err");
-	exec(@command, @$self{qw(relation cursor directory)}) or POSIX::_exit(127);
-}
-
-sub out
-{
-	my ($self) = @_;
-	my $file = "$self->{directory}/out";
-	return -e $file ? slurp_file($file) : '';
-}
-
-# The server's log has the polls of a tool that cannot say when it polls.  Its sessions have the
-# name of the table or view.
-sub polls
-{
-	my ($self) = @_;
-	return scalar(() = $self->out =~ /^poll$/mg) unless $self->{log};
-	return scalar(() = slurp_file($self->{log}) =~ / \Q$self->{relation}\E LOG: +execute .* FROM .* WHERE /g);
-}
-
-sub version { return $_[0]->out =~ /^versions: (.*)$/m ? $1 : ''; }
-
-sub runs
-{
-	my ($self) = @_;
-	$self->{pid} = 0 if $self->{pid} && waitpid($self->{pid}, POSIX::WNOHANG()) != 0;
-	return $self->{pid};
-}
-
-# Kill it at some moment of its next poll.
-sub kill
-{
-	my ($self) = @_;
-	usleep(rand(2_000_000));
-	kill('KILL', -$self->{pid});
-	waitpid($self->{pid}, 0);
-	$self->{kills}++;
-	return;
-}
-
-sub end
-{
-	my ($self) = @_;
-	append_to_file("$self->{directory}/end", '');
-	for (1 .. 1200)
-	{
-		last unless $self->runs;
-		usleep(100_000);
-	}
-	return;
-}
-
-sub compare
-{
-	my ($self, @rows) = @_;
-	my $file = "$self->{directory}/rows";
-	die "$self->{relation}: " . slurp_file("$self->{directory}/err") unless -e $file;
-	my %rows = map { $_ => 0 } @rows;
-	@$self{qw(lost changed twice)} = (0, 0, 0);
-
-	foreach (split(/\n/, slurp_file($file)))
-	{
-		if    (!exists $rows{$_}) { $self->{changed}++; }
-		elsif ($rows{$_}++)       { $self->{twice}++; }
-	}
-	$self->{lost} = grep { !$_ } values %rows;
-	diag(sprintf("%s by %s: %d lost, %d twice, %d polls, killed %d times",
-		@$self{qw(relation cursor lost twice)}, $self->polls, $self->{kills}));
-	return $self;
-}
-
-END
-{
-	local $?;
-	CORE::kill('KILL', -$_->{pid}) foreach grep { $_->{pid} } @copies;
-}

@@ -1,0 +1,99 @@
+# A tool that copies a table or a view: a program of test/pipelines, which is killed
+# and begins again.
+package CombCopy;
+
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use PostgreSQL::Test::Utils;
+use POSIX ();
+use Test::More;
+use Time::HiRes qw(usleep);
+
+my @copies;
+
+sub new
+{
+	my ($class, $relation, $cursor, $log) = @_;
+	push @copies, bless { relation => $relation, cursor => $cursor, log => $log, kills => 0,
+		directory => PostgreSQL::Test::Utils::tempdir() }, $class;
+	return $copies[-1];
+}
+
+# It has a process group of its own, to be killed with all that it has started.
+sub start
+{
+	my ($self, @command) = @_;
+	$self->{pid} = fork() // die 'cannot fork';
+	return if $self->{pid};
+	setpgrp(0, 0);
+	chdir("$RealBin") or die 'cannot change to the directory';
+	open(STDIN,  '<',  '/dev/null');
+	open(STDOUT, '>>', "$self->{directory}/out");
+	open(STDERR, '>>', "$self->{directory}/err");
+	exec(@command, @$self{qw(relation cursor directory)}) or POSIX::_exit(127);
+}
+
+sub out
+{
+	my ($self) = @_;
+	my $file = "$self->{directory}/out";
+	return -e $file ? slurp_file($file) : '';
+}
+
+# The server's log has the polls of a tool that cannot say when it polls.  Its sessions have the
+# name of the table or view.
+sub polls
+{
+	my ($self) = @_;
+	return scalar(() = $self->out =~ /^poll$/mg) unless $self->{log};
+	return scalar(() = slurp_file($self->{log}) =~ / \Q$self->{relation}\E LOG: +execute .* FROM .* WHERE /g);
+}
+
+sub version { return $_[0]->out =~ /^versions: (.*)$/m ? $1 : ''; }
+
+sub runs
+{
+	my ($self) = @_;
+	$self->{pid} = 0 if $self->{pid} && waitpid($self->{pid}, POSIX::WNOHANG()) != 0;
+	return $self->{pid};
+}
+
+# Kill it at some moment of its next poll.
+sub kill
+{
+	my ($self) = @_;
+	usleep(rand(2_000_000));
+	kill('KILL', -$self->{pid});
+	waitpid($self->{pid}, 0);
+	$self->{kills}++;
+	return;
+}
+
+sub compare
+{
+	my ($self, @rows) = @_;
+	my $file = "$self->{directory}/rows";
+	die "$self->{relation}: " . slurp_file("$self->{directory}/err") unless -e $file;
+	my %rows = map { $_ => 0 } @rows;
+	@$self{qw(lost changed twice)} = (0, 0, 0);
+
+	foreach (split(/\n/, slurp_file($file)))
+	{
+		if    (!exists $rows{$_}) { $self->{changed}++; }
+		elsif ($rows{$_}++)       { $self->{twice}++; }
+	}
+	$self->{lost} = grep { !$_ } values %rows;
+	diag(sprintf("%s by %s: %d lost, %d twice, %d polls, killed %d times",
+		@$self{qw(relation cursor lost twice)}, $self->polls, $self->{kills}));
+	return $self;
+}
+
+END
+{
+	local $?;
+	CORE::kill('KILL', -$_->{pid}) foreach grep { $_->{pid} } @copies;
+}
+
+1;
