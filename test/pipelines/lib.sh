@@ -3,7 +3,8 @@
 # test/pipelines/lib.sh - running tools that copy tables, for step pipelines of test/run
 #
 # pipeline.pl has the writers, and compares what arrives with the table.  A tool is one
-# program in this directory, which polls as a user of the tool would.
+# program in this directory, which polls as a user of the tool would.  failover.pl lets one tool
+# go through a crash and a promotion.
 #
 # What the tools need comes from PyPI and from Maven Central, in the versions of the file
 # "packages".  It stays in a directory, because it is large: PG_COMB_PIPELINES names another.
@@ -12,7 +13,7 @@
 # test/run has read test/lib.sh before:
 # shellcheck disable=SC2034,SC2154
 
-all_pipelines=(dlt dbt singer spark kafka-connect)
+all_pipelines=(dlt dbt singer spark kafka-connect failover)
 
 pipelines_home=${PG_COMB_PIPELINES:-${XDG_CACHE_HOME:-/var/cache}/pg_comb/pipelines}
 packages_limit=900           # seconds for the packages of one tool
@@ -25,7 +26,11 @@ packages_of() { sed -n "s/^$1  *\(pypi\|maven\)  */\1 /p" "$tree/test/pipelines/
 install_pipelines() {
 	local tool home log
 	for tool in "$@"; do
-		case $tool in pipelines/*) tool=${tool#*/} ;; *) continue ;; esac
+		case $tool in
+			pipelines/failover) tool=singer ;;
+			pipelines/*) tool=${tool#*/} ;;
+			*) continue ;;
+		esac
 		home=$pipelines_home/$tool log=$work/log/$tool-packages
 		if [ -n "$(lacks "$tool")" ] || cmp -s <(packages_of "$tool") "$home/complete"; then continue; fi
 		say "Installing the packages of $tool in $home ..."
@@ -88,13 +93,14 @@ pipeline_command() {
 }
 
 run_pipeline() {
-	local missing command=()
-	missing=$(lacks_pipeline "$1")
+	local missing command=() tool=$1 file=pipeline.pl
+	if [ "$1" = failover ]; then tool=singer file=failover.pl; fi
+	missing=$(lacks_pipeline "$tool")
 	if [ -n "$missing" ]; then
 		result "$1" "" "skipped: $missing"
 		skip_all "$missing"
 	fi
-	pipeline_command "$1"
+	pipeline_command "$tool"
 	limit=${STEP_LIMIT:-1800}
-	PIPELINE=$1 PIPELINE_COMMAND=$(printf '%s\n' "${command[@]}") tap_file test/pipelines/pipeline.pl
+	PIPELINE=$tool PIPELINE_COMMAND=$(printf '%s\n' "${command[@]}") tap_file "test/pipelines/$file"
 }
