@@ -29,7 +29,7 @@ use Time::HiRes qw(time usleep);
 
 # What a tool copies: first the table, and then views.
 my %copies = (
-	'dlt' => [ 'outbox id', 'outbox_settled id' ],
+	'dlt' => [ 'outbox id', 'outbox_settled id', 'outbox_timed created_at' ],
 	'dbt' => [ 'outbox id', 'outbox_settled id', 'outbox_bound id' ],
 	'singer' => [ 'outbox id', 'outbox_settled id', 'outbox_timed created_at' ],
 	'spark' => [ 'outbox id', 'outbox_settled id', 'outbox_numbered number' ],
@@ -38,8 +38,8 @@ my %copies = (
 # Those that take long to begin again are killed once, the others twice.
 my %is_slow = map { $_ => 1 } qw(spark kafka-connect);
 
-# A killed tool of these reads rows again that it has written, and does not remove them.
-my %repeats = map { $_ => 1 } qw(singer kafka-connect);
+# A killed tool of these reads or loads rows again that it has written, and does not remove them.
+my %repeats = map { $_ => 1 } qw(dlt singer kafka-connect);
 
 $SIG{TERM} = sub { exit 1 };
 my $tool = $ENV{PIPELINE};
@@ -92,7 +92,7 @@ my $seconds = int(time() - $began);
 
 # Compare
 my @rows = split(/\n/, $node->safe_psql('postgres', 'SELECT id, body FROM outbox'));
-cmp_ok(scalar(@rows), '>', 1000, 'there is something to read');
+cmp_ok(scalar(@rows), '>', 100, 'there is something to read');
 my ($table, @views) = map { $_->compare(@rows) } @copies;
 diag(scalar(@rows) . " rows, $terminated sessions terminated, $seconds seconds");
 cmp_ok($_->polls, '>=', $least, "$_->{relation}: there are enough polls") foreach @copies;
