@@ -7,7 +7,7 @@
 # go through a crash and a promotion.
 #
 # What the tools need comes from PyPI and from Maven Central, in the versions of the file
-# "packages".  It stays in a directory, because it is large: PG_COMB_PIPELINES names another.
+# "packages".  It stays in a directory, because it is large: COMB_PIPELINES names another.
 # A tool whose packages cannot be had is skipped.
 
 # test/run has read test/lib.sh before:
@@ -15,7 +15,7 @@
 
 all_pipelines=(dlt dbt singer spark kafka-connect failover)
 
-pipelines_home=${PG_COMB_PIPELINES:-${XDG_CACHE_HOME:-/var/cache}/pg_comb/pipelines}
+pipelines_home=${COMB_PIPELINES:-${XDG_CACHE_HOME:-/var/cache}/pg_comb/pipelines}
 packages_limit=900           # seconds for the packages of one tool
 
 # packages_of TOOL: lines of the file
