@@ -270,6 +270,8 @@ foreach my $database (@databases)
 		SELECT 'done';
 		SELECT pg_sleep(60);
 	}, "$dir/new$database$scene");
+	# The WAL is all databases': the next session must not flush it before this one.
+	shown_in("$dir/new$database$scene", qr/^flushed/m);
 }
 shown_in("$dir/new$_$scene", qr/^done$/m) foreach @databases;
 like(slurp_file("$dir/new$databases[0]$scene"), qr/^flushed\|t$/m, 'a new session flushes the limit that it reads');
