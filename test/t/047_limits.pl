@@ -99,7 +99,8 @@ $node->safe_psql('postgres', 'CHECKPOINT');
 my $file = $node->data_dir . '/'
   . $node->safe_psql('postgres', "SELECT pg_relation_filepath('comb_internal.comb_lease_ordered')");
 my $old = slurp_file($file);
-@last = ask($node, 'postgres', "SELECT pg_sleep(1.1); $make");
+# The key before can be a lease ahead of the clock, and the limit a lease ahead of the key.
+@last = ask($node, 'postgres', "SELECT pg_sleep(2.1); $make");
 @last = ask($node, 'postgres', $make);
 $node->stop('immediate');
 open(my $fh, '+<:raw', $file) or die "could not open $file: $!";
