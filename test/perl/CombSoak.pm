@@ -271,13 +271,20 @@ sub all_is_read
 		'0 lost, 0 held back, 0 never committed, 0 twice or out of order', "$name (SEED=$seed)");
 }
 
-# A reader that leaves out a part of the recipe must have lost rows.
+# Readers that leave out a part of the recipe must have lost rows.  In less than a minute
+# one of them can be lucky, on a machine with nothing else to do, so there they count together.
 sub is_lost
 {
-	my ($reader, $name) = @_;
-	my ($read, $lost) = $reader->counts;
-	diag("$name: $read rows read, $lost lost");
-	return cmp_ok($lost, '>', 0, "$name: rows are lost");
+	my (%reader) = @_;
+	my $all = 0;
+	foreach my $name (sort keys %reader)
+	{
+		my ($read, $lost) = $reader{$name}->counts;
+		diag("$name: $read rows read, $lost lost");
+		cmp_ok($lost, '>', 0, "$name: rows are lost") if $duration >= 60;
+		$all += $lost;
+	}
+	return cmp_ok($all, '>', 0, 'wrong readers lose rows');
 }
 
 # What clients complained of, less what a crash or a promotion explains

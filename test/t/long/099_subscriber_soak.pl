@@ -102,7 +102,7 @@ cmp_ok($rows, '>', 20 * $duration, 'there is something to read');
 all_is_read($reader{$_}, $_) foreach sort keys %reader;
 diag("$items->{rows} rows that change");
 $items->reads_all("the copy is the table (SEED=$seed)");
-is_lost($twin, 'without a bound');
+is_lost('without a bound' => $twin);
 is(loop_errors(), '', 'nothing fails otherwise');
 $_->quit foreach (@readers);
 $_->stop foreach ($subscriber, $publisher);
