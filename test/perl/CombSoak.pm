@@ -137,7 +137,7 @@ sub start_writers
 	my ($conninfo, $clients, $rate, $writers, @options) = @_;
 	my @rate = $duration > 60 ? () : ('-R', $rate);
 	my @files = map { ('-f', script($writers->{$_}[1]) . "\@$writers->{$_}[0]") } sort keys %$writers;
-	return start_loop('writer', 'pgbench', '-n', '-c', $clients, '-T', 20, @rate, @options, @files, $conninfo);
+	return start_loop('writer', 'pgbench', '-n', '--random-seed', 'rand', '-c', $clients, '-T', 20, @rate, @options, @files, $conninfo);
 }
 
 # Readers whose position is in the database
