@@ -187,6 +187,7 @@ comb_is_unlisted(const CombView *view, TransactionId xid)
 {
 	uint64		fxid = comb_full_xid(xid, view->next);
 	uint64		no_room = pg_atomic_read_u64(&comb_seats->head.h.no_room);
+	bool		has_keys;
 
 	if (fxid >= comb_seats->head.h.started && fxid >= no_room &&
 		fxid >= pg_atomic_read_u64(&comb_seats->head.h.overwritten))
@@ -195,8 +196,9 @@ comb_is_unlisted(const CombView *view, TransactionId xid)
 		return false;
 
 	/* in this order: it may end at any time, and is then found nowhere */
-	return comb_prepared_has_keys(xid, fxid < no_room) ||
-		!TransactionIdIsInProgress(xid);
+	has_keys = comb_prepared_has_keys(xid, fxid < no_room);
+	COMB_INJECTION_POINT("comb-prepared-read");
+	return has_keys || !TransactionIdIsInProgress(xid);
 }
 
 /*

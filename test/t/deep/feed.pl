@@ -251,6 +251,28 @@ is($node->safe_psql('postgres', "SELECT state FROM pg_stat_activity WHERE pid = 
 $first->event;
 $reader->reads_all('the session goes on');
 
+#
+# A reader looks for a transaction that was prepared before the server started.  The
+# transaction ends meanwhile, and another takes its place among those that are prepared.
+#
+foreach my $end ('COMMIT', 'ROLLBACK')
+{
+	my $key = begin_event($writers[0]);
+	$writers[0]->ask("PREPARE TRANSACTION 'before'");
+	$_->quit foreach (@writers, $reader, $other, $first);
+	$node->restart;
+	$_->connect foreach (@writers, $reader, $other, $first);
+	$reader->ask('SELECT injection_points_set_local()');
+	$other->event;
+	is($reader->poll, 0, "$end: a transaction prepared before the start holds the reader back");
+	hold($reader, 'comb-prepared-read', 'SELECT comb_settled()');
+	$other->ask("$end PREPARED 'before'; BEGIN; SELECT pg_current_xact_id(); PREPARE TRANSACTION 'next'");
+	my $bound = release($reader, 'comb-prepared-read');
+	cmp_ok($bound, 'le', $key, "$end: it is not passed by a reader that looks for it meanwhile");
+	$other->ask("ROLLBACK PREPARED 'next'");
+	$reader->reads_all("$end: nothing is lost");
+}
+
 $_->quit foreach (@writers, $reader, $other, $first);
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP/, 'no server process failed by itself');
