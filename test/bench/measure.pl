@@ -187,6 +187,7 @@ sub run_row
 
 	my %median = map { $_ => median(@{ $figures{$_} }) } @labels;
 	my $more = ($row->{better} // 'less') eq 'more';
+	show('', "## $row->{chapter}") if $row->{chapter};
 	show('', "### $row->{title}", '');
 	show($row->{about}, '') if $row->{about};
 	show('| | ' . ($more ? 'maximum' : 'minimum') . " | median | median, $labels[0] = 1 |", '|---|---:|---:|---:|');
@@ -227,30 +228,97 @@ sub plot
 	return $name;
 }
 
-# A bar for each label, ours dark
+# A generator has the same colour in all pictures, and another kind of line for each way
+# to use it.  Labels begin with the generator's name.
+my @colours = (
+	[ 'comb_generate_ordered', '#2a8f5c' ],
+	[ 'comb_snowflake',        '#8a5fbf' ],
+	[ 'comb_generate',         '#1f5f99' ],
+	[ 'portable\\.',           '#7fb0d8' ],
+	[ 'gen_random_uuid',       '#c0392b' ],
+	[ 'bigint|nextval',        '#7a7a7a' ],
+	[ 'uuidv7\\(\\)',          '#e08e1b' ],
+	[ 'pg_uuidv7',             '#c7b51a' ],
+	[ 'TimescaleDB',           '#5fa8a0' ],
+	[ 'sequential-uuids',      '#d98cb3' ]);
+
+# The colour of a label, or the other one if it names no generator
+sub colour_of
+{
+	my ($label, $other) = @_;
+	my ($found) = grep { $label =~ /^(?:$_->[0])/ } @colours;
+	return $found ? $found->[1] : $other;
+}
+
+# A bar for each label.  Where none is a generator, the first is dark.
 sub plot_bars
 {
 	my ($name, $title, $labels, $median) = @_;
 	open(my $fh, '>', "$dir/$name.bars") or die "could not open $name.bars: $!\n";
-	print $fh "$_\t$median->{$_}\n" foreach @$labels;
+	foreach my $label (@$labels)
+	{
+		my $colour = colour_of($label, $label eq $labels->[0] ? '#1f5f99' : '#b8c4d0');
+		print $fh join("\t", $label, $median->{$label}, hex(substr($colour, 1))), "\n";
+	}
 	close($fh);
 	return plot($name, 90 + 34 * @$labels,
 		"set title \"$title, median\" noenhanced", 'set style fill solid', 'set yrange [' . (@$labels - 0.4) . ':-0.6]',
 		'unset key', "set grid x lc rgb '#dddddd'", 'set ytics noenhanced',
-		"plot '$dir/$name.bars' using (\$2/2):0:(\$2/2):(0.36):(stringcolumn(1) eq \"$labels->[0]\" ? 0x1f5f99 : 0xb8c4d0)"
-		  . ":ytic(1) with boxxyerror lc rgb variable, '' using 2:0:2 with labels left offset 0.5,0");
+		"plot '$dir/$name.bars' using (\$2/2):0:(\$2/2):(0.36):3:ytic(1) with boxxyerror lc rgb variable,"
+		  . " '' using 2:0:2 with labels left offset 0.5,0");
 }
 
-# A line for each label, which stands in the first column of the file; the second has x
+# The columns of a file of series: a label's points follow each other, and its name stands
+# in the first column.
+sub read_series
+{
+	my ($file, $x, $y) = @_;
+	my %points;
+	open(my $fh, '<', "$dir/$file.series") or die "could not open $file.series: $!\n";
+	while (<$fh>)
+	{
+		chomp;
+		my @fields = split(/\t/);
+		push @{ $points{ $fields[0] } }, [ @fields[ $x - 1, $y - 1 ] ];
+	}
+	close($fh);
+	return \%points;
+}
+
+# A line for each label from a file of series, with its name at its end.  Names whose lines
+# end at one height are moved apart.
+sub plot_series
+{
+	my ($name, $file, $x, $y, $labels, %options) = @_;
+	my $points = read_series($file, $x, $y);
+	my $top    = max(map { $_->[1] } map { @{ $points->{$_} } } @$labels);
+	my $bottom = $options{log} ? min(map { $_->[1] } map { @{ $points->{$_} } } @$labels) : 0;
+	my $height = sub { $options{log} ? log($_[0] / $bottom) / log($top / $bottom) : $_[0] / $top };
+	my ($lowest, %end, %dashes, @lines) = (-1);
+	foreach my $label (sort { $points->{$a}[-1][1] <=> $points->{$b}[-1][1] } @$labels)
+	{
+		$end{$label} = $lowest = max($lowest + 0.06, $height->($points->{$label}[-1][1]));
+	}
+	my $range = $options{log} ? "[$bottom:" . $top * 1.2 . ']' : '[0:' . $top * 1.05 . ']';
+	my @names;
+	foreach my $label (@$labels)
+	{
+		my $colour = colour_of($label, '#444444');
+		my $dash   = ++$dashes{$colour};
+		my $at     = $options{log} ? $bottom * ($top / $bottom)**$end{$label} : $top * $end{$label};
+		push @names, "set label \"$label\" at graph 1.02, first $at left noenhanced textcolor rgb '$colour'";
+		push @lines, "'$dir/$file.series' using $x:(stringcolumn(1) eq \"$label\" ? column($y) : NaN)"
+		  . " with linespoints lw 2 pt 7 ps 0.4 dt $dash lc rgb '$colour'";
+	}
+	return plot($name, 360, 'unset key', 'set rmargin ' . (3 + max(map { length } @$labels)), "set yrange $range",
+		"set grid y lc rgb '#dddddd'", @{ $options{set} }, @names, 'plot ' . join(', ', @lines));
+}
+
+# A line for each label, whose x is in the second column
 sub plot_lines
 {
 	my ($name, $title, $xlabel, $file, $column, $labels) = @_;
-	return plot($name, 360, "set title \"$title\" noenhanced", "set xlabel '$xlabel'",
-		'set yrange [0:*]', 'set key outside right', "set grid y lc rgb '#dddddd'",
-		'plot ' . join(', ', map {
-			"'$dir/$file.series' using 2:(stringcolumn(1) eq \"$_\" ? column($column) : NaN)"
-			  . " with linespoints lw 2 pt 7 ps 0.4 title \"$_\" noenhanced"
-		} @$labels));
+	return plot_series($name, $file, 2, $column, $labels, set => [ "set title \"$title\" noenhanced", "set xlabel '$xlabel'" ]);
 }
 
 # A line for each label over the quantiles in latency.series
@@ -261,13 +329,9 @@ sub plot_latency
 	open(my $fh, '<', "$dir/latency.series") or die "could not open latency.series: $!\n";
 	while (<$fh>) { my (undef, $number, $name) = split(/\t/); $tics{"'$name' $number"} = 1 }
 	close($fh);
-	return plot('latency', 360, "set title \"$title\" noenhanced", "set ylabel 'us'", 'set logscale y',
-		'set xrange [-0.2:*]', 'set xtics (' . join(', ', sort keys %tics) . ')', 'set key left top',
-		"set grid y lc rgb '#dddddd'",
-		'plot ' . join(', ', map {
-			"'$dir/latency.series' using (stringcolumn(1) eq \"$_\" ? column(2) : NaN):4"
-			  . " with linespoints lw 2 title \"$_\" noenhanced"
-		} @labels));
+	return plot_series('latency', 'latency', 2, 4, \@labels, log => 1,
+		set => [ "set title \"$title\" noenhanced", "set ylabel 'us'", 'set logscale y',
+			'set xrange [-0.2:*]', 'set xtics (' . join(', ', sort keys %tics) . ')' ]);
 }
 
 $| = 1;

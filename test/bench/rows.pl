@@ -8,10 +8,13 @@
 #   setup     makes what the measurements need
 #   details   prints more than the table
 #   cleanup   undoes what the setup did to the server
+#   chapter   begins a part of the report, with this title
 #   charts    makes the pictures, where they are not bars, and returns their names
 #   rounds    how often, where that is not ROUNDS
 use strict;
 use warnings;
+
+use FindBin qw($RealBin);
 
 our ($million, $growth, $dir, %generators, @generators);
 
@@ -19,6 +22,7 @@ our ($million, $growth, $dir, %generators, @generators);
 # Keys
 #
 
+my $limit    = 'the clock and 16 bytes';
 my $constant = "'017f22e2-79b0-7cc3-98c4-dc0c0c07398f'::uuid";
 
 # A key's cost net of the query that asks for it.  The expression is an
@@ -245,7 +249,7 @@ my @quantiles = sort { $quantiles{$a} <=> $quantiles{$b} } keys %quantiles;
 
 sub slow_disk
 {
-	output_of('cc', '-O2', '-fPIC', '-shared', '-o', "$dir/slow_disk.so", "$FindBin::RealBin/slow_disk.c", '-ldl');
+	output_of('cc', '-O2', '-fPIC', '-shared', '-o', "$dir/slow_disk.so", "$RealBin/slow_disk.c", '-ldl');
 	query("ALTER SYSTEM SET wal_sync_method = 'fdatasync'");
 	query('CREATE UNLOGGED TABLE latency (label text, us real)');
 	foreach my $i (0 .. $#latency)
@@ -473,8 +477,15 @@ sub scale_charts
 #
 
 row('generate', 'Making a key, net of the query (ns)',
-	sub { @generators },
-	sub { cost_of_key($generators{ $_[0] }[1]) });
+	sub { ($generators[0], $limit, @generators[ 1 .. $#generators ]) },
+	sub { cost_of_key($_[0] eq $limit ? 'clock_and_16_bytes()' : $generators{ $_[0] }[1]) },
+	chapter => 'What to decide by',
+	about   => "\"$limit\" is a function in C that reads the clock, allocates 16 bytes, and does nothing else.",
+	setup   => sub {
+		output_of('cc', '-O2', '-fPIC', '-shared', '-I' . output_of($ENV{PG_CONFIG}, '--includedir-server') =~ s/\n//r,
+			'-o', "$dir/limit.so", "$RealBin/limit.c");
+		return query("CREATE FUNCTION clock_and_16_bytes() RETURNS uuid VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS '$dir/limit'");
+	});
 
 row('insert', "INSERT of $million rows: uuid or bigint primary key, 100 characters of text (s)",
 	sub { @generators },
@@ -483,13 +494,39 @@ row('insert', "INSERT of $million rows: uuid or bigint primary key, 100 characte
 		return seconds_of_insert('filled');
 	});
 
+# Where the end of one B-tree is the limit, and what hash partitions change
+row('scale', "INSERT of a thousand rows a transaction on $processors processors (thousand rows a second, all sessions together)",
+	sub {
+		return map { my $n = $_; map { "$_, $n session" . ($n > 1 ? 's' : '') } scale_kinds() } session_counts();
+	},
+	\&scale_up,
+	better => 'more', setup => \&scale_setup, details => \&scale_waits, charts => \&scale_charts);
+
+# Four kinds of key, each by one generator: other extensions' keys grow as these
+# do.
+row('growth', 'Growing a table to ' . $growth * $million . ' rows, shared_buffers 256MB (s)',
+	sub { grep { !/^(pg_uuidv7|TimescaleDB|sequential-uuids)$/ } @generators },
+	\&grow,
+	charts => \&growth_charts, rounds => 1, setup => sub { query("ALTER SYSTEM SET shared_buffers = '256MB'"); restart() },
+	cleanup => sub { query('ALTER SYSTEM RESET shared_buffers'); restart() });
+
+# About 10000 rows of 100 characters, of another day each time
+row('range', 'count(*) of one day of 1000, out of ' . 10 * $million . ' rows (ms)',
+	sub { ('id <@ period', 'id >= ... AND id < ...', 'comb_timestamp(id) <@ period') },
+	sub {
+		my $clause = clause($_[0], int(rand(1000)));
+		my $runs = $_[0] =~ /timestamp/ ? 1 : 100;
+		return query("SELECT elapsed_ms(\$q\$SELECT count(*) FROM even WHERE $clause\$q\$, $runs)");
+	},
+	setup => \&days);
+
 row('density', "Leaf density of the primary key's index after $million rows from 16 sessions (%)",
 	sub { @generators },
 	sub {
 		query("CREATE TABLE crowded (id $generators{$_[0]}[0] PRIMARY KEY, n int)");
 		return density_of('crowded', 'crowded_pkey');
 	},
-	better => 'more', rounds => 1);
+	chapter => 'Everything else', better => 'more', rounds => 1);
 
 # Core's uuid_extract_timestamp() knows version 7 from 18 on, as uuidv7() does.
 row('read', "Reading a key's time over a table, net of the scan (ns)",
@@ -565,16 +602,6 @@ row('mask', "Masking a key's time, and taking the mask off, net of the scan (ns)
 	},
 	about => "UUIDv47's own page reports 33 ns for both ways together, in C and without a server, on an Apple M\nprocessor.",
 	setup => \&texts);
-
-# About 10000 rows of 100 characters, of another day each time
-row('range', 'count(*) of one day of 1000, out of ' . 10 * $million . ' rows (ms)',
-	sub { ('id <@ period', 'id >= ... AND id < ...', 'comb_timestamp(id) <@ period') },
-	sub {
-		my $clause = clause($_[0], int(rand(1000)));
-		my $runs = $_[0] =~ /timestamp/ ? 1 : 100;
-		return query("SELECT elapsed_ms(\$q\$SELECT count(*) FROM even WHERE $clause\$q\$, $runs)");
-	},
-	setup => \&days);
 
 # What planning costs, as the server reports it.  The server counts in whole
 # microseconds, and one such query takes five of them: so a statement has it a
@@ -710,14 +737,6 @@ row('feed_delay', 'From visible to readable, 2000 rows a second from 8 sessions 
 	  . "ends at the first that may read it: below `comb_settled()`, or by an `xid8` column and\n"
 	  . "`pg_snapshot_xmin()`.  The long writer of another table is open for 10 of the 12 seconds.");
 
-# Where the end of one B-tree is the limit, and what hash partitions change
-row('scale', "INSERT of a thousand rows a transaction on $processors processors (thousand rows a second, all sessions together)",
-	sub {
-		return map { my $n = $_; map { "$_, $n session" . ($n > 1 ? 's' : '') } scale_kinds() } session_counts();
-	},
-	\&scale_up,
-	better => 'more', setup => \&scale_setup, details => \&scale_waits, charts => \&scale_charts);
-
 # Made by one session without writing rows
 row('ordered_wal', "WAL for $million numbers (bytes)",
 	sub { @numbers },
@@ -759,12 +778,5 @@ row('mssql_sort', 'ORDER BY of ' . 5 * $million . ' random values (s)',
 	sub { ('ORDER BY id USING #<#', 'ORDER BY id') },
 	sub { sprintf('%.2f', timed("SELECT count(*) FROM (SELECT id FROM random $_[0] OFFSET 0) s") / 1000) },
 	setup => \&random_values);
-
-# Four kinds of key, each by one generator: other extensions' keys grow as these
-# do.
-row('growth', 'Growing a table to ' . $growth * $million . ' rows, shared_buffers 256MB (s)',
-	sub { grep { !/^(pg_uuidv7|TimescaleDB|sequential-uuids)$/ } @generators },
-	\&grow,
-	charts => \&growth_charts, rounds => 1, setup => sub { query("ALTER SYSTEM SET shared_buffers = '256MB'"); restart() });
 
 1;
