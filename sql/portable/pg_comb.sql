@@ -2,7 +2,7 @@
  * sql/portable/pg_comb.sql
  *
  * Functions of pg_comb in SQL and PL/pgSQL, for servers on which nobody can
- * install an extension in C.  doc/portable.md says how to install this file, what
+ * install an extension in C.  doc/installation.md says how to install this file, what
  * is missing, and how to move to the extension.
  *
  * The file needs PostgreSQL 15 or later and the privilege CREATE on the first
