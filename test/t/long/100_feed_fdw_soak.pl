@@ -1,4 +1,4 @@
-# Readers of rows on another server, by postgres_fdw: those that ask as servers.md says
+# Readers of rows on another server, by postgres_fdw: those that ask as operations.md says
 # lose no row, and the others lose some, or the test would show nothing.
 #
 # "main" is the server that is asked, and "far" has the rows.  outbox is written on "far",
@@ -79,7 +79,7 @@ my ($until, $terminated) = (time() + $duration, 0);
 while (time() < $until)
 {
 	read_until(time() + rand(2), values %reader, values %twin);
-	# Not those of "main": a row whose COMMIT is interrupted may appear late, as servers.md says.
+	# Not those of "main": a row whose COMMIT is interrupted may appear late, as operations.md says.
 	$terminated += terminate_backend($far, 'writer');
 }
 stop_loops($main, 'writer');
