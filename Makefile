@@ -28,10 +28,10 @@ PG_CPPFLAGS = -I$(srcdir)/src
 # name with "--" is installed, one without is a test.
 DATA       = sql/pg_comb--1.0.sql sql/pg_comb_ordered--1.0.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE \
-             doc/clients.md doc/dotnet.md doc/feed.md doc/feed_readers.md \
-             doc/guarantees.md doc/installation.md doc/layouts.md doc/libraries.md doc/mask.md doc/migration.md \
-             doc/mssql.md doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
-             doc/pipelines.md doc/range.md doc/snowflake.md doc/text.md \
+             doc/addresses.md doc/clients.md doc/dotnet.md doc/feed.md doc/feed_readers.md \
+             doc/guarantees.md doc/installation.md doc/layouts.md doc/migration.md \
+             doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
+             doc/pipelines.md doc/range.md doc/snowflake.md \
              doc/usage.md doc/key.svg
 # For servers without the extension; psql runs these files, not CREATE EXTENSION.
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/uninstall.sql
