@@ -3,7 +3,8 @@
 # test/packages/lib.sh - packages of this version, for step packages of test/run
 #
 #   image   the lines of doc/packaging/Dockerfile, run in this system in place of
-#           an image: it needs no registry, and makes no image
+#           images: it needs no registry, and makes no image.  From 18 on, a server
+#           also finds the extensions where CloudNativePG mounts their image.
 #   rpm     doc/packaging/pg_comb.spec by Debian's rpmbuild
 #   deb     debian/: source and binary packages, lintian, installation, removal
 #           and autopkgtest
@@ -45,14 +46,15 @@ documents() { make -s -C "$tree" "PG_CONFIG=$PG_CONFIG" print-DOCUMENTS print-PO
 all_there() { installed_files | while read -r file; do [ -f "$file" ] || { say "$file is missing"; return 1; }; done; }
 all_gone() { ! find /usr -name pg_comb -o -name 'pg_comb[._-]*' -o -name 'postgresql-*-comb' | grep .; }
 
-# The server loads the installed module: keys of both kinds, and the time read back.
+# server_has_it NAME [SETTING]...: the server loads the module: keys of both kinds, and
+# the time read back.
 server_has_it() {
 	local name=$1 answer
 	(
 		plain=no temp_config=/dev/null
 		set_owner
 		chown -R postgres "$work"
-		start_server "$name-server" "fsync = off" || exit
+		start_server "$name-server" "fsync = off" "${@:2}" || exit
 		answer=$(sql -d postgres -c "SET client_min_messages = warning" -c "CREATE EXTENSION pg_comb_ordered CASCADE" -c "SELECT
 			comb_timestamp(comb_generate()) <@ tstzrange(now() - '1 min'::interval, now() + '1 min'::interval)
 			AND comb_generate_ordered() < comb_generate_ordered()" 2>&1)
@@ -66,7 +68,8 @@ server_has_it() {
 #
 
 # The Dockerfile as a shell script.  COPY takes files from the tree, or with
-# --from=build from where an earlier line put them.
+# --from=build from where an earlier line put them.  The image of the extensions goes
+# where CloudNativePG mounts it.
 # shellcheck disable=SC2016 # a variable of the script
 dockerfile_script() {
 	local instruction rest
@@ -78,6 +81,7 @@ dockerfile_script() {
 				WORKDIR*) say "mkdir -p $rest && cd $rest" ;;
 				RUN*) say "$rest" ;;
 				"COPY --from=build /stage /") say "cp -R /stage/. /" ;;
+				"COPY --from=build /image /") say "mkdir /extensions && cp -R /image $mounted" ;;
 				COPY*) say "(cd $tree && cp -R ${rest% *} \"\$OLDPWD/${rest##* }\")" ;;
 				*) say "echo 'The instruction $instruction is not known.'; exit 1" ;;
 			esac
@@ -85,13 +89,20 @@ dockerfile_script() {
 }
 
 package_image() {
+	local mounted=/extensions/pg_comb
 	dockerfile_script >"$work/dockerfile.sh"
 	check "the lines of the Dockerfile" bounded env PG_MAJOR="$major" DEBIAN_FRONTEND=noninteractive sh -ex "$work/dockerfile.sh"
 	say "size of the image's layer: $(du -sb --apparent-size /stage | cut -f 1) bytes in $(find /stage -type f | wc -l) files"
 	check "the layer has the module, the control file and the script" diff <(find /stage -type f | sed 's,^/stage,,' | sort) <(installed_files | sort)
 	check "the server has pg_comb" server_has_it image
 	installed_files | xargs rm
-	rm -r /stage /build
+	check "the extensions' image has the same files" diff <(find $mounted -type f | sort) \
+		<(installed_files | sed "s,^$(pg_dir pkglibdir),$mounted/lib,; s,^$(pg_dir sharedir),$mounted/share," | sort)
+	if [ "$major" -ge 18 ]; then
+		check "the server finds the extensions there" server_has_it mounted \
+			"extension_control_path = '\$system:$mounted/share'" "dynamic_library_path = '\$libdir:$mounted/lib'"
+	fi
+	rm -r /stage /build /image /extensions
 	check "nothing is left" all_gone
 	done_checking
 }
