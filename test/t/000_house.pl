@@ -210,11 +210,13 @@ sub section
 	return $document =~ /^## \Q$heading\E\n(.*?)(?=^## |\z)/ms ? $1 : '';
 }
 
-# Return the text below each heading of this name in the reference.
+# Return the text below each heading of this name in the reference, or its row in the
+# table of functions that only plans show.
 sub entries
 {
 	my ($heading) = @_;
-	return $reference =~ /^### \Q$heading\E\n(.*?)(?=^##|\z)/msg;
+	return ($reference =~ /^### \Q$heading\E\n(.*?)(?=^##|\z)/msg,
+		$reference =~ /^\| `\Q$heading\E\([^`]*` \| (.*) \|$/mg);
 }
 
 my $script = join('', map { slurp("sql/$_--$series.sql") } @extensions);
