@@ -196,6 +196,7 @@ lacking() {
 		versions   prove  perl
 		versions   mmdebstrap  mmdebstrap
 		models     spin  spin
+		machines   arch-test  arch-test
 		emulation  /usr/lib/binfmt.d/qemu-s390x.conf  qemu-user-static
 	END
 }
