@@ -47,6 +47,25 @@ my $hour = 3_600_000_000;
 my ($now) = ask($node, 'postgres', 'SELECT (extract(epoch FROM now()) * 1000000)::bigint');
 
 #
+# Limits set forward under a running session: it follows at its next lease
+#
+is( $node->safe_psql(
+		'postgres', q{
+		DO $$
+		BEGIN
+			PERFORM comb_generate_ordered(), comb_snowflake();
+			PERFORM setval('comb_internal.comb_lease_ordered', last_value + 600000000) FROM comb_internal.comb_lease_ordered;
+			PERFORM setval('comb_internal.comb_lease_snowflake', last_value + 600000000) FROM comb_internal.comb_lease_snowflake;
+			FOR i IN 1..15 LOOP
+				PERFORM pg_sleep(0.1);
+				PERFORM comb_generate_ordered(), comb_snowflake();
+			END LOOP;
+		END $$;
+		SELECT comb_timestamp(comb_generate_ordered()) > now() + interval '9 minutes',
+		       comb_snowflake_timestamp(comb_snowflake()) > now() + interval '9 minutes'}),
+	't|t', 'a running session follows limits that were set forward');
+
+#
 # Limits set back under a running server: its keys go on, and its next lease writes the
 # limits again
 #
