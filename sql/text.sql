@@ -191,6 +191,7 @@ SELECT current_database() AS here \gset
 CREATE DATABASE regress_comb_ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0;
 \c regress_comb_ascii
 SET client_encoding = 'UTF8';
+SET max_parallel_workers = 0; -- workers do not have the client's encoding
 SET client_min_messages = warning;
 CREATE EXTENSION pg_comb;
 SELECT comb_generate(repeat(convert_from('\xc3a9', 'SQL_ASCII'), 100));

@@ -302,7 +302,9 @@ comb_layout_labels(void)
 /*
  * Return the encoding whose characters a message must not divide: the
  * database's, or the client's in a database with SQL_ASCII.  Clients get no
- * message that is invalid in their encoding, but 22021 instead.
+ * message that is invalid in their encoding, but 22021 instead.  That can
+ * happen in a parallel worker of such a database, which does not have the
+ * client's encoding.
  */
 int
 comb_message_encoding(void)
