@@ -61,7 +61,7 @@ SELECT scans($$ SELECT mine.max(id) FROM orders $$);
 SELECT comb_timestamp(mine.max(id)) FROM orders;
 
 -- workers of a parallel query, whose results the combine function puts together
-CREATE TABLE heap AS SELECT id FROM orders;
+CREATE TABLE heap AS SELECT id FROM orders WHERE n >= 42200;
 ANALYZE heap;
 SET max_parallel_workers_per_gather = 2;
 SET min_parallel_table_scan_size = 0;
