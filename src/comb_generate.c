@@ -380,15 +380,12 @@ comb_clock_status(PG_FUNCTION_ARGS)
 						   (int64) (comb_last_100ns / COMB_100NS_PER_US));
 	Datum		values[4];
 	bool		nulls[4] = {false};
-	TupleDesc	desc;
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	values[0] = TimestampTzGetDatum(comb_clock_us() + COMB_UNIX_EPOCH);
 	values[1] = TimestampTzGetDatum(last);
 	nulls[1] = (last == COMB_UNIX_EPOCH);
 	values[2] = Int64GetDatum(comb_steps_back);
 	values[3] = Int64GetDatum(comb_resets);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc),
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(comb_result_desc(fcinfo),
 													  values, nulls)));
 }

@@ -99,7 +99,7 @@ comb_find_candidates(CombCandidates *list, const pg_uuid_t *id,
 }
 
 /* Return the columns of a function's rows, for heap_form_tuple() */
-static TupleDesc
+TupleDesc
 comb_result_desc(FunctionCallInfo fcinfo)
 {
 	TupleDesc	desc;
