@@ -32,7 +32,7 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/guarantees.md doc/installation.md doc/layouts.md doc/migration.md \
              doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
              doc/pipelines.md doc/range.md doc/snowflake.md \
-             doc/usage.md doc/key.svg
+             doc/usage.md doc/key.svg doc/late_commit.svg
 # For servers without the extension; psql runs these files, not CREATE EXTENSION.
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/uninstall.sql
 
