@@ -55,7 +55,7 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
   RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
-SELECT comb_generate('newid');
+SELECT comb_generate('masstransit');
 SELECT comb_at('2026-11-20', 'uuidv1');
 SELECT sqlstate_of(format('SELECT %s%L)', call, layout))
 FROM comb_layouts(), unnest('{comb_generate(,"comb_at(''2026-11-20'', "}'::text[]) call
@@ -106,7 +106,7 @@ SELECT comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', 'uuidv7') IS NULL
    AND comb_convert('919108f7-52d1-4320-9bac-f847db4148a8', 'uuidv7', 'ulid') IS NULL AS t;
 
 -- a label that changes from row to row
-SELECT layout, comb_timestamp(id, layout), comb_convert(id, layout, 'uuidv7'), comb_convert(id, layout, 'newid')
+SELECT layout, comb_timestamp(id, layout), comb_convert(id, layout, 'uuidv7'), comb_convert(id, layout, 'masstransit')
 FROM (VALUES ('rtcomb_sql'::text, 'd01c25cc-63a7-47cc-b5ba-018e5f3bff48'::uuid),
              ('morris', 'ac210700-c656-4cf2-cc8b-08de7bf5381d'), ('morris', 'b8a7f6e5-d4c3-b2a1-1b80-08c368475598'),
              ('efcore', '011aaf6f-d588-4fad-d4ac-08da7aca624f')) v (layout, id);

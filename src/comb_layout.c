@@ -186,16 +186,16 @@ const CombLayout comb_layout_table[COMB_LAYOUTS] = {
 		.fixed_mask = {[6] = 0xf0},
 		.fixed_value = {[6] = 0x40}
 	},
-	[COMB_NEWID] = {
-		.label = "newid",
+	[COMB_MASSTRANSIT] = {
+		.label = "masstransit",
 		.description = "MassTransit NewId",
 		.codec = &comb_dotnet,
 		.sorts_in = COMB_SORTS_MSSQL,
 		.field_bytes = 8,
 		.order = COMB_ORDER_MSSQL
 	},
-	[COMB_NEWID_SEQUENTIAL] = {
-		.label = "newid_sequential",
+	[COMB_MASSTRANSIT_SEQUENTIAL] = {
+		.label = "masstransit_sequential",
 		.description = "MassTransit NewId, NextSequentialGuid",
 		.codec = &comb_dotnet,
 		.sorts_in = COMB_SORTS_PLAIN,

@@ -35,8 +35,8 @@ oracle.All("comb_timestamp() reads any time", "comb_timestamp(id, 'efcore') = at
 oracle.All("comb_stamp() on the key itself changes nothing", "comb_stamp(id, at, 'efcore') = id");
 oracle.Restamped("", "efcore");
 oracle.Twin("efcore", "efcore", "1 us", until);
-oracle.All("to newid_sequential and back",
-	"comb_convert(comb_convert(id, 'efcore', 'newid_sequential'), 'newid_sequential', 'efcore') = id");
+oracle.All("to masstransit_sequential and back",
+	"comb_convert(comb_convert(id, 'efcore', 'masstransit_sequential'), 'masstransit_sequential', 'efcore') = id");
 
 // What the original gets wrong: it does not look at the clock again, and what starts at
 // one time counts the same ticks.

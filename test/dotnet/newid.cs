@@ -14,8 +14,8 @@ var end = DateTime.UtcNow.AddSeconds(1);
 
 foreach (var (layout, toGuid, fromGuid) in new (string, Func<NewId, Guid>, Func<Guid, NewId>)[]
 {
-	("newid", id => id.ToGuid(), guid => NewId.FromGuid(guid)),
-	("newid_sequential", id => id.ToSequentialGuid(), guid => NewId.FromSequentialGuid(guid)),
+	("masstransit", id => id.ToGuid(), guid => NewId.FromGuid(guid)),
+	("masstransit_sequential", id => id.ToSequentialGuid(), guid => NewId.FromSequentialGuid(guid)),
 })
 {
 	// NewId counts 100 ns, and comb_timestamp() cuts to microseconds, as Npgsql does.
@@ -39,7 +39,7 @@ foreach (var (layout, toGuid, fromGuid) in new (string, Func<NewId, Guid>, Func<
 
 foreach (var (name, layout, make) in new (string, string, Func<Guid>)[]
 {
-	("NextGuid()", "newid", NewId.NextGuid), ("NextSequentialGuid()", "newid_sequential", NewId.NextSequentialGuid),
+	("NextGuid()", "masstransit", NewId.NextGuid), ("NextSequentialGuid()", "masstransit_sequential", NewId.NextSequentialGuid),
 })
 {
 	start = DateTime.UtcNow;
@@ -51,11 +51,11 @@ foreach (var (name, layout, make) in new (string, string, Func<Guid>)[]
 
 // To the other form and back; the time is the same, read by NewId
 oracle.Load([.. next.Select(id => new Sample(id.ToSequentialGuid(), id.Timestamp, id.ToGuid()))]);
-oracle.All("newid to newid_sequential and back",
-	"comb_convert(comb_convert(id, 'newid', 'newid_sequential'), 'newid_sequential', 'newid') = id");
-Tap.Ok(oracle.Ids("comb_convert(id, 'newid', 'newid_sequential')").Zip(next)
+oracle.All("masstransit to masstransit_sequential and back",
+	"comb_convert(comb_convert(id, 'masstransit', 'masstransit_sequential'), 'masstransit_sequential', 'masstransit') = id");
+Tap.Ok(oracle.Ids("comb_convert(id, 'masstransit', 'masstransit_sequential')").Zip(next)
 	.All(pair => NewId.FromSequentialGuid(pair.First).Timestamp == pair.Second.Timestamp), "NewId reads the converted key's time");
-Tap.Ok(oracle.Count("comb_convert(id, 'newid', 'newid_sequential') = base") == 0,
+Tap.Ok(oracle.Count("comb_convert(id, 'masstransit', 'masstransit_sequential') = base") == 0,
 	"ToSequentialGuid() has the other bytes in another order");
 
 return Tap.Done();

@@ -38,8 +38,8 @@ oracle.Load([.. past.Select(time => new Sample(Legacy(), time, GuidV7.NewGuid(ti
 Tap.Ok(oracle.Ids("comb_at(at)").Zip(oracle.Ids("id")).All(pair => pair.First.ToDateTime() == pair.Second.ToDateTime()),
 	"ToDateTime() reads comb_at()");
 // Versions before 6 wrote 64 bits of ticks first, as NewId's sequential form does.
-Tap.Ok(oracle.Ids("comb_stamp(base, at, 'newid_sequential')").Zip(past).All(pair => pair.First.ToDateTime() == pair.Second),
-	"ToDateTime() reads newid_sequential as its own keys of before version 6");
+Tap.Ok(oracle.Ids("comb_stamp(base, at, 'masstransit_sequential')").Zip(past).All(pair => pair.First.ToDateTime() == pair.Second),
+	"ToDateTime() reads masstransit_sequential as its own keys of before version 6");
 
 // The same key in SQL Server's order
 oracle.Load([.. Enumerable.Range(0, Oracle.Keys).Select(_ =>

@@ -14,9 +14,9 @@ use POSIX qw(strftime);
 
 my %layouts = (
 	'PostgreSQL' => [qw(uuidv7 ulid rtcomb_postgresql rtcomb_postgresql_datetime
-		  sequential_string newid_sequential uuidv6)],
+		  sequential_string masstransit_sequential uuidv6)],
 	'SQL Server' => [qw(rtcomb_sql rtcomb_legacy nhibernate sequential_end morris
-		  efcore newid)],
+		  efcore masstransit)],
 	'none' => [qw(rtcomb_binary rtcomb_binary_datetime sequential_binary uuidv1
 		  newsequentialid)]);
 

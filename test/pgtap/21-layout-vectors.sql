@@ -18,7 +18,7 @@ SELECT is(count(*), 105::bigint, 'all encode vectors are loaded') FROM encode_ve
 -- Three labels come from another program.  Two of them have the fields of layouts
 -- of ours.  pg_comb does not have the third, with version 8.
 UPDATE vectors SET layout = 'efcore' WHERE layout = 'guid_sql_legacy_ticks';
-UPDATE vectors SET layout = 'newid_sequential' WHERE layout = 'guid_legacy_ticks';
+UPDATE vectors SET layout = 'masstransit_sequential' WHERE layout = 'guid_legacy_ticks';
 SELECT is(string_agg(layout, ', '), 'guidv8time', 'the other labels are those of comb_layouts()')
 FROM (SELECT layout FROM vectors UNION SELECT layout FROM encode_vectors) l
 WHERE layout <> ALL (SELECT l.layout FROM comb_layouts() l);

@@ -10,7 +10,7 @@ SET LOCAL max_parallel_workers_per_gather = 0;
 SELECT plan(22);
 
 -- A request that fails makes no key
-SELECT throws_ok($$SELECT comb_generate('newid')$$, '0A000', 'keys of layout "newid" can only be read',
+SELECT throws_ok($$SELECT comb_generate('masstransit')$$, '0A000', 'keys of layout "masstransit" can only be read',
                  'a layout that is only read');
 SELECT ok(last IS NULL, 'the status knows of no key') FROM comb_clock_status();
 

@@ -132,7 +132,7 @@ SELECT is_empty(
 SELECT is_empty(
   $$ SELECT layout, at
      FROM (SELECT layout, at, comb_max(at, layout) AS last, comb_min(at + interval '1 us', layout) AS next, sorts_in
-           FROM instants WHERE layout IN ('morris', 'efcore', 'newid', 'newid_sequential')
+           FROM instants WHERE layout IN ('morris', 'efcore', 'masstransit', 'masstransit_sequential')
              AND at BETWEEN '2020-01-01' AND '2030-01-01') bounds
      WHERE ('x' || left(replace((CASE sorts_in WHEN 'SQL Server' THEN comb_mssql_key(last) ELSE last END)::text, '-', ''), 16))::bit(64)::bigint + 1
         <> ('x' || left(replace((CASE sorts_in WHEN 'SQL Server' THEN comb_mssql_key(next) ELSE next END)::text, '-', ''), 16))::bit(64)::bigint

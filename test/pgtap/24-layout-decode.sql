@@ -98,7 +98,7 @@ SELECT bag_eq(
   $$ SELECT l.layout, (length(replace(kept::text, '0', '')))::int FROM masks m JOIN layouts l USING (layout) $$,
   $$ SELECT layout, CASE WHEN layout = 'uuidv7' THEN 74
                                WHEN layout IN ('uuidv1', 'uuidv6', 'newsequentialid') THEN 62
-                               WHEN layout IN ('morris', 'efcore', 'newid', 'newid_sequential') THEN 64
+                               WHEN layout IN ('morris', 'efcore', 'masstransit', 'masstransit_sequential') THEN 64
                                ELSE 80 END FROM layouts $$,
   'so many bits are not the time''s nor a demanded version''s');
 SELECT is_empty(

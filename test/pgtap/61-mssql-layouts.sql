@@ -71,8 +71,8 @@ SELECT pg_temp.lost('rtcomb_sql', 'uuidv7');
 SELECT pg_temp.lost('rtcomb_sql', 'rtcomb_postgresql');
 SELECT pg_temp.lost('rtcomb_legacy', 'rtcomb_postgresql_datetime');
 SELECT pg_temp.lost('sequential_end', 'sequential_string');
-SELECT pg_temp.lost('efcore', 'newid_sequential');
-SELECT pg_temp.lost('morris', 'newid_sequential');
+SELECT pg_temp.lost('efcore', 'masstransit_sequential');
+SELECT pg_temp.lost('morris', 'masstransit_sequential');
 
 SELECT * FROM finish();
 ROLLBACK;
