@@ -51,8 +51,8 @@ ROLLBACK;
 
 -- the lease ends after the key, and its limit is on the page of a sequence
 SELECT comb_generate_ordered() AS id \gset
-SELECT comb_timestamp(:'id') < time_limit AS t,
-       time_limit = 'epoch'::timestamptz + last_value * interval '1 microsecond' AS t
+SELECT comb_timestamp(:'id') < reserved_until AS t,
+       reserved_until = 'epoch'::timestamptz + last_value * interval '1 microsecond' AS t
 FROM comb_ordered_status(), comb_internal.comb_lease_ordered WHERE series = 'ordered';
 
 CREATE ROLE regress_comb_user;
@@ -96,7 +96,7 @@ SELECT state, message, hint FROM failure('SELECT comb_snowflake(instance_bits =>
 SELECT state, message FROM failure('SELECT comb_settled()');
 SELECT comb_ordered_reset(now() + interval '1 hour') IS NOT NULL AS t;
 SELECT state, message FROM failure('SELECT comb_generate_ordered()');
-SELECT time_limit - now() BETWEEN '59 minutes' AND '60 minutes' AS t FROM comb_ordered_status() WHERE series = 'ordered';
+SELECT reserved_until - now() BETWEEN '59 minutes' AND '60 minutes' AS t FROM comb_ordered_status() WHERE series = 'ordered';
 -- new sequences have no such mark
 DROP EXTENSION pg_comb_ordered;
 CREATE EXTENSION pg_comb_ordered;
@@ -128,7 +128,7 @@ SELECT setval('comb_internal.comb_lease_ordered',
               (extract(epoch FROM now() + interval '2 years') * 1000000)::bigint) > 0 AS t;
 \c -
 SELECT * FROM failure('SELECT comb_generate_ordered()');
-SELECT series, last - now() < '2 minutes' AS t, time_limit - now() > '700 days' AS t_f FROM comb_ordered_status();
+SELECT series, last - now() < '2 minutes' AS t, reserved_until - now() > '700 days' AS t_f FROM comb_ordered_status();
 -- a sequence of the same name elsewhere has no effect, even as the extension's member
 CREATE SCHEMA elsewhere;
 CREATE SEQUENCE elsewhere.comb_lease_ordered MINVALUE 0;
@@ -143,7 +143,7 @@ DROP SCHEMA elsewhere CASCADE;
 SELECT setval('comb_internal.comb_lease_ordered', 9223372036854775807) > 0 AS t;
 \c -
 SELECT state FROM failure('SELECT comb_generate_ordered()');
-SELECT time_limit IS NULL AS t FROM comb_ordered_status() WHERE series = 'ordered';
+SELECT reserved_until IS NULL AS t FROM comb_ordered_status() WHERE series = 'ordered';
 
 -- the extension's schema, the search path and sequences of the same name do not
 -- matter
@@ -182,7 +182,7 @@ BEGIN;
 ALTER EXTENSION pg_comb_ordered DROP SEQUENCE comb_internal.comb_lease_ordered;
 DROP SEQUENCE comb_internal.comb_lease_ordered;
 SELECT * FROM failure('SELECT comb_generate_ordered()');
-SELECT time_limit IS NULL AS t FROM comb_ordered_status() WHERE series = 'ordered';
+SELECT reserved_until IS NULL AS t FROM comb_ordered_status() WHERE series = 'ordered';
 ROLLBACK;
 SELECT comb_generate_ordered() > :'before' AS t;
 

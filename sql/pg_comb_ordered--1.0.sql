@@ -126,20 +126,6 @@ CREATE FUNCTION comb_settled() RETURNS uuid
 COMMENT ON FUNCTION comb_settled() IS
 	'bound of ordered keys: all rows with smaller keys are visible, or never will be';
 
-CREATE FUNCTION comb_unsettled(
-	OUT pid int,
-	OUT datname name,
-	OUT transaction xid,
-	OUT series text,
-	OUT first_key uuid,
-	OUT age interval)
-	RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'comb_unsettled'
-	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
-
-COMMENT ON FUNCTION comb_unsettled() IS
-	'the open transactions that hold comb_settled() and comb_snowflake_settled() back';
-
 CREATE FUNCTION comb_snowflake_settled(
 	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
 	instance_bits int DEFAULT 10,
@@ -154,20 +140,34 @@ COMMENT ON FUNCTION comb_snowflake_settled(
 	'bound of Snowflakes: all rows with smaller ids of this server are visible, or never will be';
 
 --
--- comb_status.c: the keys and the clock
+-- comb_monitor.c: keys ahead of the clock, and transactions that hold feeds back
 --
 
 CREATE FUNCTION comb_ordered_status(
 	OUT series text,
 	OUT last timestamptz,
 	OUT ahead interval,
-	OUT time_limit timestamptz)
+	OUT reserved_until timestamptz)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'comb_ordered_status'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 2;
 
 COMMENT ON FUNCTION comb_ordered_status() IS
 	'how far ordered keys and Snowflakes are ahead of the clock, and their time limits in this database';
+
+CREATE FUNCTION comb_unsettled(
+	OUT pid int,
+	OUT datname name,
+	OUT transaction xid,
+	OUT series text,
+	OUT first_key uuid,
+	OUT age interval)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'comb_unsettled'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+
+COMMENT ON FUNCTION comb_unsettled() IS
+	'the open transactions that hold comb_settled() and comb_snowflake_settled() back';
 
 --
 -- Privileges

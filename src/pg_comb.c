@@ -19,9 +19,11 @@
 #include "storage/ipc.h"
 #include "storage/shmem.h"
 #include "utils/guc.h"
+#include "utils/inval.h"
 
 #include "comb.h"
 #include "ordered/comb_announce.h"
+#include "ordered/comb_sequence.h"
 
 COMB_MODULE_MAGIC;
 
@@ -29,20 +31,21 @@ int			comb_max_drift = 10000;
 
 void		_PG_init(void);
 
-static shmem_request_hook_type comb_next_shmem_request;
+static shmem_request_hook_type prev_shmem_request_hook;
 
 /* Reserve what a server may need, so that no session finds too little */
 static void
 comb_shmem_request(void)
 {
-	if (comb_next_shmem_request)
-		comb_next_shmem_request();
+	if (prev_shmem_request_hook)
+		prev_shmem_request_hook();
 	RequestAddinShmemSpace(add_size(CACHELINEALIGN(sizeof(CombShared)),
 									CACHELINEALIGN(comb_seats_size())));
 }
 
 /*
- * Define the settings, and reserve shared memory if the module is preloaded.
+ * Define the settings, register the callbacks, and reserve shared memory if
+ * the module is preloaded.
  *
  * A preloaded module runs this function in the postmaster.  A process that
  * will fork must neither make keys nor draw random bytes.
@@ -51,8 +54,8 @@ void
 _PG_init(void)
 {
 	DefineCustomIntVariable("pg_comb.max_drift",
-							"How far a process's keys may run ahead of the clock.",
-							"Beyond it, comb_generate() follows the clock again.",
+							"Sets how far keys of comb_generate() may be ahead of the clock.",
+							"Beyond it, the process warns, and its keys follow the clock again.",
 							&comb_max_drift,
 							10000,
 							1,
@@ -67,10 +70,12 @@ _PG_init(void)
 
 	MarkGUCPrefixReserved("pg_comb");
 
+	CacheRegisterRelcacheCallback(comb_sequence_forget, (Datum) 0);
+
 	if (process_shared_preload_libraries_in_progress)
 	{
 		comb_preloaded = true;
-		comb_next_shmem_request = shmem_request_hook;
+		prev_shmem_request_hook = shmem_request_hook;
 		shmem_request_hook = comb_shmem_request;
 	}
 }

@@ -10,7 +10,7 @@
  * the WAL, and a server continues beyond the limit that it finds.
  *
  * The limit is on the page of a sequence, in microseconds since 1970
- * (comb_page.c).  A commit that contains a key is later in the WAL than the
+ * (comb_sequence.c).  A commit that contains a key is later in the WAL than the
  * limit that covers the key.  A client can also see a key before any commit,
  * so the limit's record must be on disk.
  *

@@ -17,7 +17,7 @@
 
 #include "comb.h"
 #include "comb_announce.h"
-#include "comb_page.h"
+#include "comb_sequence.h"
 #include "comb_shared.h"
 
 /*

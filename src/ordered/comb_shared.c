@@ -140,8 +140,8 @@ void
 comb_shared_settings(void)
 {
 	DefineCustomIntVariable("pg_comb.max_ordered_drift",
-							"How far ordered keys and Snowflakes may run ahead of the clock.",
-							"Beyond it, making them fails.",
+							"Sets how far ordered keys and Snowflakes may be ahead of the clock.",
+							"Beyond it, comb_generate_ordered() and comb_snowflake() fail.",
 							&comb_max_ordered_drift,
 							86400,
 							1,
@@ -152,9 +152,9 @@ comb_shared_settings(void)
 							NULL,
 							NULL);
 
-	DefineCustomIntVariable("pg_comb.lease",
-							"Period for which a time limit of ordered keys and Snowflakes is written ahead.",
-							"After a crash, keys start up to this far ahead of the last one.",
+	DefineCustomIntVariable("pg_comb.lease_duration",
+							"Sets how far ahead of a key the limit of ordered keys or Snowflakes is written.",
+							"After a crash, keys continue up to this far after the last one.",
 							&comb_lease_ms,
 							1000,
 							100,
@@ -166,8 +166,8 @@ comb_shared_settings(void)
 							NULL);
 
 	DefineCustomIntVariable("pg_comb.snowflake_instance",
-							"Instance number of this server in its Snowflakes.",
-							"-1 means that none is set, and no Snowflakes can be made.",
+							"Sets the instance number of this server in its Snowflakes.",
+							"-1 means none, and Snowflakes with an instance number cannot be made.",
 							&comb_instance,
 							-1,
 							-1,

@@ -1,5 +1,5 @@
 /*
- * lease.pml - order that survives: comb_lease.c, comb_page.c and comb_ordered.c of src/ordered
+ * lease.pml - order that survives: comb_lease.c, comb_sequence.c and comb_ordered.c of src/ordered
  *
  * Sessions take keys from a counter in shared memory, under a limit in the WAL.  A record is first
  * written and later flushed.  The WAL writer may flush at any time.  The server may crash at any
@@ -7,7 +7,7 @@
  *
  *   NS, ND    sessions and databases; session s is in database s % ND
  *   MAXK      the largest key
- *   LEASE     pg_comb.lease
+ *   LEASE     pg_comb.lease_duration
  *   NCRASH    how often the server crashes
  *   PROMOTE   a standby that has some prefix of the flushed WAL may take over instead
  *   NRESET    how often comb_ordered_reset() is called, in database 0

@@ -51,7 +51,7 @@ max_wal_size = 4GB
 restart_after_crash = on
 shared_buffers = 128MB
 wal_retrieve_retry_interval = 100ms
-pg_comb.lease = 100ms
+pg_comb.lease_duration = 100ms
 pg_comb.snowflake_instance = 5
 };
 }

@@ -47,11 +47,11 @@ SELECT cmp_ok((SELECT id FROM orders WHERE n = 1007), '>', :'forgotten',
 SELECT ok(abs(extract(epoch FROM comb_timestamp(comb_generate_ordered()) - comb_timestamp(comb_generate()))) < 1,
           'both generators have the same clock');
 
--- the lease ends at most pg_comb.lease after the last key
-SELECT cmp_ok(time_limit, '>', last, 'the limit is beyond the last key')
+-- the lease ends at most pg_comb.lease_duration after the last key
+SELECT cmp_ok(reserved_until, '>', last, 'the limit is beyond the last key')
 FROM comb_ordered_status() WHERE series = 'ordered';
-SELECT cmp_ok(time_limit, '<=', last + current_setting('pg_comb.lease')::interval,
-              'by no more than pg_comb.lease')
+SELECT cmp_ok(reserved_until, '<=', last + current_setting('pg_comb.lease_duration')::interval,
+              'by no more than pg_comb.lease_duration')
 FROM comb_ordered_status() WHERE series = 'ordered';
 
 SELECT finish();

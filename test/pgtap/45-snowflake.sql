@@ -111,7 +111,7 @@ SELECT throws_ok($$ SELECT comb_snowflake(epoch => now() + interval '1 minute', 
 SELECT throws_ok($$ SELECT comb_snowflake(tick => '-1 day', instance_bits => 0) $$, '22023');
 
 -- Snowflakes have a limit of their own
-SELECT cmp_ok(time_limit, '>', last, 'the limit is beyond the last Snowflake')
+SELECT cmp_ok(reserved_until, '>', last, 'the limit is beyond the last Snowflake')
 FROM comb_ordered_status() WHERE series = 'snowflake';
 
 -- The last slot of a tick takes the rest of the tick.  This tick has 2^31 - 1 slots of

@@ -20,7 +20,7 @@ autovacuum = off
 restart_after_crash = on
 wal_writer_delay = 10s
 pg_comb.snowflake_instance = 5
-pg_comb.lease = 200ms
+pg_comb.lease_duration = 200ms
 });
 start_at($node);
 $node->safe_psql(

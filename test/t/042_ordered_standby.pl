@@ -58,7 +58,7 @@ is( $standby->safe_psql(
 		'postgres', q{
 		SELECT count(DISTINCT comb_generate()) FROM generate_series(1, 1000);
 		SELECT bool_and(comb_snowflake_instance(id) = 5) FROM made;
-		SELECT bool_and(last IS NULL), bool_and(ahead IS NULL), count(*) FILTER (WHERE time_limit > clock_timestamp())
+		SELECT bool_and(last IS NULL), bool_and(ahead IS NULL), count(*) FILTER (WHERE reserved_until > clock_timestamp())
 		FROM comb_ordered_status()}),
 	"1000\nt\nt|t|2",
 	'other functions work, and the status shows the primary\'s limits');

@@ -19,7 +19,7 @@ $node->append_conf(
 autovacuum = off
 checkpoint_timeout = 1d
 pg_comb.snowflake_instance = 5
-pg_comb.lease = 100ms
+pg_comb.lease_duration = 100ms
 });
 $node->start;
 foreach my $database ('one', 'two', 'three')

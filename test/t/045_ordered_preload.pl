@@ -41,7 +41,7 @@ foreach my $libraries ('', 'pg_comb', '')
 
 	# After a checkpoint, the next record of the limit carries an image of the page.
 	# After pg_sleep() the last lease has ended, so a session writes such a record.  It
-	# writes two more for each second, the default of pg_comb.lease, that it takes.
+	# writes two more for each second, the default of pg_comb.lease_duration, that it takes.
 	foreach my $function ('comb_generate_ordered()', 'comb_snowflake()')
 	{
 		my ($made, $wal, $seconds) = split(/\n/, $node->safe_psql(

@@ -20,7 +20,7 @@ $node->init;
 $node->append_conf(
 	'postgresql.conf', q{
 autovacuum = off
-pg_comb.lease = 60s
+pg_comb.lease_duration = 60s
 pg_comb.snowflake_instance = 5
 });
 start_with_clock($node, $clock);
@@ -52,15 +52,19 @@ $writer->event foreach (1 .. 3);
 is($consumer->poll, 3, 'a consumer has read what there is');
 $writer->event foreach (1 .. 2);
 my @last  = split(/\|/, $writer->ask("SELECT $both"));
+$other->ask('BEGIN');
 my @there = split(/\|/, $other->ask("SELECT $both"));
 
 # A year ahead
 replace_file($clock, '+365d');
+is($writer->ask('SELECT DISTINCT extract(day FROM age) FROM comb_unsettled()'), 365, 'the age of a transaction has days');
+$other->ask('COMMIT');
 $writer->event foreach (1 .. 4);
 @last = larger('under a clock a year ahead, keys go on', $writer, @last);
 
 # The clock is right again
 replace_file($clock, '+0');
+is($writer->ask('SELECT bool_and(extract(day FROM ahead) BETWEEN 364 AND 365) FROM comb_ordered_status()'), 't', 'and so has how far keys are ahead');
 foreach my $session ($writer, $other)
 {
 	foreach my $function (@functions)

@@ -17,7 +17,7 @@ $node->init;
 $node->append_conf(
 	'postgresql.conf', q{
 autovacuum = off
-pg_comb.lease = 1s
+pg_comb.lease_duration = 1s
 pg_comb.snowflake_instance = 5
 wal_consistency_checking = 'generic, sequence'
 });

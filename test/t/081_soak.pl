@@ -179,7 +179,7 @@ dynamic_shared_memory_type = mmap
 max_connections = 40
 pg_comb.max_drift = ${max_drift}s
 pg_comb.snowflake_instance = 5
-pg_comb.lease = 200ms
+pg_comb.lease_duration = 200ms
 });
 	replace_file(clock_file($node), '+0');
 	start_node($node);

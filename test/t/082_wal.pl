@@ -17,7 +17,7 @@ wal_consistency_checking = 'all'
 wal_keep_size = '1GB'
 autovacuum = off
 pg_comb.snowflake_instance = 5
-pg_comb.lease = '100ms'
+pg_comb.lease_duration = '100ms'
 });
 $primary->start;
 $primary->safe_psql(

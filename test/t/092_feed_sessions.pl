@@ -18,7 +18,7 @@ $node->append_conf(
 	'postgresql.conf', q{
 autovacuum = off
 restart_after_crash = on
-pg_comb.lease = 100ms
+pg_comb.lease_duration = 100ms
 });
 $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE other');

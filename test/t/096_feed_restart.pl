@@ -106,7 +106,7 @@ foreach (1 .. 60)
 	my $complaint = $writer->complaints(q{SET statement_timeout = '10ms'; INSERT INTO slow_event SELECT FROM generate_series(1, 100000)});
 	die $complaint unless $complaint =~ /canceling statement due to statement timeout/;
 }
-is($reader->ask(q{SELECT last > time_limit FROM comb_ordered_status() WHERE series = 'snowflake'}), 't', 'the counter is beyond the limit');
+is($reader->ask(q{SELECT last > reserved_until FROM comb_ordered_status() WHERE series = 'snowflake'}), 't', 'the counter is beyond the limit');
 $bound = $reader->ask('SELECT slow_settled()');
 is($reader->ask($all_slow), 't', 'the bound passes all rows');
 crash($node);

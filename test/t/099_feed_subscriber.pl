@@ -30,7 +30,7 @@ sub server
 	$node->init(allows_streaming => 'logical');
 	$node->append_conf('postgresql.conf',
 		"autovacuum = off\nbgwriter_lru_maxpages = 0\nmax_logical_replication_workers = 8\nmax_prepared_transactions = 4\nmax_worker_processes = 16\n"
-		  . "wal_retrieve_retry_interval = 100ms\npg_comb.lease = 60s\n");
+		  . "wal_retrieve_retry_interval = 100ms\npg_comb.lease_duration = 60s\n");
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION pg_comb_ordered CASCADE;' . recipe('outbox') . recipe('heartbeat') . $tables);
 	# On a subscriber the row of the heartbeat comes from the publisher.

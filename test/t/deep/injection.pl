@@ -30,7 +30,7 @@ bgwriter_delay = 10s
 wal_writer_delay = 10s
 wal_level = minimal
 max_wal_senders = 0
-pg_comb.lease = 200ms
+pg_comb.lease_duration = 200ms
 pg_comb.snowflake_instance = 5
 });
 $node->start;
@@ -91,7 +91,7 @@ sub key_of
 my @session = hold('comb-lease-renew', 'comb_generate_ordered()', '');
 my $first = $session[3];
 my ($between, $limit) = ask($node, 'postgres',
-	q{SELECT comb_generate_ordered(), (SELECT time_limit FROM comb_ordered_status() WHERE series = 'ordered')});
+	q{SELECT comb_generate_ordered(), (SELECT reserved_until FROM comb_ordered_status() WHERE series = 'ordered')});
 release('comb-lease-renew');
 my $key = key_of(@session);
 cmp_ok($key, 'gt', $first, 'a key held before its lease is above the session\'s last');
@@ -167,7 +167,7 @@ finish_background($setter);
 # The next limit is written while the lease still lasts
 #
 $node->stop;
-$node->append_conf('postgresql.conf', 'pg_comb.lease = 3s');
+$node->append_conf('postgresql.conf', 'pg_comb.lease_duration = 3s');
 my $clock = $node->data_dir . '/clock';
 start_with_clock($node, $clock);
 
@@ -195,7 +195,7 @@ sub hold_in_lease
 {
 	my ($point, $function, $wait) = @_;
 	$node->safe_psql('postgres',
-		"SELECT $function; SELECT pg_sleep(greatest(0, extract(epoch FROM time_limit - clock_timestamp()) + 0.01)) FROM comb_ordered_status() WHERE series = '$line{$function}'");
+		"SELECT $function; SELECT pg_sleep(greatest(0, extract(epoch FROM reserved_until - clock_timestamp()) + 0.01)) FROM comb_ordered_status() WHERE series = '$line{$function}'");
 	return hold($point, $function, '', $wait);
 }
 

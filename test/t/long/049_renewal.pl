@@ -26,7 +26,7 @@ bgwriter_lru_maxpages = 0
 wal_level = minimal
 max_wal_senders = 0
 pg_comb.snowflake_instance = 5
-pg_comb.lease = 1s
+pg_comb.lease_duration = 1s
 });
 start_at($node);
 my @databases = ('postgres', 'other');
@@ -45,9 +45,9 @@ $node->safe_psql(
 sub set_lease
 {
 	my ($lease) = @_;
-	$node->append_conf('postgresql.conf', "pg_comb.lease = $lease");
+	$node->append_conf('postgresql.conf', "pg_comb.lease_duration = $lease");
 	$node->reload;
-	$node->poll_query_until('postgres', "SELECT current_setting('pg_comb.lease') = '$lease'")
+	$node->poll_query_until('postgres', "SELECT current_setting('pg_comb.lease_duration') = '$lease'")
 	  or die 'the setting does not arrive';
 	return;
 }
@@ -76,7 +76,7 @@ sub records
 my @ahead = split(/\n/, $node->safe_psql(
 		'postgres', q{
 		SELECT CASE WHEN comb_generate_ordered() IS NOT NULL AND comb_snowflake() > 0 AND pg_sleep(0.01) IS NOT NULL THEN
-			(SELECT string_agg(extract(epoch FROM (status).time_limit - (status).last)::text, ' ')
+			(SELECT string_agg(extract(epoch FROM (status).reserved_until - (status).last)::text, ' ')
 			 FROM (SELECT comb_ordered_status() AS status WHERE n > 0 OFFSET 0) s) END
 		FROM generate_series(1, 250) n}));
 my @seconds = sort { $a <=> $b } map { split(/ /) } @ahead;
@@ -157,7 +157,7 @@ my $walwriter;
 sub start_without_walwriter
 {
 	$node->stop if $node->{_pid};
-	$node->append_conf('postgresql.conf', 'pg_comb.lease = 5s');
+	$node->append_conf('postgresql.conf', 'pg_comb.lease_duration = 5s');
 	start_at($node);
 	$node->poll_query_until('postgres', q{SELECT wait_event = 'WalWriterMain' FROM pg_stat_activity WHERE backend_type = 'walwriter'})
 	  or die 'the WAL writer does not sleep';
@@ -174,7 +174,7 @@ sub crash_and_look
 	kill 'KILL', $walwriter;
 	finish_background($_) foreach @runs;
 	# the next start is not far ahead of the clock
-	$node->append_conf('postgresql.conf', 'pg_comb.lease = 100ms');
+	$node->append_conf('postgresql.conf', 'pg_comb.lease_duration = 100ms');
 	start_at($node, '-1h');
 	return map { ($_ => [ ask($node, $_, "SELECT $limits") ]) } @databases;
 }
@@ -299,7 +299,7 @@ cmp_ok((ask($node, 'postgres', 'SELECT comb_generate_ordered()'))[0], 'gt', $set
 #
 $node->stop;
 my $clock = $node->data_dir . '/clock';
-$node->append_conf('postgresql.conf', 'pg_comb.lease = 5s');
+$node->append_conf('postgresql.conf', 'pg_comb.lease_duration = 5s');
 start_with_clock($node, $clock);
 my $set_clock = sub { "COPY (SELECT '$_[0]') TO PROGRAM 'cat >$clock.new && mv $clock.new $clock';" };
 my ($rc, $out, $err) = $node->psql(

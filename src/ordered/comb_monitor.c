@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
- * comb_unsettled.c
- *	  comb_unsettled(): the transactions that hold feeds back.
+ * comb_monitor.c
+ *	  What to watch: how far keys are ahead of the clock, and which transactions
+ *	  hold feeds back.
  *
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/ordered/comb_unsettled.c
+ *	  src/ordered/comb_monitor.c
  *
  *-------------------------------------------------------------------------
  */
@@ -22,11 +23,66 @@
 #include "utils/tuplestore.h"
 
 #include "comb_announce.h"
+#include "comb_lease.h"
 #include "comb_settled.h"
 
+PG_FUNCTION_INFO_V1(comb_ordered_status);
 PG_FUNCTION_INFO_V1(comb_unsettled);
 
+#define COMB_STATUS_COLUMNS		4
 #define COMB_UNSETTLED_COLUMNS	6
+
+/* Return the difference of two times as "later - earlier" does in SQL */
+static Datum
+comb_interval(TimestampTz later, TimestampTz earlier)
+{
+	return DirectFunctionCall2(timestamp_mi, TimestampTzGetDatum(later),
+							   TimestampTzGetDatum(earlier));
+}
+
+/* Write the row of a series */
+static void
+comb_status_put(ReturnSetInfo *result, CombSeries series)
+{
+	Datum		values[COMB_STATUS_COLUMNS];
+	bool		nulls[COMB_STATUS_COLUMNS] = {false};
+	CombTime	counter = pg_atomic_read_u64(comb_counter(series));
+	TimestampTz last = comb_us_from_time(counter) + COMB_UNIX_EPOCH;
+	TimestampTz now = comb_clock_us() + COMB_UNIX_EPOCH;
+	CombPage	page;
+
+	values[0] = CStringGetTextDatum(comb_series_names[series]);
+	values[1] = TimestampTzGetDatum(last);
+	values[2] = comb_interval(Max(last, now), now);
+	nulls[1] = nulls[2] = (counter == 0);
+	nulls[3] = !comb_page_peek(&page, series, true) ||
+		page.value <= 0 || page.value > COMB_CLOCK_MAX_US;
+	if (!nulls[3])
+		values[3] = TimestampTzGetDatum(page.value + COMB_UNIX_EPOCH);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/*
+ * comb_ordered_status() returns setof (series text, last timestamptz,
+ *		ahead interval, reserved_until timestamptz)
+ *
+ * Returns a row for each series: the time of the server's last key, how far it
+ * is ahead of the clock, and the limit in this database.  The first two are
+ * NULL before the first key, and the limit before the first limit.  Works on a
+ * standby, too.  Raises 22008 if the clock is before 1970 or after 4199.
+ */
+Datum
+comb_ordered_status(PG_FUNCTION_ARGS)
+{
+	int			series;
+
+	InitMaterializedSRF(fcinfo, 0);
+	comb_shared_attach();
+	for (series = 0; series < COMB_SERIES; series++)
+		comb_status_put((ReturnSetInfo *) fcinfo->resultinfo,
+						(CombSeries) series);
+	return (Datum) 0;
+}
 
 /* A row.  "pid" is 0 for a prepared transaction, "xid" for a running one */
 typedef struct CombUnsettled
@@ -46,11 +102,9 @@ comb_unsettled_put(ReturnSetInfo *result, const CombUnsettled *row)
 	Datum		values[COMB_UNSETTLED_COLUMNS];
 	bool		nulls[COMB_UNSETTLED_COLUMNS] = {false};
 	char	   *database = get_database_name(row->database);
-	Interval   *age = (Interval *) palloc0(sizeof(Interval));
 
 	if (database == NULL)
 		return;
-	age->time = GetCurrentTimestamp() - row->start;
 	values[0] = Int32GetDatum(row->pid);
 	nulls[0] = (row->pid == 0);
 	values[1] = DirectFunctionCall1(namein, CStringGetDatum(database));
@@ -59,7 +113,7 @@ comb_unsettled_put(ReturnSetInfo *result, const CombUnsettled *row)
 	values[3] = CStringGetTextDatum(comb_series_names[row->series]);
 	values[4] = UUIDPGetDatum(comb_settled_key(row->first));
 	nulls[4] = (row->series != COMB_SERIES_ORDERED);
-	values[5] = IntervalPGetDatum(age);
+	values[5] = comb_interval(GetCurrentTimestamp(), row->start);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * comb_page.c
+ * comb_sequence.c
  *	  The sequences of the extension: finding, locking and writing them.
  *
  * A sequence holds a time limit that must survive a crash (comb_lease.c).
@@ -33,7 +33,7 @@
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/ordered/comb_page.c
+ *	  src/ordered/comb_sequence.c
  *
  *-------------------------------------------------------------------------
  */
@@ -58,7 +58,7 @@
 #include "utils/rel.h"
 
 #include "comb_compat.h"
-#include "comb_page.h"
+#include "comb_sequence.h"
 
 static const char *const comb_sequence_names[COMB_SERIES] = {
 	[COMB_SERIES_ORDERED] = "comb_lease_ordered",
@@ -71,7 +71,7 @@ static Oid	comb_sequence_oids[COMB_SERIES];
 uint64		comb_sequence_generation = 1;
 
 /* Relcache callback: forget a relation that was altered, moved or dropped */
-static void
+void
 comb_sequence_forget(Datum arg, Oid relid)
 {
 	int			i;
@@ -116,18 +116,11 @@ comb_sequence_named(ArrayType *relations, const char *name)
 static Oid
 comb_sequence_find(CombSeries series)
 {
-	static bool registered = false;
 	Oid			found = InvalidOid;
 	Relation	extensions;
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple	tuple;
-
-	if (!registered)
-	{
-		CacheRegisterRelcacheCallback(comb_sequence_forget, (Datum) 0);
-		registered = true;
-	}
 
 	extensions = table_open(ExtensionRelationId, AccessShareLock);
 	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber,

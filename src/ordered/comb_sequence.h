@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
- * comb_page.h
+ * comb_sequence.h
  *	  The sequences of the extension, each of which is one page.
  *
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
- *	  src/ordered/comb_page.h
+ *	  src/ordered/comb_sequence.h
  *
  *-------------------------------------------------------------------------
  */
-#ifndef COMB_PAGE_H
-#define COMB_PAGE_H
+#ifndef COMB_SEQUENCE_H
+#define COMB_SEQUENCE_H
 
 #include "access/xlogdefs.h"
 #include "storage/buf.h"
@@ -34,6 +34,7 @@ typedef struct CombPage
 /* Changes when a sequence is altered, moved or dropped, here or elsewhere */
 extern PGDLLEXPORT uint64 comb_sequence_generation;
 
+extern void comb_sequence_forget(Datum arg, Oid relid);
 extern bool comb_page_peek(CombPage *page, CombSeries series, bool wait);
 extern void comb_page_open(CombPage *page, CombSeries series);
 extern bool comb_page_try_open(CombPage *page, CombSeries series);
@@ -42,4 +43,4 @@ extern void comb_page_flush(CombPage *page);
 extern void comb_page_unlock(CombPage *page, bool flush);
 extern void comb_page_close(CombPage *page, bool flush);
 
-#endif							/* COMB_PAGE_H */
+#endif							/* COMB_SEQUENCE_H */
