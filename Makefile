@@ -43,7 +43,7 @@ REGRESS_OPTS   = $(addprefix --load-extension=,$(EXTENSION)) --encoding=UTF8 --n
 # has more than one expected output.
 REGRESS_V18    = generate-v18
 REGRESS_V20    = generate-v20
-ISOLATION      = keys ordered feed
+ISOLATION      = keys ordered
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation $(addprefix --load-extension=,$(EXTENSION))
 TAP_TESTS      = 1
 # prove starts in the source directory

@@ -75,21 +75,33 @@ sub send
 	return;
 }
 
+# Whether the whole answer of the statement has been read
+sub complete
+{
+	my ($self) = @_;
+	my $end = "done $self->{n}\n";
+	return !grep { length($_) < length($end) || substr($_, -length($end)) ne $end } @$self{qw(out err)};
+}
+
+# Whether the statement has ended by now
+sub answered
+{
+	my ($self) = @_;
+	$self->{run}->pump_nb;
+	return $self->complete;
+}
+
 # Wait for the statement.  Return its output and its complaints.
 sub result
 {
 	my ($self) = @_;
-	my $end = "done $self->{n}\n";
-	my $complete = sub {
-		return !grep { length($_) < length($end) || substr($_, -length($end)) ne $end } @$self{qw(out err)};
-	};
 
-	while (!$complete->())
+	while (!$self->complete)
 	{
 		last unless $self->{run}->pumpable && eval { $self->{run}->pump; 1 };
 	}
 	die 'a session does not answer' if $@ && $@ =~ /timeout/;
-	$self->{ended} = !$complete->() || $self->{err} =~ /server closed the connection|connection to server was lost/;
+	$self->{ended} = !$self->complete || $self->{err} =~ /server closed the connection|connection to server was lost/;
 	my ($out, $err) = ($self->{out}, $self->{err});
 	s/done \d+\n// for ($out, $err);
 	chomp($out);
