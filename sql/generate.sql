@@ -195,27 +195,6 @@ RESET max_parallel_workers_per_gather;
 
 --
 -- extension only
--- comb_clock_status in a new session: NULL before the first key
---
-\c -
--- the status is the leader's, so the leader must make the key
-SELECT set_config(name, 'off', false)
-FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
-SELECT clock BETWEEN now() AND clock_timestamp() AS t,
-       last IS NULL AS t,
-       steps_back, resets
-FROM comb_clock_status();
-SELECT comb_generate() AS id \gset
-SELECT comb_timestamp(:'id') = date_trunc('milliseconds', last) AS t,
-       last <= clock AS t,
-       steps_back, resets
-FROM comb_clock_status();
--- comb_at does not use the clock
-SELECT comb_at('2000-01-01') IS NOT NULL AS t;
-SELECT comb_timestamp(:'id') = date_trunc('milliseconds', last) AS t
-FROM comb_clock_status();
-
---
 -- The server sets pg_comb.max_drift; a session cannot
 --
 SHOW pg_comb.max_drift;

@@ -195,17 +195,6 @@ CREATE FUNCTION comb_at(at timestamptz, layout text) RETURNS uuid
 COMMENT ON FUNCTION comb_at(timestamptz, text) IS
 	'new key of the layout for the given time';
 
-CREATE FUNCTION comb_clock_status(
-	OUT clock timestamptz,
-	OUT last timestamptz,
-	OUT steps_back bigint,
-	OUT resets bigint)
-	AS 'MODULE_PATHNAME', 'comb_clock_status'
-	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION comb_clock_status() IS
-	'the clock, the last key of this server process, and how often the process saw the clock go back';
-
 --
 -- comb_snowflake.c: 64-bit keys, read and bounded by their time
 --

@@ -14,7 +14,6 @@
 #ifndef COMB_H
 #define COMB_H
 
-#include "access/tupdesc.h"
 #include "datatype/timestamp.h"
 #include "fmgr.h"
 #include "utils/uuid.h"
@@ -33,7 +32,6 @@ extern const CombLayout *comb_layout_find(const text *label);
 extern bool comb_arg_is_const(const FmgrInfo *flinfo, int argno);
 extern const CombLayout *comb_layout_arg_lookup(FunctionCallInfo fcinfo,
 												int argno, bool missing_ok);
-extern TupleDesc comb_result_desc(FunctionCallInfo fcinfo);
 extern int	comb_message_encoding(void);
 extern char *comb_clipped(const text *source);
 extern char *comb_time_text(TimestampTz at);

@@ -33,8 +33,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
@@ -44,17 +42,10 @@ PG_FUNCTION_INFO_V1(comb_generate);
 PG_FUNCTION_INFO_V1(comb_generate_layout);
 PG_FUNCTION_INFO_V1(comb_at);
 PG_FUNCTION_INFO_V1(comb_at_layout);
-PG_FUNCTION_INFO_V1(comb_clock_status);
 
-/*
- * The last number in a key of this process, for each unit that keys count in,
- * and the last time read from the clock.
- */
+/* The last number in a key of this process, for each unit that keys count in */
 static CombTime comb_last_time;
 static Comb100ns comb_last_100ns;
-static CombTime comb_clock_seen;
-static int64 comb_steps_back;	/* how often the clock was seen to go back */
-static int64 comb_resets;		/* how often keys followed the clock back */
 
 /*
  * The first half of keys of a layout with process_head, different in every
@@ -66,17 +57,6 @@ static struct
 	int			owner;			/* MyProcPid when the bytes were drawn */
 	uint64		bytes;
 }			comb_head;
-
-/* Read the clock, and count how often it went back */
-static inline CombTime
-comb_watch_clock(void)
-{
-	CombTime	now = comb_clock_time();
-
-	if (unlikely(now < comb_clock_seen))
-		comb_steps_back++;
-	return comb_clock_seen = now;
-}
 
 /* Return the instant of a time, rounded down */
 static inline TimestampTz
@@ -96,21 +76,26 @@ comb_instant(CombTime at)
 static pg_noinline uint64
 comb_advance_behind(uint64 *last, uint64 now, uint64 per_ms)
 {
+	static bool warned = false;
 	uint64		ahead_ms = (*last + 1 - now) / per_ms;
+	int64		now_us = now / (per_ms / COMB_US_PER_MS);
 
 	if (likely(ahead_ms <= (uint64) comb_max_drift))
 		return ++(*last);
 
 	*last = now;
 	comb_head.owner = 0;
-	if (comb_resets++ == 0)
+	if (!warned)
+	{
+		warned = true;
 		ereport(WARNING,
 				(errmsg("the clock went back, and new keys sort before earlier ones of this process"),
 				 errdetail("Keys were " UINT64_FORMAT " ms ahead of the clock, which now says %s; \"pg_comb.max_drift\" is %d ms.",
 						   ahead_ms,
-						   comb_time_text(comb_instant(comb_clock_seen)),
+						   comb_time_text(now_us + COMB_UNIX_EPOCH),
 						   comb_max_drift),
 				 errhint("Check the server's clock synchronization.")));
+	}
 	return now;
 }
 
@@ -138,7 +123,7 @@ comb_advance(uint64 *last, uint64 now, uint64 per_ms)
 Datum
 comb_generate(PG_FUNCTION_ARGS)
 {
-	CombTime	at = comb_advance(&comb_last_time, comb_watch_clock(),
+	CombTime	at = comb_advance(&comb_last_time, comb_clock_time(),
 								  COMB_TIME_PER_MS);
 	uint64		random = comb_random();
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
@@ -294,7 +279,7 @@ Datum
 comb_generate_layout(PG_FUNCTION_ARGS)
 {
 	const CombLayout *layout = comb_layout_arg(fcinfo, 0);
-	CombTime	now = comb_watch_clock();
+	CombTime	now = comb_clock_time();
 	CombTime	at;
 	pg_uuid_t  *id;
 
@@ -361,31 +346,4 @@ comb_at_layout(PG_FUNCTION_ARGS)
 	comb_set_sub(layout, id->data, comb_tick(below_unit),
 				 layout->codec->unit->tick_bits);
 	PG_RETURN_UUID_P(id);
-}
-
-/*
- * comb_clock_status() returns record (clock timestamptz, last timestamptz,
- *		steps_back bigint, resets bigint)
- *
- * Returns the clock, the time of the last key that comb_generate() made in
- * this process, how often the clock was seen to go back, and how often keys
- * followed it back.  "last" is NULL before the first key.  Raises 22008 if the
- * clock is before 1970 or after 4199.
- */
-Datum
-comb_clock_status(PG_FUNCTION_ARGS)
-{
-	TimestampTz last = Max(comb_instant(comb_last_time),
-						   COMB_UNIX_EPOCH +
-						   (int64) (comb_last_100ns / COMB_100NS_PER_US));
-	Datum		values[4];
-	bool		nulls[4] = {false};
-
-	values[0] = TimestampTzGetDatum(comb_clock_us() + COMB_UNIX_EPOCH);
-	values[1] = TimestampTzGetDatum(last);
-	nulls[1] = (last == COMB_UNIX_EPOCH);
-	values[2] = Int64GetDatum(comb_steps_back);
-	values[3] = Int64GetDatum(comb_resets);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(comb_result_desc(fcinfo),
-													  values, nulls)));
 }

@@ -15,10 +15,10 @@
 
 #include <math.h>				/* for ldexp() */
 
-#include "access/htup_details.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 #include "comb.h"
 
@@ -67,21 +67,16 @@ typedef struct CombCandidate
 	double		chance;
 } CombCandidate;
 
-typedef struct CombCandidates
-{
-	int			n;
-	CombCandidate found[COMB_LAYOUTS];
-} CombCandidates;
-
 /*
- * List the layouts in which the value's time lies in the window.  The least
- * likely layout comes first.
+ * List the layouts in which the value's time lies in the window, the least
+ * likely one first, and return how many there are.
  */
-static void
-comb_find_candidates(CombCandidates *list, const pg_uuid_t *id,
+static int
+comb_find_candidates(CombCandidate *list, const pg_uuid_t *id,
 					 TimestampTz since, TimestampTz until)
 {
 	CombCandidate new;
+	int			n = 0;
 	int			row;
 	int			i;
 
@@ -92,21 +87,11 @@ comb_find_candidates(CombCandidates *list, const pg_uuid_t *id,
 			new.created < since || new.created > until)
 			continue;
 		new.chance = comb_chance(new.layout, id, since, until);
-		for (i = list->n++; i > 0 && list->found[i - 1].chance > new.chance; i--)
-			list->found[i] = list->found[i - 1];
-		list->found[i] = new;
+		for (i = n++; i > 0 && list[i - 1].chance > new.chance; i--)
+			list[i] = list[i - 1];
+		list[i] = new;
 	}
-}
-
-/* Return the columns of a function's rows, for heap_form_tuple() */
-TupleDesc
-comb_result_desc(FunctionCallInfo fcinfo)
-{
-	TupleDesc	desc;
-
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return BlessTupleDesc(desc);
+	return n;
 }
 
 /*
@@ -122,38 +107,24 @@ comb_result_desc(FunctionCallInfo fcinfo)
 Datum
 comb_inspect(PG_FUNCTION_ARGS)
 {
-	FuncCallContext *context;
-	CombCandidates *list;
-	CombCandidate *next;
-	Datum		values[2];
-	bool		nulls[2] = {false, false};
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	CombCandidate list[COMB_LAYOUTS];
+	int			n = comb_find_candidates(list, PG_GETARG_UUID_P(0),
+										 PG_GETARG_TIMESTAMPTZ(1),
+										 PG_GETARG_TIMESTAMPTZ(2));
+	int			i;
 
-	if (SRF_IS_FIRSTCALL())
+	InitMaterializedSRF(fcinfo, 0);
+	for (i = 0; i < n; i++)
 	{
-		MemoryContext old;
+		Datum		values[2];
+		bool		nulls[2] = {false};
 
-		context = SRF_FIRSTCALL_INIT();
-		old = MemoryContextSwitchTo(context->multi_call_memory_ctx);
-		context->tuple_desc = comb_result_desc(fcinfo);
-		list = (CombCandidates *) palloc0(sizeof(CombCandidates));
-		comb_find_candidates(list, PG_GETARG_UUID_P(0),
-							 PG_GETARG_TIMESTAMPTZ(1),
-							 PG_GETARG_TIMESTAMPTZ(2));
-		context->user_fctx = list;
-		MemoryContextSwitchTo(old);
+		values[0] = CStringGetTextDatum(list[i].layout->label);
+		values[1] = TimestampTzGetDatum(list[i].created);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
-
-	context = SRF_PERCALL_SETUP();
-	list = (CombCandidates *) context->user_fctx;
-	if ((int) context->call_cntr >= list->n)
-		SRF_RETURN_DONE(context);
-
-	next = &list->found[context->call_cntr];
-	values[0] = CStringGetTextDatum(next->layout->label);
-	values[1] = TimestampTzGetDatum(next->created);
-	SRF_RETURN_NEXT(context,
-					HeapTupleGetDatum(heap_form_tuple(context->tuple_desc,
-													  values, nulls)));
+	return (Datum) 0;
 }
 
 /*
@@ -166,37 +137,26 @@ comb_inspect(PG_FUNCTION_ARGS)
 Datum
 comb_layouts(PG_FUNCTION_ARGS)
 {
-	FuncCallContext *context;
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	const CombLayout *layout;
-	const char *sorts_in;
-	Datum		values[7];
-	bool		nulls[7] = {false, false, false, false, false, false, false};
 
-	if (SRF_IS_FIRSTCALL())
+	InitMaterializedSRF(fcinfo, 0);
+	for (layout = comb_layout_table;
+		 layout < comb_layout_table + COMB_LAYOUTS; layout++)
 	{
-		MemoryContext old;
+		const char *sorts_in = comb_sorts_in_text[layout->sorts_in];
+		Datum		values[7];
+		bool		nulls[7] = {false};
 
-		context = SRF_FIRSTCALL_INIT();
-		old = MemoryContextSwitchTo(context->multi_call_memory_ctx);
-		context->tuple_desc = comb_result_desc(fcinfo);
-		MemoryContextSwitchTo(old);
+		values[0] = CStringGetTextDatum(layout->label);
+		values[1] = CStringGetTextDatum(layout->description);
+		values[2] = BoolGetDatum(layout->generates);
+		nulls[3] = (sorts_in == NULL);
+		values[3] = nulls[3] ? (Datum) 0 : CStringGetTextDatum(sorts_in);
+		values[4] = CStringGetTextDatum(layout->codec->unit->name);
+		values[5] = TimestampTzGetDatum(layout->codec->earliest);
+		values[6] = TimestampTzGetDatum(layout->codec->latest);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
-
-	context = SRF_PERCALL_SETUP();
-	if ((int) context->call_cntr >= COMB_LAYOUTS)
-		SRF_RETURN_DONE(context);
-
-	layout = &comb_layout_table[context->call_cntr];
-	sorts_in = comb_sorts_in_text[layout->sorts_in];
-	values[0] = CStringGetTextDatum(layout->label);
-	values[1] = CStringGetTextDatum(layout->description);
-	values[2] = BoolGetDatum(layout->generates);
-	nulls[3] = (sorts_in == NULL);
-	values[3] = nulls[3] ? (Datum) 0 : CStringGetTextDatum(sorts_in);
-	values[4] = CStringGetTextDatum(layout->codec->unit->name);
-	values[5] = TimestampTzGetDatum(layout->codec->earliest);
-	values[6] = TimestampTzGetDatum(layout->codec->latest);
-	SRF_RETURN_NEXT(context,
-					HeapTupleGetDatum(heap_form_tuple(context->tuple_desc,
-													  values, nulls)));
+	return (Datum) 0;
 }

@@ -14,7 +14,6 @@ INSERT INTO promised VALUES
   ('comb_min',          '{timestamptz}', 'uuid', 'immutable', 's', true),
   ('comb_max',          '{timestamptz}', 'uuid', 'immutable', 's', true),
   ('comb_time_decoder', '{text}', 'timestamp with time zone', 'immutable', 's', false),
-  ('comb_clock_status', '{}', 'record', 'volatile', 'r', false),
   ('comb_ordered_status', '{}', 'setof record', 'volatile', 'r', false);
 
 CREATE TEMP TABLE functions AS

@@ -14,16 +14,7 @@ SET LOCAL max_parallel_workers_per_gather = 0;
 \else
 \set keys 1000000
 \endif
-\if :{?portable}
 SELECT plan(12);
-\else
-SELECT plan(15);
-
--- The session must be new: it has made no key
-SELECT ok(last IS NULL AND steps_back = 0 AND resets = 0,
-          'before the first key the status has no time of a last one')
-FROM comb_clock_status();
-\endif
 
 CREATE TEMP TABLE million AS
 SELECT n, comb_generate() AS id FROM generate_series(1, :keys) n;
@@ -60,17 +51,6 @@ SELECT is_empty(
            FROM generate_series(1, 50000)) made
      WHERE NOT comb_timestamp(id) BETWEEN date_trunc('milliseconds', before) AND after LIMIT 3 $$,
   'a key''s time is the clock''s at that moment');
-
-\if :{?portable}
-\else
--- the status shows that the keys are not ahead of the clock
-SELECT ok(last <= clock AND steps_back = 0
-          AND resets = 0, 'keys of a running clock are not ahead of it')
-FROM comb_clock_status();
-SELECT ok(comb_timestamp((SELECT id FROM million WHERE n = :keys)) < last,
-          'the status has the last key''s time')
-FROM comb_clock_status();
-\endif
 
 -- keys rise from statement to statement and from function to function
 CREATE TEMP TABLE calls (n serial, id uuid DEFAULT comb_generate());

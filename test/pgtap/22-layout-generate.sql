@@ -7,12 +7,10 @@ CREATE EXTENSION IF NOT EXISTS pg_comb_ordered CASCADE;
 -- each process keeps its own promise, so no parallel worker may make keys
 SET LOCAL max_parallel_workers_per_gather = 0;
 
-SELECT plan(22);
+SELECT plan(20);
 
--- A request that fails makes no key
 SELECT throws_ok($$SELECT comb_generate('masstransit')$$, '0A000', 'keys of layout "masstransit" can only be read',
                  'a layout that is only read');
-SELECT ok(last IS NULL, 'the status knows of no key') FROM comb_clock_status();
 
 \ir include/in_order.sql
 
@@ -131,8 +129,6 @@ SELECT is_empty(
                          FROM layouts, generate_series(1, 20000)) m
      GROUP BY layout HAVING count(DISTINCT id) < 20000 $$,
   'comb_at never gives the same key for one instant');
-SELECT ok(last - clock < '1 ms' AND resets = 0, 'keys of a running clock are not ahead of it')
-FROM comb_clock_status();
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -60,22 +60,22 @@ is( $node->safe_psql(
 	'the session moves its own clock');
 
 #
-# The clock is set back one second, and another second, while a statement makes
+# The clock is set back four seconds, and another four, while a statement makes
 # keys: the order holds, and nobody gets a warning
 #
 my ($out, $err) = session(
 	q{
 	WITH made AS MATERIALIZED (
 		SELECT n, comb_generate() AS id,
-		       CASE n WHEN 2000 THEN set_clock('-1') WHEN 4000 THEN set_clock('-2') END
+		       CASE n WHEN 2000 THEN set_clock('-4') WHEN 4000 THEN set_clock('-8') END
 		FROM generate_series(1, 6000) n)
-	SELECT count(*), count(DISTINCT id), bool_and(id > before)
+	SELECT count(*), count(DISTINCT id), bool_and(id > before),
+	       max(off(id)) BETWEEN '0.1 s' AND '8 s' AS ahead
 	FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before FROM made) lagged;
-	SELECT steps_back, resets FROM comb_clock_status();
 	SELECT set_clock('+0') IS NOT NULL;
 });
-is($out, "6000|6000|t\n2|0\nt", 'a second back: order holds');
-is($err, '', 'a second back: no warning');
+is($out, "6000|6000|t|t\nt", 'back within a statement: order holds');
+is($err, '', 'back within a statement: no warning');
 
 #
 # The same between statements, by as much as max_drift allows
@@ -85,22 +85,20 @@ is($err, '', 'a second back: no warning');
 	SELECT make('within 1', 1000) > 0;
 	SELECT set_clock('-5') IS NOT NULL;
 	SELECT make('within 2', 1000) > 0;
-	SELECT steps_back, resets,
-	       last - clock BETWEEN '0.1 s' AND '5 s' FROM comb_clock_status();
+	SELECT max(off(id)) BETWEEN '0.1 s' AND '5 s' FROM keys WHERE part = 'within 2';
 	SELECT set_clock('-9') IS NOT NULL;
 	SELECT make('within 3', 1000) > 0;
-	SELECT steps_back, resets FROM comb_clock_status();
+	SELECT max(off(id)) BETWEEN '0.1 s' AND '9 s' FROM keys WHERE part = 'within 3';
 	-- when the clock has passed the keys, they are its own again
 	SELECT set_clock('+0') IS NOT NULL;
 	SELECT make('within 4', 1000) > 0;
-	SELECT steps_back, resets, last <= clock FROM comb_clock_status();
 	SELECT disorder('within%');
 	SELECT bool_and(off(id) BETWEEN '-1 min' AND '0') FROM keys WHERE part = 'within 4';
 });
 is( $out, join("\n",
-		't', 't', 't', '1|0|t',
-		't', 't', '2|0',
-		't', 't', '2|0|t', '0', 't'),
+		't', 't', 't', 't',
+		't', 't', 't',
+		't', 't', '0', 't'),
 	'some seconds back: order holds');
 is($err, '', 'some seconds back: no warning');
 
@@ -117,7 +115,6 @@ foreach my $step ([ 'hour', 3600 ], [ 'day', 86400 ])
 		SELECT make('$name 1', 1000) > 0;
 		SELECT set_clock('-$seconds') IS NOT NULL;
 		SELECT make('$name 2', 1000) > 0;
-		SELECT steps_back, resets, last <= clock FROM comb_clock_status();
 		SELECT bool_and(off(id) BETWEEN '-1 min' AND '0') FROM keys WHERE part = '$name 2';
 		SELECT disorder('$name 1'), disorder('$name 2'), disorder('$name%');
 		-- forward to the right time, and back once more over the same seconds
@@ -126,15 +123,14 @@ foreach my $step ([ 'hour', 3600 ], [ 'day', 86400 ])
 		SELECT disorder('$name 3'), bool_and(off(id) BETWEEN '-1 min' AND '0') FROM keys WHERE part = '$name 3';
 		SELECT set_clock('-$seconds') IS NOT NULL;
 		SELECT make('$name 4', 1000) > 0;
-		SELECT steps_back, resets FROM comb_clock_status();
 		SELECT disorder('$name 4'), bool_and(off(id) BETWEEN '-1 min' AND '0') FROM keys WHERE part = '$name 4';
 		SELECT set_clock('+0') IS NOT NULL;
 		SELECT make('$name 5', 1000) > 0;
 	});
 	is( $out, join("\n",
-			't', 't', 't', '1|1|t', 't', '0|0|1',
+			't', 't', 't', 't', '0|0|1',
 			't', 't', '0|t',
-			't', 't', '2|2', '0|t',
+			't', 't', '0|t',
 			't', 't'),
 		"$name back: the clock is followed, order holds on each side");
 	is(scalar(() = $err =~ /WARNING/g), 1, "$name back, twice: one warning");
@@ -156,18 +152,12 @@ HINT:  Check the server's clock synchronization./,
 	SELECT make('ahead 1', 1000) > 0;
 	SELECT set_clock('+0') IS NOT NULL;
 	SELECT make('ahead 2', 1000) > 0;
-	SELECT resets FROM comb_clock_status();
 	SELECT bool_and(off(id) BETWEEN '-1 min' AND '0') FROM keys WHERE part = 'ahead 2';
 });
-is($out, "t\nt\nt\nt\n1\nt", 'a clock put right is followed');
+is($out, "t\nt\nt\nt\nt", 'a clock put right is followed');
 is(scalar(() = $err =~ /WARNING/g), 1, 'with one warning');
-($out, $err) = session(
-	q{
-	SELECT make('new 1', 1000) > 0;
-	SELECT steps_back, resets FROM comb_clock_status();
-});
-is($out, "t\n0|0", 'a new process has nothing to follow');
-is($err, '', 'and gives no warning');
+(undef, $err) = session("SELECT make('new 1', 1000) > 0;");
+is($err, '', 'a new process has nothing to follow');
 
 #
 # The setting changes under a running session.  One minute back is more than 10 s
@@ -179,20 +169,18 @@ is($err, '', 'and gives no warning');
 	  . q{
 	SELECT set_clock('-60') IS NOT NULL;
 	SELECT make('drift 2', 1000) > 0;
-	SELECT steps_back, resets,
-	       last - clock BETWEEN '50 s' AND '60 s' FROM comb_clock_status();
+	SELECT max(off(id)) BETWEEN '50 s' AND '60 s' FROM keys WHERE part = 'drift 2';
 	SELECT disorder('drift%');
 	SHOW pg_comb.max_drift;
 } . change_drift('10s') . q{
 	-- the keys are further ahead than that allows by now
 	SELECT make('drift 3', 1000) > 0;
-	SELECT steps_back, resets, last <= clock FROM comb_clock_status();
 	SELECT disorder('drift 3'), bool_and(off(id) BETWEEN '-10 s' AND '0') FROM keys WHERE part = 'drift 3';
 	SELECT set_clock('+0') IS NOT NULL;
 });
 is( $out, join("\n",
-		't', 't', 't', 't', '1|0|t', '0', '2h',
-		't', 't', '1|1|t', '0|t', 't'),
+		't', 't', 't', 't', 't', '0', '2h',
+		't', 't', '0|t', 't'),
 	'max_drift follows a reload, up and down');
 is(scalar(() = $err =~ /WARNING/g), 1, 'and warns only when it was lowered');
 like($err, qr/"pg_comb.max_drift" is 10000 ms/, 'naming the new limit');

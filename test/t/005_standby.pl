@@ -42,10 +42,8 @@ is( $standby->safe_psql(
 		       bool_and(comb_timestamp(id) BETWEEN now() - interval '1 minute' AND clock_timestamp())
 		FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before
 		      FROM (SELECT n, comb_generate() AS id FROM generate_series(1, 10000) n) made) lagged;
-		SELECT comb_timestamp(comb_at('2026-11-20+00')) = '2026-11-20+00';
-		SELECT last IS NOT NULL, steps_back, resets
-		FROM comb_clock_status()}),
-	"t\n10000|t|t\nt\nt|0|0",
+		SELECT comb_timestamp(comb_at('2026-11-20+00')) = '2026-11-20+00'}),
+	"t\n10000|t|t\nt",
 	'keys are made on the standby');
 
 # storing keys fails

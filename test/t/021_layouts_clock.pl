@@ -143,7 +143,8 @@ is( $node->safe_psql(
 		SELECT make('1 ahead', 300);
 		SELECT set_clock('-5') IS NULL;
 		SELECT make('2 back', 300);
-		SELECT steps_back >= 1 AND resets = 0 FROM comb_clock_status();
+		SELECT bool_and(comb_timestamp(id, layout) > clock_timestamp()) FROM keys
+		WHERE part = '2 back';
 		SELECT set_clock('+0') IS NULL;
 		SELECT make('3 ahead', 300);
 		SELECT disorder('1|2|3') IS NULL;
@@ -160,7 +161,6 @@ my ($ret, $stdout, $stderr) = $node->psql(
 	SELECT make('4 noon', 300);
 	SELECT set_clock('2026-11-20 11:00:00') IS NULL;
 	SELECT make('5 an hour before', 300);
-	SELECT resets FROM comb_clock_status();
 	SELECT disorder('5') IS NULL;
 	-- the same numbers are counted a second time
 	SELECT set_clock('2026-11-20 12:00:00') IS NULL;
@@ -168,7 +168,6 @@ my ($ret, $stdout, $stderr) = $node->psql(
 	SELECT set_clock('2026-11-20 11:00:00') IS NULL;
 	SELECT make('7 an hour before', 300);
 	SELECT disorder('4|5') <> '', disorder('6') IS NULL;
-	SELECT resets FROM comb_clock_status();
 	SELECT count(*) FROM keys;
 	SELECT layout, count(DISTINCT left(id::text, 18)),
 	       count(*) - count(DISTINCT right(id::text, 17)) > 0
@@ -178,7 +177,7 @@ my ($ret, $stdout, $stderr) = $node->psql(
 		CASE WHEN part ~ 'noon' THEN timestamptz '2026-11-20 12:00' ELSE '2026-11-20 11:00' END + interval '3.4 ms';
 });
 is($stdout,
-	join("\n", 'f', '', 'f', '', '2', 't', 'f', '', 'f', '', 't|t', '4', 4 * 300 * 14,
+	join("\n", 'f', '', 'f', '', 't', 'f', '', 'f', '', 't|t', 4 * 300 * 14,
 		'morris|3|t', '0'),
 	'beyond it times are true and keys distinct');
 like($stderr, qr/WARNING:  the clock went back/, 'with a warning');
