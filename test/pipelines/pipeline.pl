@@ -55,9 +55,9 @@ $node->init;
 $node->append_conf('postgresql.conf', soak_settings() . "listen_addresses = '127.0.0.1'\n");
 $node->start;
 $node->safe_psql('postgres', q{
-	CREATE EXTENSION pg_comb_ordered CASCADE;
+	CREATE EXTENSION pg_comb_ordered CASCADE;} . recipe('numbers') . q{
 	CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text,
-		number bigint NOT NULL UNIQUE DEFAULT comb_snowflake())});
+		number bigint NOT NULL UNIQUE DEFAULT next_id())});
 $node->safe_psql('postgres', recipe("$_ view") =~ s/\borders/outbox/gr) foreach qw(settled numbered timed);
 local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port, PGUSER => $node->safe_psql('postgres', 'SELECT current_user'),
 	PGDATABASE => 'postgres');

@@ -1,9 +1,9 @@
 # The recipes of doc/pipelines.md for tools that poll in other ways than a reader of a feed: MAX() first
-# and the range later, parallel ranges, pages of one long transaction, times, and a table
+# and the range later, parallel ranges, pages of one long transaction, times, and tables
 # that had a sequence before.  The same tools lose rows of the table itself, or the test
 # would show nothing.
 #
-# ROWS says how many rows the table with the sequence has at first.
+# ROWS says how many rows the tables with sequences have at first.
 use strict;
 use warnings;
 
@@ -24,12 +24,15 @@ my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', soak_settings());
 $node->start;
-$node->safe_psql('postgres', qq{
-	CREATE EXTENSION pg_comb_ordered CASCADE;
+$node->safe_psql('postgres', 'CREATE EXTENSION pg_comb_ordered CASCADE;' . recipe('numbers') . q{
 	CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text,
-		number bigint NOT NULL UNIQUE DEFAULT comb_snowflake());
-	CREATE TABLE invoice (id bigserial PRIMARY KEY, body text);
-	INSERT INTO invoice (body) SELECT 'old' FROM generate_series(1, $old)});
+		number bigint NOT NULL UNIQUE DEFAULT next_id())});
+is(recipe('next-id'), recipe('numbers'), 'migration.md and pipelines.md make and settle numbers with the same parameters');
+
+my %sequence = (big => 'bigserial', small => 'serial', identity => 'bigint GENERATED ALWAYS AS IDENTITY');
+$node->safe_psql('postgres', qq{
+	CREATE TABLE invoice_$_ (id $sequence{$_} PRIMARY KEY, body text);
+	INSERT INTO invoice_$_ (body) SELECT 'old' FROM generate_series(1, $old)}) foreach keys %sequence;
 $node->safe_psql('postgres', recipe("$_ view") =~ s/\borders/outbox/gr) foreach qw(settled numbered timed);
 
 # A tool asks in two or more queries, each with a snapshot of its own, and from two sessions.
@@ -116,29 +119,46 @@ sub poll
 	return;
 }
 
-# The table with a sequence: the same cursor goes on when the view is there.
-my ($invoices, $invoice_last) = ('invoice', 0);
-my %invoice;
+# The tables with sequences: the same cursor goes on when the view is there.  One of the tools is not stopped
+# before the change.
+my @tools = map { { name => $_, table => "invoice_$_", relation => "invoice_$_", last => 0, got => {} } } sort keys %sequence;
+my $hasty = { %{ $tools[0] }, name => 'a tool that is not stopped', got => {} };
+push @tools, $hasty;
 
 sub poll_invoices
 {
-	my @rows = split(/\n/, $session->ask("SELECT id FROM $invoices WHERE id > $invoice_last ORDER BY id"));
-	$invoice{$_}++ foreach @rows;
-	$invoice_last = $rows[-1] if @rows;
+	foreach my $tool (@tools)
+	{
+		my @rows = split(/\n/, $session->ask("SELECT id FROM $tool->{relation} WHERE id > $tool->{last} ORDER BY id"));
+		$tool->{got}{$_}++ foreach @rows;
+		$tool->{last} = $rows[-1] if @rows;
+	}
 	return;
+}
+
+# Run a recipe on a table until no lock is in its way, and return its error.
+sub change
+{
+	my ($table, $recipe) = @_;
+	my $error;
+	do
+	{
+		(undef, undef, $error) = $node->psql('postgres', recipe($recipe) =~ s/\binvoice(?=_|\b)/$table/gr, on_error_stop => 1);
+	} while ($error =~ /lock timeout/);
+	return $error;
 }
 
 my $conninfo = conninfo('postgres', $node);
 start_writers($conninfo, 2, 20, $event_writers) foreach 1 .. 3;
-start_writers($conninfo, 4, 200, { late => [ 1, late(10, "INSERT INTO invoice (body) VALUES ('new');\n") ] });
+start_writers($conninfo, 4, 200, { late => [ 1, late(10, join('', map { "INSERT INTO invoice_$_ (body) VALUES ('new');\n" } sort keys %sequence)) ] });
 start_resolver($conninfo);
 
 # Each poll finds a transaction open whose rows come next after newer ones.
 my $late = CombSession->new($node);
-my $row  = "INSERT INTO outbox (body) VALUES ('late'); INSERT INTO invoice (body) VALUES ('late')";
+my $row  = join(';', map { "INSERT INTO $_ (body) VALUES ('late')" } 'outbox', map { "invoice_$_" } sort keys %sequence);
 my $until = time() + $duration;
-my ($change, $seconds, $from);
-while (time() < $until || !$from)
+my $polls_after = 0;
+while (time() < $until || $polls_after < 3)
 {
 	$late->ask("BEGIN; $row");
 	$second->ask($row);
@@ -146,15 +166,14 @@ while (time() < $until || !$from)
 	poll_invoices();
 	$late->ask('COMMIT');
 	terminate_backend($node, 'writer');
-	next if $from || time() < $until - $duration / 2;
-	$change = time();
-	my $recipe = recipe('from a sequence');
-	my ($rc, undef, $error) = $node->psql('postgres', $recipe, on_error_stop => 1);
-	BAIL_OUT("the recipe fails: $error") unless $rc == 0 || $error =~ /lock timeout/;
-	next if $rc != 0;
-	$seconds = time() - $change;
-	$from = $node->safe_psql('postgres', 'SELECT comb_snowflake_min(now() - interval \'1 day\')');
-	$invoices = 'invoice_settled';
+	next if time() < $until - $duration / 2;
+	$hasty->{relation} = $tools[0]{relation};
+	next if $polls_after++;
+	like(change('invoice_small', 'from a sequence'), qr/must be a bigint/, 'an integer column fails before any INSERT does');
+	is(change('invoice_small', 'to bigint'), '', 'and becomes a bigint');
+	is(change("invoice_$_", 'from a sequence') =~ s/.*NOTICE: .* is not an identity column, skipping\n?//r, '',
+		"a $sequence{$_} changes") foreach sort keys %sequence;
+	$_->{relation} .= '_settled' foreach grep { $_ != $hasty } @tools;
 }
 end_writers($node);
 $node->safe_psql('postgres', 'SELECT comb_generate_ordered(), pg_sleep(0.01)');
@@ -177,15 +196,23 @@ foreach my $name (sort keys %got)
 	else                     { is("$lost lost, $twice twice", '0 lost, 0 twice', "$name (SEED=$seed)"); }
 }
 
-my @old = split(/\n/, $session->ask("SELECT id FROM invoice WHERE id < $from"));
-my @new = split(/\n/, $session->ask("SELECT id FROM invoice WHERE id >= $from"));
-my ($lost_before, $lost_after) = map { scalar(grep { !$invoice{$_} } @$_) } \@old, \@new;
-diag(sprintf('a table of %d rows changes in %.3f s: %d lost of %d before, %d of %d after',
-	$old, $seconds, $lost_before, scalar(@old), $lost_after, scalar(@new)));
-cmp_ok(scalar(@new), '>', 20, 'the table gets rows after the change');
-cmp_ok($lost_before, '>', 0, 'rows were lost before the change');
-is($lost_after, 0, 'and none after it');
-is(scalar(grep { $_ > 1 } values %invoice), 0, 'none comes twice');
+foreach my $tool (@tools)
+{
+	my %lost = (old => 0, new => 0);
+	my %count = (%lost);
+	foreach my $id (split(/\n/, $session->ask("SELECT id FROM $tool->{table}")))
+	{
+		my $age = $id < 2**40 ? 'old' : 'new';
+		$count{$age}++;
+		$lost{$age}++ if !$tool->{got}{$id};
+	}
+	diag("$tool->{name}: $lost{old} lost of $count{old} before the change, $lost{new} of $count{new} after it");
+	cmp_ok($count{new}, '>', 20, "$tool->{name}: the table gets rows after the change");
+	cmp_ok($lost{old}, '>', 0, "$tool->{name}: rows were lost before the change");
+	if ($tool == $hasty) { cmp_ok($lost{new}, '>', 0, "$tool->{name} loses rows after it (SEED=$seed)"); }
+	else                 { is($lost{new}, 0, "$tool->{name}: and none after it (SEED=$seed)"); }
+	is(scalar(grep { $_ > 1 } values %{ $tool->{got} }), 0, "$tool->{name}: none comes twice");
+}
 is(loop_errors(), '', 'nothing fails otherwise');
 $_->quit foreach ($session, $second, $late);
 $node->stop;
