@@ -29,11 +29,11 @@ use Time::HiRes qw(time usleep);
 
 # What a tool copies: first the table, and then views.
 my %copies = (
-	'dlt' => [ 'outbox id', 'outbox_settled id', 'outbox_timed created_at' ],
+	'dlt' => [ 'outbox id', 'outbox_settled id', 'outbox_timed made_at' ],
 	'dbt' => [ 'outbox id', 'outbox_settled id', 'outbox_bound id' ],
-	'singer' => [ 'outbox id', 'outbox_settled id', 'outbox_timed created_at' ],
+	'singer' => [ 'outbox id', 'outbox_settled id', 'outbox_timed made_at' ],
 	'spark' => [ 'outbox id', 'outbox_settled id', 'outbox_numbered number' ],
-	'kafka-connect' => [ 'outbox number', 'outbox_numbered number', 'outbox_timed created_at' ]);
+	'kafka-connect' => [ 'outbox number', 'outbox_numbered number', 'outbox_timed made_at' ]);
 
 # Those that take long to begin again are killed once, the others twice.
 my %is_slow = map { $_ => 1 } qw(spark kafka-connect);

@@ -1,5 +1,5 @@
 # The recipes of doc/pipelines.md for tools that poll in other ways than a reader of a feed: MAX() first
-# and the range later, parallel ranges, pages of one long transaction, times, and tables
+# and the range later, parallel ranges, pages of one long transaction, times, intervals, and tables
 # that had a sequence before.  The same tools lose rows of the table itself, or the test
 # would show nothing.
 #
@@ -213,6 +213,28 @@ foreach my $tool (@tools)
 	else                 { is($lost{new}, 0, "$tool->{name}: and none after it (SEED=$seed)"); }
 	is(scalar(grep { $_ > 1 } values %{ $tool->{got} }), 0, "$tool->{name}: none comes twice");
 }
+
+# An interval whose last rows are two, one of them in a transaction that is still open
+$late->ask("BEGIN; $row");
+$second->ask($row);
+my $end = $session->ask("SELECT date_trunc('milliseconds', clock_timestamp()) + interval '1 ms'");
+usleep(10_000);
+my ($key, $gate) = split(/\n/, recipe('gate') =~ s/\$end/'$end'/r);
+my $interval = recipe('interval') =~ s/\$start/'-infinity'/r =~ s/\$end/'$end'/r;
+
+sub rows_of
+{
+	my ($relation) = @_;
+	return scalar(split(/\n/, $session->ask($interval =~ s/\borders/$relation/r)));
+}
+$session->ask($key);
+is($session->ask($gate), 'f', 'the gate is closed while a row of the interval can still commit');
+my ($of_table, $of_view) = map { rows_of($_) } qw(outbox outbox_settled);
+$late->ask('COMMIT');
+is($session->ask($gate), 't', 'and opens with its commit');
+is(rows_of('outbox') - $of_table, 1, 'without the gate the row is lost');
+is(rows_of('outbox') - $of_view, 2, 'and through the view the row behind it, too');
+
 is(loop_errors(), '', 'nothing fails otherwise');
 $_->quit foreach ($session, $second, $late);
 $node->stop;
