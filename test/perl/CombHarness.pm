@@ -2,7 +2,8 @@
 #
 # "prove --harness CombHarness" runs and reports as prove does, and ends with
 # the line "N passed, N failed, N skipped".  A source that ends badly without a
-# failed test counts as one failure.
+# failed test counts as one failure, as does a source that bails out, a source that
+# never ran, and a run with fewer passed tests than COMB_AT_LEAST.
 #
 # A source may be such a script itself: test/all has test/run as a source.  The
 # outer prove sets COMB_TAP, and an inner prove then also prints all of its
@@ -18,11 +19,12 @@ use parent 'TAP::Harness';
 
 my $inner = $ENV{COMB_TAP};
 my $with_table = delete $ENV{COMB_TABLE};
+my $at_least = delete $ENV{COMB_AT_LEAST} // 0;
 $ENV{COMB_TAP} = 1;
 $| = 1;
 
 my %total = map { $_ => 0 } qw(passed failed skipped);
-my (@skipped, @tap, @rows);
+my (@skipped, @tap, @rows, $sources);
 
 sub new
 {
@@ -60,6 +62,10 @@ sub watch
 		push @comments, "    not ok - $name\n";
 	});
 	$parser->callback(comment => sub { push @comments, '    ' . $_[0]->raw . "\n" });
+	$parser->callback(bailout => sub {
+		count(\%count, 'failed', "$source: does not bail out");
+		push @comments, "    not ok - $source: does not bail out\n", '    # ' . $_[0]->raw . "\n";
+	});
 	$parser->callback(unknown => sub {
 		$server = $1 if $_[0]->raw =~ /^Testing pg_comb with (.*)\.$/;
 		print "$source: ", $_[0]->raw, "\n" if $_[0]->raw =~ /\S/;
@@ -71,7 +77,9 @@ sub watch
 			count(\%count, 'failed', "$source: runs to its end");
 			unshift @comments, "    not ok - $source: runs to its end\n";
 		}
-		print @comments > 60 ? @comments[ 0, -60 .. -1 ] : @comments if $count{failed};
+		# the names of all failures, and the last of the comments
+		my $more = @comments - 60;
+		print grep { $more-- <= 0 || /^    not ok - / } @comments if $count{failed};
 		print map { "$_\n" } splice(@tap) if $inner;
 		push @rows, row($source, $server, @count{qw(passed failed skipped)});
 	});
@@ -89,11 +97,17 @@ sub row
 	return '| ' . join(' | ', $name, @counts, $date) . " |\n";
 }
 
+# TAP::Harness dies at once if a source bails out, and leaves the sources that run at the
+# same time to themselves.  Our sources have servers of their own, so the others go on, and
+# the callback above counts the failure.
+sub _bailout { return; }
+
 # A time limit ends prove by SIGTERM.  The sources have got the signal too, and
 # clean up first.
 sub runtests
 {
 	my ($self, @tests) = @_;
+	$sources = @tests;
 	local $SIG{TERM} = sub {
 		1 while wait() > 0;
 		print "Stopped before the end.\n";
@@ -104,10 +118,12 @@ sub runtests
 	return $self->SUPER::runtests(@tests);
 }
 
+# TAP::Harness also calls this before it dies of an error.
 sub summary
 {
 	my ($self, $aggregate) = @_;
 	$self->SUPER::summary($aggregate);
+	count({}, 'failed', 'all sources run') if @rows < $sources;
 	return close_report();
 }
 
@@ -121,6 +137,11 @@ sub table
 sub close_report
 {
 	count({}, 'failed', 'something runs') unless sum(values %total);
+	if ($total{passed} < $at_least)
+	{
+		count({}, 'failed', "$at_least tests pass");
+		print "Fewer than $at_least tests have passed.\n";
+	}
 	print map { "$_\n" } @tap, '1..' . sum(values %total) if $inner;
 	print "\nSkipped:\n", map { "  $_\n" } @skipped if @skipped;
 	print "\n| server | passed | failed | skipped | date |\n|---|---:|---:|---:|---|\n", @rows if $with_table;
