@@ -31,6 +31,7 @@ installed=()     # packages that ensure() installed
 jobs=1           # how many sources run at a time
 rules=()         # and which only one by one, see prove's --rules
 keep=${KEEP:-no}  # yes: leave the directory for inspection
+strict=${STRICT:-${CI:-no}}  # yes or true: a missing tool is a failure
 major=           # major version of the server
 postgres_bin=    # its directory of programs
 temp_config=     # settings for every private server
@@ -65,6 +66,13 @@ tap() {
 		show_tail "$log" 80
 		return 1
 	fi
+}
+
+# Prints as comments what servers logged of a crash, without the many lines that follow
+# from a crash.
+show_crash() {
+	grep -shE 'TRAP: |PANIC: |FATAL: |terminated by signal|Failed process was running' "$@" |
+		grep -vE 'the database system is|terminating connection' | tail -n 15 | sed 's/^/# /'
 }
 
 skip_all() { say "1..0 # SKIP $*"; exit 0; }
@@ -204,6 +212,22 @@ lacking() {
 # Prints what the groups lack as one list, nothing if they lack nothing.
 lacks() { lacking "$@" | cut -d ' ' -f 1 | sort -u | paste -s -d , - | sed 's/,/, /g'; }
 
+# Ends a source whose groups lack what a package brings, as a failure, if that is wanted.
+# Any doubt whether the package can be had counts against the machine.
+lose_nothing() {
+	local lost
+	case $strict in yes | true) ;; *) return 0 ;; esac
+	lost=$(lacking "$@" | sed -n 's/ [^-].*//p' | sort -u | paste -s -d ' ' -)
+	[ -n "$lost" ] || return 0
+	say 1..1
+	say "not ok 1 - the machine has all tools"
+	say "# It lacks: $lost"
+	exit 1
+}
+
+# The groups of tools that a source needs.  Scripts have functions of their own.
+group() { :; }
+
 need() { [ -z "$(lacks "$@")" ] || die "Please install what is missing: $(lacks "$@")"; }
 
 # Makes sure that the tools of the named groups are there.  The first group is
@@ -296,6 +320,8 @@ start() {
 	trap 'exit 143' HUP INT TERM
 	[ -z "${PG_CONFIG:-}" ] || choose_server
 	set_owner
+	# shellcheck disable=SC2046 # a list of words
+	lose_nothing $(group "$2")
 	one "$2"
 	exit
 }
@@ -361,14 +387,15 @@ cleanup() {
 # prove_each SCRIPT SOURCE...: prove runs "SCRIPT --one SOURCE" for each as the
 # owner, counts, and prints the closing line.  The directory stays if a test
 # failed.  SCRIPT is relative, because prove splits a command at blanks.  With
-# REPORT=yes the sources show their TAP instead, for readers.
+# REPORT=yes the sources show their TAP instead, for readers: one after another, and the
+# status is that of the sources' processes.
 prove_each() {
 	local script=$1 source status=0
 	shift
 	[ $# -gt 0 ] || die "There is nothing to run."
 	if [ "${REPORT:-no}" = yes ]; then
 		for source in "$@"; do
-			COMB_WORK=$work bounded "$script" --one "$source" || status=1
+			COMB_WORK=$work limit=${total:-36000} bounded "$script" --one "$source" || status=1
 		done
 		return "$status"
 	fi

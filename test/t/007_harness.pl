@@ -21,14 +21,23 @@ open(my $fh, '>', "$dir/script") or die "could not open $dir/script: $!";
 print $fh <<"END";
 . "$tree/test/lib.sh" || exit 2
 plain=yes
+PG_CONFIG=\${PG_CONFIG:-pg_config}
+have() { [ "\$1" != faketime ] && command -v "\$1" >/dev/null; }
 END
 print $fh <<'END';
+group() { case $1 in hidden) say tap ;; unpackaged) say sqlmodel ;; esac; }
 one() {
 	case $1 in
 		bail) say "ok 1 - one"; say "Bail out!  the server is gone"; exit 255 ;;
 		mild) say "1..1"; say "ok 1 - one"; say "Bail out!" ;;
 		late) sleep 1; : >"$work/../late"; say "ok 1 - late"; say 1..1 ;;
 		failures) for n in {1..40}; do say "not ok $n - failure $n"; say "#   Failed test"; say "# at line $n"; done; say 1..40 ;;
+		crash) printf '%s\n' 'LOG:  server process (PID 7) was terminated by signal 11: Segmentation fault' \
+				'DETAIL:  Failed process was running: SELECT 1' 'LOG:  all server processes terminated; reinitializing' \
+				'FATAL:  the database system is in recovery mode' >"$work/log/server"
+			show_crash "$work/log/server"; exit 1 ;;
+		hidden) skip_all "$(lacks tap)" ;;
+		unpackaged) python=none; skip_all "$(lacks sqlmodel)" ;;
 		*) say "ok 1 - $1"; say 1..1 ;;
 	esac
 }
@@ -68,6 +77,11 @@ is("$status, " . ($output =~ /^(\d+ passed.*)$/m)[0], '0, 2 passed, 0 failed, 0 
 is(scalar(() = $output =~ /^    not ok - failures: failure \d+$/mg), 40, 'all failures of a source are named');
 cmp_ok(scalar(() = $output =~ /^    #/mg), '<', 70, 'with the last of their comments');
 
+($status, $output) = sources(2, 'crash', 'first');
+isnt($status, 0, 'a run with a crash fails');
+like($output, qr/^    # .*terminated by signal 11/m, 'and shows the end of the server');
+unlike($output, qr/recovery mode/, 'without what follows from it');
+
 # A harness that ends early runs the report of what it has counted so far.
 $output = `$^X -I $tree/test/perl -MCombHarness -e '
 	my \$made;
@@ -83,5 +97,21 @@ like($output, qr/^1 passed, 1 failed, 0 skipped$/m, 'because a source is missing
 	($status, $output) = sources(1, 'first', 'last');
 	is("$status, " . ($output =~ /^(\d+ passed.*)$/m)[0], '1, 2 passed, 1 failed, 0 skipped', 'fewer tests than expected are a failure');
 }
+
+# Tools that are missing
+for ([ {}, 0, 2 ], [ { STRICT => 'yes' }, 1, 1 ], [ { CI => 'true' }, 1, 1 ], [ { CI => 'true', STRICT => 'no' }, 0, 2 ])
+{
+	my ($settings, @expected) = @$_;
+	local %ENV = (%ENV, %$settings);
+	my $title = join(', ', map { "$_=$settings->{$_}" } sort keys %$settings) || 'without a setting';
+	($status, $output) = sources(1, 'hidden', 'unpackaged', 'first');
+	is("$status, " . ($output =~ /^(\d+ passed.*)$/m)[0], "$expected[0], 1 passed, $expected[0] failed, $expected[1] skipped",
+		"a tool that a package has, and one without a package: $title");
+}
+like($output, qr/faketime/, 'the tool is named');
+
+$output = `$tree/test/run nosuch 2>&1`;
+is($? >> 8, 2, 'a source that does not exist');
+like($output, qr/\AThere is no step or source "nosuch"[^\n]*\n\z/, 'is told in one line');
 
 done_testing();
