@@ -29,14 +29,14 @@ CREATE FUNCTION comb_timestamp(id uuid, layout text) RETURNS timestamptz
 COMMENT ON FUNCTION comb_timestamp(uuid, text) IS
 	'time of a key of the given layout, NULL if the value cannot be a key of the layout';
 
-CREATE FUNCTION comb_stamp(base uuid, at timestamptz) RETURNS uuid
+CREATE FUNCTION comb_stamp(id uuid, at timestamptz) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_stamp'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_stamp(uuid, timestamptz) IS
 	'the uuid turned into a UUIDv7 of the given time; all other bits stay';
 
-CREATE FUNCTION comb_stamp(base uuid, at timestamptz, layout text) RETURNS uuid
+CREATE FUNCTION comb_stamp(id uuid, at timestamptz, layout text) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_stamp'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
@@ -106,7 +106,7 @@ CREATE FUNCTION comb_layouts(
 COMMENT ON FUNCTION comb_layouts() IS
 	'all layouts, with who uses each layout and what each layout can do';
 
-CREATE FUNCTION comb_convert(id uuid, source text, target text) RETURNS uuid
+CREATE FUNCTION comb_convert(id uuid, source_layout text, target_layout text) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_convert'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
@@ -131,14 +131,14 @@ CREATE FUNCTION comb_text(id uuid, prefix text) RETURNS text
 COMMENT ON FUNCTION comb_text(uuid, text) IS
 	'the uuid as a TypeID: prefix, underscore and 26 characters';
 
-CREATE FUNCTION comb_parse(text) RETURNS uuid
+CREATE FUNCTION comb_parse(id text) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_parse'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_parse(text) IS
 	'the uuid of 26 characters, such as comb_text() writes, or of a ULID';
 
-CREATE FUNCTION comb_parse(text, prefix text) RETURNS uuid
+CREATE FUNCTION comb_parse(id text, prefix text) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_parse_prefix'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
@@ -149,19 +149,19 @@ COMMENT ON FUNCTION comb_parse(text, text) IS
 -- comb_mask.c: keys that hide their time
 --
 
-CREATE FUNCTION comb_mask(id uuid, key bytea) RETURNS uuid
+CREATE FUNCTION comb_mask(id uuid, secret bytea) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_mask'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_mask(uuid, bytea) IS
 	'the UUIDv7 with its time masked, as a UUIDv4; NULL for any other uuid';
 
-CREATE FUNCTION comb_unmask(id uuid, key bytea) RETURNS uuid
+CREATE FUNCTION comb_unmask(id uuid, secret bytea) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_unmask'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_unmask(uuid, bytea) IS
-	'the UUIDv7 of a UUIDv4 that comb_mask() made with the same key; NULL for any other version';
+	'the UUIDv7 of a UUIDv4 that comb_mask() made with the same secret; NULL for any other version';
 
 --
 -- comb_generate.c: keys of one process
@@ -387,7 +387,7 @@ CREATE OPERATOR @> (
 COMMENT ON OPERATOR @> (comb_period, uuid) IS
 	'is the time of the UUIDv7 in the period? False for any other uuid';
 
-CREATE FUNCTION comb_created(id uuid, during tstzrange, layout text) RETURNS boolean
+CREATE FUNCTION comb_created(id uuid, period tstzrange, layout text) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'comb_created_layout'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 	SUPPORT comb_period_support;
@@ -403,9 +403,9 @@ COMMENT ON FUNCTION comb_created(uuid, tstzrange, text) IS
  * in this schema can put another operator into it.  The planner inlines the
  * body, and plans the operator as if the user had written it.
  */
-CREATE FUNCTION comb_created(id uuid, during tstzrange) RETURNS boolean
+CREATE FUNCTION comb_created(id uuid, period tstzrange) RETURNS boolean
 	LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
-	RETURN id <@ during::comb_period;
+	RETURN id <@ period::comb_period;
 
 COMMENT ON FUNCTION comb_created(uuid, tstzrange) IS
 	'is the time of the UUIDv7 in the period? False for any other uuid';

@@ -88,9 +88,8 @@ DECLARE
 	tried bigint := 0;
 BEGIN
 	IF instance_bits NOT BETWEEN 0 AND 31 THEN
-		RAISE EXCEPTION 'instance number of % bits is out of range', instance_bits
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = 'An instance number has 0 to 31 bits.';
+		RAISE EXCEPTION '"%" must be between 0 and %', 'instance_bits', 31
+			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	numbers := 1::bigint << instance_bits;
 	LOAD 'pg_comb';

@@ -175,6 +175,7 @@ SELECT count(*) AS "2400" FROM orders WHERE comb_during(id, NULL, NULL);
 SELECT comb_during(NULL, NULL, NULL) IS NULL AS t, comb_during(key_at('2026-02-01', 1), '2026-02-01', '2026-02-01') AS f;
 \set SHOW_CONTEXT never
 SELECT comb_during(key_at('2026-02-01', 1), '2026-02-02', '2026-02-01');
+SELECT comb_during(id, '2026-02-02', '2026-02-01') FROM (SELECT NULL::uuid OFFSET 0) none (id);
 \set SHOW_CONTEXT errors
 SET plan_cache_mode = force_generic_plan;
 PREPARE function_during(timestamptz, timestamptz) AS SELECT * FROM orders WHERE comb_during(id, $1, $2);

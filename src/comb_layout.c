@@ -337,7 +337,7 @@ comb_layout_error(const text *label)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("layout \"%s\" is not known", comb_clipped(label)),
+			 errmsg("unrecognized layout: \"%s\"", comb_clipped(label)),
 			 errhint("The layouts are %s.", comb_layout_labels())));
 }
 

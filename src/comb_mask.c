@@ -6,8 +6,8 @@
  * The format is UUIDv47 (stateless-me/uuidv47).  The time of a UUIDv7 is XORed
  * with a mask of 48 bits, and the version becomes 4.  The mask is the low 48
  * bits of SipHash-2-4 over the other 74 bits, which stay as they are.  Anyone
- * who has the key of the hash can therefore compute the mask again and remove
- * it.
+ * who has the secret, the key of the hash, can therefore compute the mask again
+ * and remove it.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -23,7 +23,7 @@
 PG_FUNCTION_INFO_V1(comb_mask);
 PG_FUNCTION_INFO_V1(comb_unmask);
 
-#define COMB_MASK_KEY_LEN	16
+#define COMB_SECRET_LEN	16
 
 /* SipHash reads its key and its message as little-endian words */
 static inline uint64
@@ -146,56 +146,58 @@ comb_mask_change(unsigned char *masked, const unsigned char *id,
 	return true;
 }
 
-/* Return the bytes of the key.  Raises 22023 unless there are 16. */
+/* Return the bytes of a secret.  Raises 22023 unless there are 16. */
 static inline const char *
-comb_mask_key_arg(FunctionCallInfo fcinfo, int argno)
+comb_secret_arg(FunctionCallInfo fcinfo, int argno)
 {
-	const bytea *key = PG_GETARG_BYTEA_PP(argno);
-	int			length = VARSIZE_ANY_EXHDR(key);
+	const bytea *secret = PG_GETARG_BYTEA_PP(argno);
+	int			length = VARSIZE_ANY_EXHDR(secret);
 
-	if (unlikely(length != COMB_MASK_KEY_LEN))
+	if (unlikely(length != COMB_SECRET_LEN))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid length of a mask's key: %d", length),
-				 errdetail("The key of a mask has %d bytes.", COMB_MASK_KEY_LEN),
-				 errhint("Write the key's 32 hexadecimal digits as '\\x...'.")));
-	return VARDATA_ANY(key);
+				 errmsg("mask key must be %d bytes long", COMB_SECRET_LEN),
+				 errdetail("\"secret\" has %d bytes.", length),
+				 errhint("Write its 32 hexadecimal digits as '\\x...'.")));
+	return VARDATA_ANY(secret);
 }
 
 /*
- * comb_mask(id uuid, key bytea) returns uuid
+ * comb_mask(id uuid, secret bytea) returns uuid
  *
  * Returns a UUIDv4 that hides the time of a UUIDv7 (UUIDv47).  Only the bits
  * of time and version change.  NULL for NULL, and for a uuid that is not a
- * UUIDv7.  Raises 22023 unless the key has 16 bytes.
+ * UUIDv7.  Raises 22023 unless the secret has 16 bytes.
  */
 Datum
 comb_mask(PG_FUNCTION_ARGS)
 {
-	const char *key = comb_mask_key_arg(fcinfo, 1);
+	const char *secret = comb_secret_arg(fcinfo, 1);
 	pg_uuid_t  *masked = (pg_uuid_t *) palloc(UUID_LEN);
 
-	if (!comb_mask_change(masked->data, PG_GETARG_UUID_P(0)->data, key, 7, 4))
+	if (!comb_mask_change(masked->data, PG_GETARG_UUID_P(0)->data, secret,
+						  7, 4))
 		PG_RETURN_NULL();
 	PG_RETURN_UUID_P(masked);
 }
 
 /*
- * comb_unmask(id uuid, key bytea) returns uuid
+ * comb_unmask(id uuid, secret bytea) returns uuid
  *
  * Returns the UUIDv7 from which comb_mask() made this UUIDv4 with the same
- * key.  With another key, or for a UUIDv4 that was never masked, the result
- * has an arbitrary time, and nothing in the value reveals this.  NULL for
- * NULL, and for a uuid that is not a UUIDv4.  Raises 22023 unless the key has
- * 16 bytes.
+ * secret.  With another secret, or for a UUIDv4 that was never masked, the
+ * result has an arbitrary time, and nothing in the value reveals this.  NULL
+ * for NULL, and for a uuid that is not a UUIDv4.  Raises 22023 unless the
+ * secret has 16 bytes.
  */
 Datum
 comb_unmask(PG_FUNCTION_ARGS)
 {
-	const char *key = comb_mask_key_arg(fcinfo, 1);
+	const char *secret = comb_secret_arg(fcinfo, 1);
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
 
-	if (!comb_mask_change(id->data, PG_GETARG_UUID_P(0)->data, key, 4, 7))
+	if (!comb_mask_change(id->data, PG_GETARG_UUID_P(0)->data, secret,
+						  4, 7))
 		PG_RETURN_NULL();
 	PG_RETURN_UUID_P(id);
 }

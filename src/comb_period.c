@@ -163,7 +163,7 @@ comb_layout_in_range(const CombLayout *layout, const pg_uuid_t *id,
 }
 
 /*
- * comb_created(id uuid, during tstzrange, layout text) returns boolean
+ * comb_created(id uuid, period tstzrange, layout text) returns boolean
  *
  * Is the id a key of the layout whose time is in the period?  Returns false,
  * not NULL, for a uuid that no encoder of the layout could have made.  Raises

@@ -33,26 +33,15 @@ PG_FUNCTION_INFO_V1(comb_snowflake_max);
 /* One day: no service that we found has longer ticks */
 #define COMB_TICK_US_MAX	COMB_US_PER_DAY
 
-#define COMB_BITS_DETAIL \
-	errdetail("Instance number and sequence have 0 to %d bits each; the time has what they leave of %d.", \
-			  COMB_PART_BITS_MAX, COMB_SNOWFLAKE_BITS)
-
 /* Raise 22023 for a number of bits that is out of range */
 static void
-comb_check_bits(const CombSnowflake *set)
+comb_check_bits(const char *name, int32 bits)
 {
-	if (set->instance_bits < 0 || set->instance_bits > COMB_PART_BITS_MAX)
+	if (bits < 0 || bits > COMB_PART_BITS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("instance number of %d bits is out of range",
-						set->instance_bits),
-				 COMB_BITS_DETAIL));
-	if (set->sequence_bits < 0 || set->sequence_bits > COMB_PART_BITS_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sequence of %d bits is out of range",
-						set->sequence_bits),
-				 COMB_BITS_DETAIL));
+				 errmsg("\"%s\" must be between 0 and %d",
+						name, COMB_PART_BITS_MAX)));
 }
 
 /*
@@ -70,8 +59,7 @@ comb_tick_us(const Interval *tick)
 		us <= 0 || us > COMB_TICK_US_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("tick of a Snowflake is out of range"),
-				 errdetail("A tick lasts from 1 microsecond to 1 day.")));
+				 errmsg("\"tick\" must be between 1 microsecond and 1 day")));
 	return us;
 }
 
@@ -85,15 +73,15 @@ comb_snowflake_prepare(CombSnowflakeCall *call)
 {
 	CombSnowflake *set = &call->set;
 
-	comb_check_bits(set);
+	comb_check_bits("instance_bits", set->instance_bits);
+	comb_check_bits("sequence_bits", set->sequence_bits);
 	if (call->epoch < COMB_UNIX_EPOCH ||
 		call->epoch > COMB_CLOCK_MAX_US + COMB_UNIX_EPOCH)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-				 errmsg("epoch of a Snowflake is out of range"),
-				 errdetail("An epoch is from %s to %s.",
-						   comb_time_text(COMB_UNIX_EPOCH),
-						   comb_time_text(COMB_CLOCK_MAX_US + COMB_UNIX_EPOCH))));
+				 errmsg("\"epoch\" must be between %s and %s",
+						comb_time_text(COMB_UNIX_EPOCH),
+						comb_time_text(COMB_CLOCK_MAX_US + COMB_UNIX_EPOCH))));
 	set->epoch_us = call->epoch - COMB_UNIX_EPOCH;
 	set->tick_us = comb_tick_us(&call->tick);
 	comb_snowflake_derive(set);

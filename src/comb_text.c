@@ -249,8 +249,7 @@ comb_parse_error(const text *source, const char *prefix, int prefix_length)
 
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-			 errmsg("invalid text of a key: \"%s\"",
-					comb_clipped(source)),
+			 errmsg("invalid key text: \"%s\"", comb_clipped(source)),
 			 errdetail("%s", comb_parse_detail(source, start,
 											   comb_start(prefix_length))),
 			 prefix_length == 0 &&
@@ -310,7 +309,7 @@ comb_text_prefix(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_parse(text) returns uuid
+ * comb_parse(id text) returns uuid
  *
  * Reads 26 digits: a ULID, or a TypeID without a prefix.  The digits may be
  * in either case.  NULL for NULL.  Raises 22P02 for any other text.
@@ -322,7 +321,7 @@ comb_parse(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_parse(text, prefix text) returns uuid
+ * comb_parse(id text, prefix text) returns uuid
  *
  * Reads a TypeID (specification 0.3) with exactly this prefix.  The digits may
  * be in either case, although the specification allows only lower case.  NULL

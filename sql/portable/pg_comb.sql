@@ -106,12 +106,12 @@ $$;
 COMMENT ON FUNCTION comb_at(timestamptz) IS
 	'new UUIDv7 for the given time';
 
-CREATE OR REPLACE FUNCTION comb_stamp(base uuid, at timestamptz) RETURNS uuid
+CREATE OR REPLACE FUNCTION comb_stamp(id uuid, at timestamptz) RETURNS uuid
 	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
 DECLARE
 	utc timestamp := pg_catalog.timezone(interval '0', at);
-	id pg_catalog.bytea := pg_catalog.uuid_send(base);
+	bytes pg_catalog.bytea := pg_catalog.uuid_send(id);
 	us bigint;
 BEGIN
 	IF at OPERATOR(pg_catalog.<) '1970-01-01 00:00:00+00' OR at OPERATOR(pg_catalog.>) '10889-08-02 05:31:50.655999+00' THEN
@@ -122,9 +122,9 @@ BEGIN
 	END IF;
 	us := (pg_catalog.date_part('epoch', pg_catalog.date_trunc('second', utc))::bigint OPERATOR(pg_catalog.*) 1000000)
 		OPERATOR(pg_catalog.+) (pg_catalog.date_part('microseconds', utc)::bigint OPERATOR(pg_catalog.%) 1000000);
-	id := pg_catalog.set_byte(id, 6, 112 OPERATOR(pg_catalog.|) (pg_catalog.get_byte(id, 6) OPERATOR(pg_catalog.&) 15));
-	id := pg_catalog.set_byte(id, 8, 128 OPERATOR(pg_catalog.|) (pg_catalog.get_byte(id, 8) OPERATOR(pg_catalog.&) 63));
-	RETURN pg_catalog.encode(pg_catalog.overlay(id,
+	bytes := pg_catalog.set_byte(bytes, 6, 112 OPERATOR(pg_catalog.|) (pg_catalog.get_byte(bytes, 6) OPERATOR(pg_catalog.&) 15));
+	bytes := pg_catalog.set_byte(bytes, 8, 128 OPERATOR(pg_catalog.|) (pg_catalog.get_byte(bytes, 8) OPERATOR(pg_catalog.&) 63));
+	RETURN pg_catalog.encode(pg_catalog.overlay(bytes,
 		pg_catalog.substring(pg_catalog.int8send(us OPERATOR(pg_catalog./) 1000), 3), 1, 6), 'hex');
 END
 $$;
@@ -392,11 +392,11 @@ BEGIN
 			'implementation of @> operator'
 	$create$,
 	$create$
-		CREATE OR REPLACE FUNCTION comb_created(id uuid, during tstzrange) RETURNS boolean
+		CREATE OR REPLACE FUNCTION comb_created(id uuid, period tstzrange) RETURNS boolean
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-		RETURN id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(during)
-				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(during)
-				AND (@checked@ OR id IS NULL OR during IS NULL)
+		RETURN id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(period)
+				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(period)
+				AND (@checked@ OR id IS NULL OR period IS NULL)
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_created(uuid, tstzrange) IS
@@ -434,14 +434,14 @@ BEGIN
 			'comb_at(at) for the layout "uuidv7", an error for any other'
 	$create$,
 	$create$
-		CREATE OR REPLACE FUNCTION comb_stamp(base uuid, at timestamptz, layout text) RETURNS uuid
+		CREATE OR REPLACE FUNCTION comb_stamp(id uuid, at timestamptz, layout text) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			RETURN CASE WHEN base IS NOT NULL AND at IS NOT NULL AND @schema@.comb_portable_layout(layout)
-				THEN @schema@.comb_stamp(base, at) END
+			RETURN CASE WHEN id IS NOT NULL AND at IS NOT NULL AND @schema@.comb_portable_layout(layout)
+				THEN @schema@.comb_stamp(id, at) END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_stamp(uuid, timestamptz, text) IS
-			'comb_stamp(base, at) for the layout "uuidv7", an error for any other'
+			'comb_stamp(id, at) for the layout "uuidv7", an error for any other'
 	$create$,
 	$create$
 		CREATE OR REPLACE FUNCTION comb_timestamp(id uuid, layout text) RETURNS timestamptz
@@ -489,15 +489,15 @@ BEGIN
 			'comb_range_max(period) for the layout "uuidv7", an error for any other'
 	$create$,
 	$create$
-		CREATE OR REPLACE FUNCTION comb_created(id uuid, during tstzrange, layout text) RETURNS boolean
+		CREATE OR REPLACE FUNCTION comb_created(id uuid, period tstzrange, layout text) RETURNS boolean
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-		RETURN id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(during, layout)
-				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(during, layout)
-				AND (@checked@ OR id IS NULL OR during IS NULL OR layout IS NULL)
+		RETURN id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(period, layout)
+				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(period, layout)
+				AND (@checked@ OR id IS NULL OR period IS NULL OR layout IS NULL)
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_created(uuid, tstzrange, text) IS
-			'comb_created(id, during) for the layout "uuidv7", an error for any other'
+			'comb_created(id, period) for the layout "uuidv7", an error for any other'
 	$create$]
 	LOOP
 		EXECUTE pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(create_function,
