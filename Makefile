@@ -33,7 +33,7 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/pipelines.md doc/range.md doc/snowflake.md \
              doc/usage.md doc/key.svg doc/late_commit.svg
 # For servers without the extension; psql runs these files, not CREATE EXTENSION.
-PORTABLE   = sql/portable/pg_comb.sql sql/portable/uninstall.sql
+PORTABLE   = sql/portable/pg_comb.sql sql/portable/pg_comb_feed.sql sql/portable/uninstall.sql
 
 REGRESS        = sanity time layouts generate ordered snowflake range hostile install \
                  mssql mssql_sort aggregate text

@@ -1,0 +1,339 @@
+# The steps of sql/portable/pg_comb_feed.sql, one at a time: a row that is committed late
+# must be above the bound until it is visible.  The soak has them all at once.
+#
+# A role that owns one schema, and nothing else, has the tables and the feed.
+use strict;
+use warnings;
+
+use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombFeed;
+use CombSession;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+chdir("$RealBin/../..") or die "could not change to the top directory: $!";
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init(allows_streaming => 'logical');
+$node->append_conf('postgresql.conf', "fsync = off\nmax_prepared_transactions = 4\n");
+$node->start;
+$node->safe_psql('postgres', 'CREATE ROLE app LOGIN; CREATE SCHEMA app AUTHORIZATION app');
+
+# Run a file or text as psql -1 does.  Return what psql complains of.
+sub install
+{
+	my ($file, $database) = @_;
+	local $ENV{PGOPTIONS} = '-c client_min_messages=warning';
+	my $where = $node->connstr($database // 'postgres') . ' user=app';
+	return `psql -X -q -1 -v ON_ERROR_STOP=1 -d '$where' -f sql/portable/$file 2>&1`;
+}
+is(install('pg_comb_feed.sql'), '', 'a role that owns only its schema installs the file');
+is(install('pg_comb.sql'), '', 'and the other portable file beside it');
+
+sub sessions { return map { CombSession->new($node, 'postgres', user => 'app') } 1 .. $_[0]; }
+my ($first, $second, $feed, $third) = sessions(4);
+$first->ask(q{
+	CREATE TABLE orders (id bigserial PRIMARY KEY, body text, at timestamptz DEFAULT clock_timestamp(),
+		key uuid DEFAULT comb_generate());
+	SELECT comb_feed_add('orders_id_seq'), comb_feed_add('orders', '0');
+	CREATE VIEW by_number AS SELECT * FROM orders WHERE id < (SELECT comb_feed_number('orders_id_seq'));
+	CREATE VIEW by_time AS SELECT * FROM orders WHERE at < (SELECT comb_feed_time('orders'));
+	CREATE VIEW by_uuid AS SELECT * FROM orders WHERE key < (SELECT comb_feed_uuid('orders'))});
+
+sub insert { return $_[0]->ask("INSERT INTO orders (body) VALUES ('$_[1]')"); }
+
+# A source settles in two steps.  A bound of uuids is a whole millisecond.
+sub advance
+{
+	my ($session) = @_;
+	$session //= $feed;
+	return $session->ask('SELECT comb_feed_advance(); SELECT pg_sleep(0.002); SELECT comb_feed_advance()') =~ s/\n+/ /gr;
+}
+
+# What the three views show of these rows
+sub shown
+{
+	my ($like, $session) = @_;
+	return join(' ', map { ($session // $feed)->ask("SELECT coalesce(string_agg(body, ',' ORDER BY id), '-') FROM by_$_ WHERE body LIKE '$like%'") }
+		  qw(number time uuid));
+}
+
+#
+# Late commits
+#
+$first->ask('BEGIN');
+insert($first, 'a1');
+insert($second, 'a2');
+advance();
+is(shown('a'), '- - -', 'an open transaction holds all bounds');
+is($feed->ask(qq{SELECT count(*) FROM comb_feed_status WHERE pid = $first->{pid} AND usename = 'app' AND query LIKE '%a1%' AND age > '0'}), 2,
+	'the view names its session for both sources');
+$first->ask('COMMIT');
+advance();
+is(shown('a'), 'a1,a2 a1,a2 a1,a2', 'until it ends');
+is($feed->ask('SELECT count(*) FROM comb_feed_status WHERE pid IS NULL AND gid IS NULL'), 2, 'the view names nobody any more');
+
+$first->ask("BEGIN; SAVEPOINT s; SELECT nextval('orders_id_seq') AS n \\gset\nROLLBACK TO s");
+insert($second, 'b2');
+advance();
+is($feed->ask("SELECT count(*) FROM by_number WHERE body = 'b2'"), 0, 'a number that was drawn below a savepoint holds the bound');
+$first->ask("SELECT pg_sleep(0.01); INSERT INTO orders (id, body) VALUES (:n, 'b1'); COMMIT");
+advance();
+is(shown('b'), 'b1,b2 b1,b2 b1,b2', 'also if it is inserted after the rollback to the savepoint');
+
+$first->ask('BEGIN');
+insert($first, 'c1');
+advance();
+insert($second, 'c2');
+advance();
+$first->ask('ROLLBACK');
+advance();
+is(shown('c'), 'c2 c2 c2', 'after a rollback the feed goes on');
+
+# The candidate waits for a virtual transaction, which is prepared, and after the crash it
+# has another name.
+$first->ask('BEGIN');
+insert($first, 'd1');
+insert($second, 'd2');
+advance();
+$first->ask(q{PREPARE TRANSACTION 'late'});
+advance();
+is(shown('d'), '- - -', 'a prepared transaction holds the bounds');
+is($feed->ask(q{SELECT string_agg(gid || ' ' || usename, ',') FROM comb_feed_status}), 'late app,late app', 'and the view names it');
+$node->stop('immediate');
+$node->start;
+$_->again foreach ($first, $second, $feed, $third);
+advance();
+insert($second, 'd3');
+advance();
+is(shown('d'), '- - -', 'also after a crash');
+is($feed->ask(q{SELECT string_agg(gid || ' ' || usename, ',') FROM comb_feed_status}), 'late app,late app', 'where the view still names it');
+$second->ask(q{COMMIT PREPARED 'late'});
+advance();
+is(shown('d'), 'd1,d2,d3 d1,d2,d3 d1,d2,d3', 'until it is committed');
+
+#
+# Several callers, and callers with transactions
+#
+insert($second, 'e1');
+$first->ask('BEGIN; SELECT comb_feed_advance()');
+insert($second, 'e2');
+is($second->ask(q{SET lock_timeout = '1s'; SELECT comb_feed_advance(); RESET lock_timeout}), 0, 'a caller does not wait for another one');
+is($first->ask(q{SELECT count(*) FROM by_number WHERE body LIKE 'e%'}), 1, 'a caller can read on in its transaction');
+is(shown('e'), '- - -', 'and others see the bound after its commit');
+$first->ask('COMMIT');
+advance();
+is(shown('e'), 'e1,e2 e1,e2 e1,e2', 'so that all is read');
+
+# A caller that was slow meets a row that another one has moved: the sequence's lock holds
+# the caller up, and the update stands for the other one.
+insert($second, 'f1');
+$third->ask('BEGIN; ALTER SEQUENCE orders_id_seq RENAME TO other');
+$first->send(q{SELECT comb_feed_advance('orders_id_seq')} =~ s/'orders_id_seq'/(SELECT source FROM comb_feed WHERE number > 0)/r);
+$node->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $first->{pid} AND NOT granted)")
+  or die 'the caller does not wait for the lock';
+$second->ask('UPDATE comb_feed SET number = 1000 WHERE number IS NOT NULL');
+$third->ask('ROLLBACK');
+$first->result;
+is($second->ask('SELECT number FROM comb_feed WHERE number IS NOT NULL'), 1000, 'a slow caller does not write over a later bound');
+like($second->complaints(q{SELECT comb_feed_advance('orders_id_seq')}), qr/ERROR:  55000: the sequence is behind the bound of "app\.orders_id_seq"/,
+	'a sequence that was set back is an error');
+$second->ask(q{DELETE FROM comb_feed WHERE number IS NOT NULL; SELECT comb_feed_add('orders_id_seq')});
+
+insert($second, 'g1');
+is($feed->ask(q{SELECT count(*) FROM orders WHERE body = 'g1' AND comb_feed_advance() >= 0 AND id < (SELECT comb_feed_number('orders_id_seq'))}), 0,
+	'a query that advances sees the bound of its snapshot');
+for my $level ('REPEATABLE READ', 'SERIALIZABLE')
+{
+	like($third->complaints("BEGIN ISOLATION LEVEL $level; SELECT comb_feed_advance()"), qr/25000: bounds do not move in a $level transaction/,
+		"refused: $level");
+	$third->ask('ROLLBACK');
+}
+
+# Nothing new is written when nothing is new.
+$feed->ask(q{SELECT comb_feed_advance('orders_id_seq')});
+is($feed->ask(q{BEGIN; SELECT comb_feed_advance('orders_id_seq'); SELECT pg_current_xact_id_if_assigned() IS NULL; COMMIT}), "0\nt",
+	'a bound that stays is not written');
+
+#
+# What nextval() is about to write
+#
+$first->ask(q{BEGIN; SELECT setval('orders_id_seq', 5000)});
+$feed->ask(q{SELECT comb_feed_advance('orders_id_seq')});
+is($feed->ask(q{SELECT next_number FROM comb_feed WHERE number IS NOT NULL}), 5001 - 32,
+	'a number that nextval() may still be logging is not believed');
+$first->ask('COMMIT');
+advance();
+is($feed->ask(q{SELECT number FROM comb_feed WHERE number IS NOT NULL}), 5001, 'and is believed when nobody draws numbers');
+
+#
+# Partitions, children, and a partition alone
+#
+$first->ask(q{
+	CREATE TABLE part (n int, at timestamptz DEFAULT clock_timestamp()) PARTITION BY LIST (n);
+	CREATE TABLE part_1 PARTITION OF part FOR VALUES IN (1) PARTITION BY LIST (n);
+	CREATE TABLE part_11 PARTITION OF part_1 FOR VALUES IN (1);
+	CREATE TABLE parent (n int, at timestamptz DEFAULT clock_timestamp());
+	CREATE TABLE child () INHERITS (parent);
+	CREATE FUNCTION hold() RETURNS int VOLATILE LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN 1; END';
+	SELECT comb_feed_add(t, '0') FROM unnest('{part,part_11,parent}'::regclass[]) AS t});
+for my $case ([ 'part', 'part_11' ], [ 'parent', 'child' ])
+{
+	my ($source, $target) = @$case;
+	$first->ask("BEGIN; INSERT INTO $target (n) VALUES (1)");
+	advance();
+	advance();
+	is($feed->ask("SELECT comb_feed_time('$source') > min(at) FROM $source") . $first->ask("SELECT comb_feed_time('$source') > min(at) FROM $source"),
+		'f', "a writer of $target holds $source");
+	$first->ask('COMMIT');
+}
+# The time is made before PostgreSQL has opened the partition.
+$second->ask('SELECT pg_advisory_lock(1)');
+$first->send('INSERT INTO part (at, n) SELECT at, hold() FROM (SELECT clock_timestamp() AS at OFFSET 0) AS t');
+$node->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $first->{pid} AND NOT granted)")
+  or die 'the writer does not wait';
+advance();
+advance();
+my $bound = $feed->ask(q{SELECT comb_feed_time('part_11')});
+$second->ask('SELECT pg_advisory_unlock(1)');
+$first->result;
+is($feed->ask("SELECT max(at) >= '$bound' FROM part_11"), 't', 'a writer of the table above holds a partition');
+$first->ask(q{DELETE FROM comb_feed WHERE name ~ 'part|parent'});
+
+#
+# Refusals
+#
+$first->ask(q{
+	CREATE SEQUENCE cached CACHE 20;
+	CREATE SEQUENCE by_fifty INCREMENT 50;
+	CREATE SEQUENCE cycled CYCLE;
+	CREATE SEQUENCE later;
+	CREATE SEQUENCE gone;
+	CREATE UNLOGGED TABLE unlogged (id bigserial);
+	SELECT comb_feed_add('later'), comb_feed_add('gone')});
+$feed->ask('CREATE TEMP SEQUENCE temporary');
+for my $case (
+	[ "add('cached')", '0A000', 'there is no bound for "app.cached": it has CACHE 20' ],
+	[ "add('by_fifty')", '0A000', 'there is no bound for "app.by_fifty": it has INCREMENT 50' ],
+	[ "add('cycled')", '0A000', 'there is no bound for "app.cycled": it has CYCLE' ],
+	[ "add('unlogged')", '0A000', 'there is no bound for "app.unlogged": it is not a permanent sequence or table' ],
+	[ "add('temporary')", '0A000', 'it is not a permanent sequence or table' ],
+	[ "add('by_number')", '0A000', 'there is no bound for "app.by_number": it is not a permanent sequence or table' ],
+	[ "add('orders', '-1 s')", '23514', 'violates check constraint' ],
+	[ "add('nothing')", '42P01', 'relation "nothing" does not exist' ],
+	[ "advance('cached')", '42704', 'comb_feed has no bound for "app.cached"' ],
+	[ "number('cached')", '42704', 'comb_feed has no number for "app.cached"' ],
+	[ "number('orders')", '42704', 'comb_feed has no number for "app.orders"' ],
+	[ "time('orders_id_seq')", '42704', 'comb_feed has no time for "app.orders_id_seq"' ],
+	[ "uuid('orders_id_seq')", '42704', 'comb_feed has no time for "app.orders_id_seq"' ])
+{
+	my ($call, $sqlstate, $message) = @$case;
+	like($feed->complaints("SELECT comb_feed_$call"), qr/ERROR:  $sqlstate: .*\Q$message\E/, "refused: $call");
+}
+$first->ask('ALTER SEQUENCE later CACHE 20; DROP SEQUENCE gone');
+insert($second, 'h1');
+my $complaints = $feed->complaints('SELECT comb_feed_advance()');
+like($complaints, qr/WARNING:  0A000: there is no bound for "app\.later": it has CACHE 20/, 'a sequence that has changed is a warning');
+like($complaints, qr/WARNING:  42P01: the source "app\.gone" of comb_feed is gone.*\nHINT:  DELETE FROM comb_feed WHERE name = 'app\.gone'/,
+	'and one that is gone');
+$feed->ask(q{SELECT comb_feed_advance('orders')});
+is(shown('h'), 'h1 h1 h1', 'and the other sources move');
+like($feed->complaints(q{SELECT comb_feed_advance('later')}), qr/ERROR:  0A000: there is no bound for "app\.later"/, 'alone it is an error');
+$first->ask(q{DELETE FROM comb_feed WHERE name IN ('app.later', 'app.gone')});
+$first->ask(q{UPDATE comb_feed SET at = clock_timestamp() + interval '1 h' WHERE number IS NULL});
+like($feed->complaints(q{SELECT comb_feed_advance('orders')}), qr/ERROR:  55000: the clock is behind the bound of "app\.orders"/,
+	'a clock that was set back is an error');
+$first->ask(q{DELETE FROM comb_feed WHERE name = 'app.orders'; SELECT comb_feed_add('orders', '0')});
+
+$node->safe_psql('postgres', q{CREATE ROLE poller LOGIN; GRANT USAGE ON SCHEMA app TO poller;
+	ALTER ROLE poller SET search_path = app});
+my $poller = CombSession->new($node, 'postgres', user => 'poller');
+$first->ask('GRANT SELECT ON by_number TO poller');
+like($poller->complaints('TABLE by_number'), qr/42501: permission denied for table comb_feed/, 'a reader needs SELECT on comb_feed');
+$first->ask('GRANT SELECT ON comb_feed TO poller');
+is($poller->ask('SELECT count(*) > 3 FROM by_number'), 't', 'and no more than that');
+$first->ask('GRANT UPDATE ON comb_feed TO poller');
+like($poller->complaints(q{SELECT comb_feed_advance('orders_id_seq')}), qr/42501: permission denied for sequence orders_id_seq/,
+	'who advances needs SELECT on the sequence');
+$first->ask('GRANT SELECT ON SEQUENCE orders_id_seq TO poller');
+is($poller->ask(q{SELECT comb_feed_advance('orders_id_seq') >= 0}), 't', 'and no more than that');
+
+#
+# Plans, names, dumps
+#
+for my $bound (q{comb_feed_number('orders_id_seq')}, q{(SELECT comb_feed_number('orders_id_seq'))})
+{
+	my $plan = $feed->ask("SET enable_bitmapscan = off; SET enable_seqscan = off;
+		EXPLAIN (COSTS OFF) SELECT * FROM orders WHERE id > 3 AND id < $bound ORDER BY id LIMIT 1000");
+	like($plan, qr/Index Scan using orders_pkey.*Index Cond: \(\(id > 3\) AND \(id < |Index Scan using orders_pkey.*Index Cond: \(\(id < .*\) AND \(id > 3\)\)/s,
+		"index condition: $bound");
+	unlike($plan, qr/Filter/, 'and nothing else');
+}
+$first->ask(q{
+	CREATE FUNCTION minus(bigint, integer) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RAISE ''called''; END';
+	CREATE OPERATOR - (FUNCTION = minus, LEFTARG = bigint, RIGHTARG = integer)});
+insert($first, 'i1');
+is($feed->ask(q{SET search_path = app, pg_catalog; SELECT comb_feed_advance('orders_id_seq') + comb_feed_advance('orders_id_seq'); RESET search_path}), 1,
+	'operators of others change nothing');
+$node->safe_psql('postgres', 'ALTER SCHEMA app RENAME TO renamed');
+insert($first, 'i2') foreach $first->ask('SET search_path = renamed') || 1;
+is($node->safe_psql('postgres', q{SET search_path = ''; SELECT renamed.comb_feed_advance('renamed.orders_id_seq'), renamed.comb_feed_number('renamed.orders_id_seq') > 0}),
+	'1|t', 'the functions work without search_path and in a renamed schema');
+$node->safe_psql('postgres', 'ALTER SCHEMA renamed RENAME TO app');
+$first->ask('RESET search_path');
+
+my $dump = $node->basedir . '/feed.sql';
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+$node->command_ok([ 'pg_dump', '-f', $dump, $node->connstr('postgres') ], 'dump');
+is(`psql -X -q -v ON_ERROR_STOP=1 -o /dev/null -d '@{[ $node->connstr('restored') ]}' -f $dump 2>&1`, '', 'restore');
+my $restored = CombSession->new($node, 'restored', user => 'app');
+insert($restored, 'j1');
+is($restored->ask(q{SELECT comb_feed_advance('orders_id_seq'); SELECT count(*) FROM by_number WHERE body = 'j1'}), "1\n1", 'a restored feed goes on');
+$_->quit foreach ($first, $second, $feed, $third, $poller, $restored);
+
+#
+# A standby: the reader's view is the same, and stays so after the promotion.  A prepared
+# transaction has lost its session, as after a crash.
+#
+$node->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'backup', has_streaming => 1);
+$standby->start;
+($first, $second, $feed) = sessions(3);
+my $reader = CombSession->new($standby, 'postgres', user => 'app');
+sub catch_up { $node->wait_for_catchup($standby, 'replay', $node->lsn('insert')); return; }
+$first->ask('BEGIN');
+insert($first, 'k1');
+insert($second, 'k2');
+advance();
+catch_up();
+is(shown('k', $reader), '- - -', 'standby: an open transaction holds the bounds');
+$first->ask(q{PREPARE TRANSACTION 'k'});
+like($reader->complaints('SELECT comb_feed_advance()'), qr/55000: bounds do not move on a standby/, 'standby: refused');
+catch_up();
+$node->stop('immediate');
+$_->forget foreach ($first, $second, $feed);
+$standby->promote;
+$standby->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'timed out waiting for the promotion';
+$reader->again;
+advance($reader);
+insert($reader, 'k3');
+advance($reader);
+is(shown('k', $reader), '- - -', 'after the promotion the prepared transaction still does');
+$reader->ask(q{COMMIT PREPARED 'k'});
+advance($reader);
+is(shown('k', $reader), 'k1,k2,k3 k1,k2,k3 k1,k2,k3', 'until it is committed');
+
+#
+# Beside the extension, and away
+#
+$standby->safe_psql('postgres', 'CREATE EXTENSION pg_comb_ordered CASCADE');
+is($reader->ask('SELECT comb_settled() IS NOT NULL, comb_feed_advance() >= 0'), 't|t', 'beside the extension');
+$reader->ask('SET client_min_messages = warning; DROP TABLE comb_feed CASCADE');
+is($standby->safe_psql('postgres', q{SELECT count(*) FROM pg_depend WHERE deptype <> 'i' AND pg_describe_object(classid, objid, 0) LIKE '%comb_feed%'}), 0,
+	'DROP TABLE leaves nothing');
+$reader->quit;
+$standby->stop;
+done_testing();
