@@ -4,7 +4,7 @@
  *	  Order that survives: limits of times, written ahead of the keys.
  *
  * Ordered keys and Snowflakes take their times from a counter in shared
- * memory, by compare-and-swap (comb_ordered.c, comb_snowflake.c).  Shared
+ * memory, by compare-and-swap (comb_ordered.c, comb_snowflake_generate.c).  Shared
  * memory does not survive a crash, and the clock cannot be trusted after one.
  * A key is therefore handed out only if a limit above its time is already in
  * the WAL, and a server continues beyond the limit that it finds.
@@ -96,19 +96,29 @@ comb_lease_latest_us(int64 now)
 }
 
 /*
- * Start beyond a limit that another incarnation of the server left behind.
- *
- * Raises 55000 if the limit is further ahead of the clock than keys may be.
- * The counter then stays as it is, because it also serves other databases
- * whose limits may be all right.  A clock that is too far beyond the limit is
- * refused here, too: the counter may come from a database without keys, which
- * accepts any clock.
+ * May this incarnation continue after the limit of a page?  Raises 55000 if
+ * the series is being reset, or if another incarnation left a limit that is
+ * further ahead of the clock than keys may be.  The counter then stays as it
+ * is, because it also serves other databases whose limits may be all right.
+ * A clock that is too far beyond the limit is refused here, too: the counter
+ * may come from a database without keys, which accepts any clock.
  */
 static void
-comb_lease_adopt(CombSeries series, int64 limit)
+comb_lease_check(const CombPage *page)
 {
-	int64		now = comb_clock_us();
+	int64		limit = page->value;
+	int64		now;
 
+	if (page->incarnation == comb_incarnation())
+		return;
+	if (page->incarnation == (comb_incarnation() | COMB_RESET_MARK))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the limits of this database were reset"),
+				 errdetail("Keys are to continue after %s.",
+						   comb_us_text(limit)),
+				 errhint("Restart the server to finish the reset.")));
+	now = comb_clock_us();
 	if (limit > 0 && limit < now)
 		comb_check_jump(comb_time_from_us(limit), comb_time_from_us(now));
 	if (limit < 0 || limit > comb_lease_latest_us(now))
@@ -119,25 +129,6 @@ comb_lease_adopt(CombSeries series, int64 limit)
 						   comb_us_text(limit), comb_us_text(now),
 						   comb_max_ordered_drift),
 				 errhint("Correct the server's clock, raise \"pg_comb.max_ordered_drift\", or have comb_ordered_reset() called in this database and restart the server.")));
-	(void) pg_atomic_monotonic_advance_u64(comb_counter(series),
-										   comb_time_from_us(limit));
-}
-
-/*
- * Did this incarnation write the page?  Raises 55000 if the series is being
- * reset.
- */
-static bool
-comb_lease_is_own(const CombPage *page)
-{
-	if (page->incarnation == (comb_incarnation() | COMB_RESET_MARK))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("the limits of this database were reset"),
-				 errdetail("Keys are to continue after %s.",
-						   comb_us_text(page->value)),
-				 errhint("Restart the server to finish the reset.")));
-	return page->incarnation == comb_incarnation();
 }
 
 /* A limit as a time of keys.  setval() can have written any number */
@@ -147,7 +138,6 @@ comb_limit_time(int64 limit)
 	return comb_time_from_us(Min(Max(limit, 0), COMB_CLOCK_MAX_US));
 }
 
-/* Half a lease, in units of CombTime */
 static uint64
 comb_lease_half(void)
 {
@@ -171,59 +161,56 @@ comb_lease_schedule(CombLease *lease)
 		lease->renew_at = limit - half;
 }
 
-/*
- * Remember the limit of a page whose record is on disk.  A page of another
- * incarnation covers nothing.  "generation" was read while the sequence was
- * locked, so a later change of the sequence makes the lease unknown again.
- */
-static void
-comb_lease_remember(CombSeries series, const CombPage *page,
-					uint64 generation)
-{
-	CombLease  *lease = &comb_leases[series];
-	bool		own = (page->incarnation == comb_incarnation());
-
-	lease->generation = generation;
-	lease->limit_flushed = own ? comb_limit_time(page->value) : 0;
-	lease->limit_written = lease->limit_flushed;
-	lease->limit_durable = comb_limit_time(page->value);
-	comb_lease_schedule(lease);
-}
-
-/* Return the limit for keys from "at" on, in microseconds since 1970 */
-int64
+/* Return the limit to write for keys from "at" on, in microseconds since 1970 */
+static int64
 comb_lease_limit(CombTime at)
 {
 	return comb_us_from_time(at) + comb_lease_ms * COMB_US_PER_MS;
 }
 
 /*
- * Learn the lease of a series from its page.  If the limit is of another
- * incarnation, move the counter beyond it.
+ * Read the lease of a series from its page.  If "at", a time just taken from
+ * the counter, is beyond the limit, write the next limit.  With 0 for "at"
+ * nothing is written.  Raises 55000 as comb_lease_check() does.
  *
- * The limit is on disk before the counter moves, so that no crash takes back
- * what moved the counters of the whole server.  Keys and bounds do not rely on
- * this order, because each is below a limit on disk of its own database.
+ * If the limit is of another incarnation, and not below "at", the counter
+ * moves beyond the limit, and nothing covers "at", because keys up to the
+ * limit may exist.  The limit is on disk before the counter moves, so that no
+ * crash takes back what moved the counters of the whole server.  Keys and
+ * bounds do not rely on this order, because each is below a limit on disk of
+ * its own database.
+ *
+ * The generation is read while the sequence is locked, so a later change of
+ * the sequence makes the lease unknown again.
  */
 void
-comb_lease_learn(CombSeries series)
+comb_lease_read(CombSeries series, CombTime at)
 {
+	CombLease  *lease = &comb_leases[series];
 	CombPage	page;
 	uint64		generation;
 	bool		own;
 
 	/* comb_lease_take() comes here again for each time that it gives up */
 	CHECK_FOR_INTERRUPTS();
-	comb_leases[series].generation = 0;
+	lease->generation = 0;
 	comb_shared_attach();
 	comb_page_open(&page, series);
 	generation = comb_sequence_generation;
-	own = comb_lease_is_own(&page);
+	comb_lease_check(&page);
+	if (at > comb_limit_time(page.value))
+		comb_page_write(&page, comb_lease_limit(at), comb_incarnation());
 	comb_page_unlock(&page, true);
+	own = (page.incarnation == comb_incarnation());
+	lease->limit_durable = comb_limit_time(page.value);
 	if (!own)
-		comb_lease_adopt(series, page.value);
+		(void) pg_atomic_monotonic_advance_u64(comb_counter(series),
+											   lease->limit_durable);
 	comb_page_close(&page, false);
-	comb_lease_remember(series, &page, generation);
+	lease->generation = generation;
+	lease->limit_flushed = own ? lease->limit_durable : 0;
+	lease->limit_written = lease->limit_flushed;
+	comb_lease_schedule(lease);
 }
 
 /*
@@ -277,36 +264,6 @@ comb_lease_advance(CombLease *lease)
 }
 
 /*
- * Cover "at", which is beyond the limits that this process has read.  False if
- * the caller must give the time up, because an earlier incarnation may have
- * handed it out.
- */
-static bool
-comb_lease_extend_now(CombSeries series, CombTime at)
-{
-	CombPage	page;
-	uint64		generation;
-	bool		own;
-
-	comb_leases[series].generation = 0;
-	COMB_INJECTION_POINT("comb-lease-renew");
-	comb_page_open(&page, series);
-	generation = comb_sequence_generation;
-	own = comb_lease_is_own(&page);
-	if (!own && (page.value < 0 || page.value > COMB_CLOCK_MAX_US ||
-				 at <= comb_time_from_us(page.value)))
-	{
-		comb_page_close(&page, false);
-		return false;
-	}
-	if (!own || at >= comb_time_from_us(page.value))
-		comb_page_write(&page, comb_lease_limit(at), comb_incarnation());
-	comb_page_close(&page, true);
-	comb_lease_remember(series, &page, generation);
-	return true;
-}
-
-/*
  * Make sure that the lease of a series covers "at", a time just taken from
  * the counter and not handed out yet, and renew the lease if it is time to.
  * False if the caller must give the time up.
@@ -319,10 +276,13 @@ comb_lease_extend(CombSeries series, CombTime at)
 	if (at >= lease->limit_flushed && at < lease->limit_written)
 		comb_lease_advance(lease);
 	if (at >= lease->limit_flushed)
-		return comb_lease_extend_now(series, at);
-	if (at >= lease->renew_at)
+	{
+		COMB_INJECTION_POINT("comb-lease-renew");
+		comb_lease_read(series, at);
+	}
+	else if (at >= lease->renew_at)
 		comb_lease_renew(series, at);
-	return true;
+	return at < lease->limit_flushed;
 }
 
 /*
@@ -335,9 +295,10 @@ comb_lease_extend(CombSeries series, CombTime at)
  * their limit.  Every key that was handed out is below a limit on disk, so
  * the result is beyond all keys of this database that are below "at".
  *
- * A reader must not wait for a lock here.  If somebody has locked the
- * sequence, the result is the limit that this process has read, and the
- * reader's next query finds more.
+ * A session that only reads renews no lease, so it has to look for the limits
+ * that others have written.  It must not wait for a lock here.  If somebody
+ * has locked the sequence, the result is the limit that this process has read,
+ * and the reader's next query finds more.
  */
 CombTime
 comb_lease_survives(CombSeries series, CombTime at)

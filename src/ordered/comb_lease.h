@@ -46,8 +46,7 @@ typedef struct CombLease
 extern PGDLLEXPORT CombLease comb_leases[COMB_SERIES];
 
 extern int64 comb_lease_latest_us(int64 now);
-extern void comb_lease_learn(CombSeries series);
-extern int64 comb_lease_limit(CombTime at);
+extern void comb_lease_read(CombSeries series, CombTime at);
 extern bool comb_lease_extend(CombSeries series, CombTime at);
 extern CombTime comb_lease_survives(CombSeries series, CombTime at);
 extern void comb_drift_error(CombTime next, CombTime now);
@@ -82,8 +81,8 @@ comb_check_jump(CombTime last, CombTime now)
 
 /*
  * Take a time from a series' counter, and return it once the lease covers it.
- * "step" moves the counter and returns the new time.  If a time must be given
- * up, take another one.
+ * "step" moves the counter and returns the new time.  A time that no lease may
+ * cover is given up for another one.
  */
 static pg_always_inline CombTime
 comb_lease_take(CombSeries series, CombTime (*step) (void *), void *arg)
@@ -93,7 +92,7 @@ comb_lease_take(CombSeries series, CombTime (*step) (void *), void *arg)
 		CombTime	at;
 
 		if (unlikely(!comb_lease_known(series)))
-			comb_lease_learn(series);
+			comb_lease_read(series, 0);
 		comb_announce_once(series);
 		at = step(arg);
 		COMB_INJECTION_POINT("comb-lease-taken");

@@ -297,7 +297,7 @@ static uint64
 comb_settled_compute(CombSeries series, const CombView *view)
 {
 	if (!comb_lease_known(series))
-		comb_lease_learn(series);
+		comb_lease_read(series, 0);
 	comb_seats_attach();
 	return comb_settled_scan(series, view);
 }
@@ -442,7 +442,7 @@ comb_settled_snapshot(void)
 /*
  * Return the smallest time of a series that is not settled, as the calling
  * statement sees the database, or COMB_UNKNOWN.  Raises the errors of
- * comb_settled_snapshot() and comb_lease_learn(), and 54000 if too many other
+ * comb_settled_snapshot() and comb_lease_read(), and 54000 if too many other
  * queries of the transaction have asked since this one did.
  *
  * All calls in one query get the same answer.  A filter that is evaluated for

@@ -144,7 +144,7 @@ inline raise_limit() { assert(k + LEASE > pval); page_write(k + LEASE, inc) }
 /* comb_lease_schedule() */
 inline schedule() { renew = (next > limit || limit < HALF -> limit : limit - HALF) }
 
-/* comb_lease_remember(), of a record that is on disk */
+/* The end of comb_lease_read(), when the record is on disk */
 inline remember() {
 	known = 1;
 	limit = (pinc == inc -> pval : 0);
@@ -202,12 +202,14 @@ begin:						/* comb_lease_take() */
 			anyfloor[s] = anytop;
 #endif
 			if :: known -> goto step :: else fi };
-learn:						/* comb_lease_learn() */
-		atomic { known = 0; page_read() };
-		if :: pinc == MARK(inc) -> goto refused :: else fi;	/* comb_lease_is_own() */
+read:						/* comb_lease_read() */
+		atomic { known = 0; page_read();
+			if :: pinc == MARK(inc) -> k = 0; goto refused :: else fi;	/* comb_lease_check() */
+			if :: k > pval -> raise_limit() :: else fi };
 		flush(lsn[s]);
-		if :: pinc != inc -> counter = MAX(counter, pval) :: else fi;	/* comb_lease_adopt() */
-		atomic { remember() };
+		if :: pinc != inc -> counter = MAX(counter, pval) :: else fi;
+		atomic { remember();
+			if :: k > 0 && k < limit -> goto covered :: else k = 0 fi };
 step:
 #ifdef TELL
 		atomic { if :: first[s] == 0 -> first[s] = counter + 1 :: else fi };	/* comb_announce_once() */
@@ -223,18 +225,11 @@ step:
 		:: else
 		fi;
 		if
-		:: k >= limit ->		/* comb_lease_extend_now() */
+		:: k >= limit ->
 #ifdef TELL			/* the wait for the lock may be cancelled; the transaction aborts */
 			if :: atomic { first[s] = 0; known = 0; k = 0; goto begin } :: skip fi;
 #endif
-			atomic { known = 0; page_read();
-				if
-				:: pinc == MARK(inc) -> k = 0; goto refused
-				:: pinc != MARK(inc) && pinc != inc && k <= pval -> forget_page(); k = 0; goto learn
-				:: else
-				fi;
-				if :: pinc != inc || k >= pval -> raise_limit() :: else fi };
-			atomic { flush(lsn[s]); remember() }
+			goto read
 		:: k < limit && k >= renew ->	/* comb_lease_renew() */
 			if			/* comb_page_try_open() */
 			:: renew = limit - (limit - k) / 2
@@ -249,7 +244,7 @@ step:
 			fi
 		:: else
 		fi;
-		atomic { hand_out(); goto begin };
+covered:	atomic { hand_out(); goto begin };
 refused:	atomic { assert(marked); forget_page(); first[s] = 0 };
 		false
 	} unless { ON_CRASH; known = 0; limit = 0; next = 0; renew = 0;
@@ -354,7 +349,7 @@ proctype teller() {
 start:	{
 	do
 	:: if
-		:: !known ->			/* comb_lease_learn() */
+		:: !known ->			/* comb_lease_read() */
 			atomic { page_read() };
 			if :: pinc == MARK(inc) -> goto refused :: else fi;
 			flush(lsn[s]);
