@@ -20,10 +20,16 @@ SELECT bool_and(id > before) AS t, bool_and(id = comb_stamp(id, comb_timestamp(i
 FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before
       FROM (SELECT n, comb_generate_ordered() AS id FROM generate_series(1, 10000) n) made) lagged;
 
--- keys work in read-only transactions, and assign no transaction id
-BEGIN READ ONLY;
+-- keys assign no transaction id
+BEGIN;
 SELECT comb_generate_ordered() < comb_generate_ordered() AS t;
 SELECT pg_current_xact_id_if_assigned() IS NULL AS t;
+COMMIT;
+-- in a read-only transaction no key can be made, as no nextval(), but a bound can be found
+BEGIN READ ONLY;
+SELECT * FROM failure('SELECT comb_generate_ordered()');
+SELECT state, message FROM failure('SELECT comb_ordered_reset(now())');
+SELECT comb_settled() > '00000000-0000-0000-0000-000000000000' AS t;
 COMMIT;
 
 -- a parallel query makes keys above the Gather Merge, in row order
@@ -89,12 +95,14 @@ SELECT comb_ordered_reset(NULL) IS NULL AS t;
 SELECT comb_generate_ordered() IS NOT NULL AS t;
 
 -- after a reset this database makes no key and has no bound until the server restarts
+\set VERBOSITY terse
 SELECT comb_ordered_reset('-infinity') IS NOT NULL AS t;
 SELECT state, message, hint FROM failure('SELECT comb_generate_ordered()');
 \c -
 SELECT state, message, hint FROM failure('SELECT comb_snowflake(instance_bits => 0)');
 SELECT state, message FROM failure('SELECT comb_settled()');
 SELECT comb_ordered_reset(now() + interval '1 hour') IS NOT NULL AS t;
+\set VERBOSITY default
 SELECT state, message FROM failure('SELECT comb_generate_ordered()');
 SELECT reserved_until - now() BETWEEN '59 minutes' AND '60 minutes' AS t FROM comb_ordered_status() WHERE series = 'ordered';
 -- new sequences have no such mark
@@ -144,6 +152,15 @@ SELECT setval('comb_internal.comb_lease_ordered', 9223372036854775807) > 0 AS t;
 \c -
 SELECT state FROM failure('SELECT comb_generate_ordered()');
 SELECT reserved_until IS NULL AS t FROM comb_ordered_status() WHERE series = 'ordered';
+-- A negative limit, too, leaves the counter alone: with a right limit keys are made again.
+ALTER SEQUENCE comb_internal.comb_lease_ordered MINVALUE -10;
+SELECT setval('comb_internal.comb_lease_ordered', -5) < 0 AS t;
+\c -
+SELECT state FROM failure('SELECT comb_generate_ordered()');
+SELECT setval('comb_internal.comb_lease_ordered',
+              (extract(epoch FROM now()) * 1000000)::bigint) > 0 AS t;
+\c -
+SELECT comb_generate_ordered() IS NOT NULL AS t;
 
 -- the extension's schema, the search path and sequences of the same name do not
 -- matter

@@ -87,6 +87,10 @@ DECLARE
 	number int;
 	tried bigint := 0;
 BEGIN
+	IF current_setting('transaction_read_only')::boolean THEN
+		RAISE EXCEPTION 'cannot execute comb_snowflake_claim() in a read-only transaction'
+			USING ERRCODE = 'read_only_sql_transaction';
+	END IF;
 	IF instance_bits NOT BETWEEN 0 AND 31 THEN
 		RAISE EXCEPTION '"%" must be between 0 and %', 'instance_bits', 31
 			USING ERRCODE = 'invalid_parameter_value';
@@ -107,7 +111,7 @@ BEGIN
 	END LOOP;
 	RAISE EXCEPTION 'all % instance numbers of % bits are in use', numbers, instance_bits
 		USING ERRCODE = 'object_in_use',
-			HINT = 'End sessions that hold one, or claim numbers of more bits.';
+			HINT = 'End sessions that hold one, or claim with more "instance_bits".';
 END
 $$;
 

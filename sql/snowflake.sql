@@ -85,6 +85,8 @@ SELECT count(state) AS "2", count(*) AS "5"
 FROM generate_series(30, 34) bits,
      failure(format('SELECT comb_snowflake_sequence(5, sequence_bits => %s - 1)', bits));
 
+SELECT state FROM failure($$SELECT comb_snowflake_sequence(5, tick => tick) FROM (VALUES (interval '1 ms'), ('1 month 1 ms')) v(tick)$$);
+
 -- without an instance number only ids with 0 instance bits can be made
 SHOW pg_comb.snowflake_instance;
 SELECT * FROM failure('SELECT comb_snowflake()');
@@ -143,10 +145,15 @@ SELECT bool_and(id >= comb_snowflake_min(comb_snowflake_timestamp(id))
                 AND id < comb_snowflake_min(comb_snowflake_timestamp(id) + interval '1 us')) AS t
 FROM (SELECT comb_snowflake() AS id FROM generate_series(1, 1000)) made;
 
--- the function works in read-only transactions, like comb_generate_ordered()
+-- as for comb_generate_ordered(), a transaction that makes ids must not be read-only
 BEGIN READ ONLY;
-SELECT comb_snowflake() < comb_snowflake() AS t;
+SELECT state, message FROM failure('SELECT comb_snowflake()');
+SELECT state, message FROM failure('SELECT comb_snowflake_claim()');
+SELECT comb_snowflake_settled() > 0 AS t;
 COMMIT;
+
+-- the bound is above all ids of parameters whose time has come to its end
+SELECT comb_snowflake_settled('2024-01-01 00:00:00+00', 0, 31, '1 ms') = ((1::bigint << 32) - 1) << 31 AS t;
 
 -- instance numbers for other generators
 SELECT array_agg(comb_snowflake_claim(2) ORDER BY n) @> '{0,1,2,3}' AS t FROM generate_series(1, 4) n;
@@ -186,9 +193,6 @@ SELECT comb_snowflake_claim() AS n FROM generate_series(1, 3) OFFSET 2 \gset
 SELECT pg_advisory_unlock_all();
 SELECT comb_snowflake_claim() = (:n + 1) % 1024 AS t;
 SELECT pg_advisory_unlock_all();
-BEGIN READ ONLY;
-SELECT state FROM failure('SELECT comb_snowflake_claim()');
-ROLLBACK;
 -- after the largest number the sequence starts over
 SELECT setval('comb_internal.comb_snowflake_claimed', 2147483647);
 SELECT comb_snowflake_claim(31) AS "0";

@@ -209,7 +209,12 @@ comb_snowflake_set(FunctionCallInfo fcinfo, int first)
 			call = (CombSnowflakeCall *)
 				MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
 								   sizeof(CombSnowflakeCall));
-		/* the next call must not find parameters that failed the checks */
+
+		/*
+		 * The next call must not find parameters that failed the checks.  No
+		 * caller in PostgreSQL uses a call site after an error, but an
+		 * extension that keeps an FmgrInfo can.
+		 */
 		fcinfo->flinfo->fn_extra = NULL;
 		call->epoch = epoch;
 		call->set.instance_bits = instance_bits;

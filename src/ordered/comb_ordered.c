@@ -23,6 +23,7 @@
  */
 #include "postgres.h"
 
+#include "tcop/utility.h"
 #include "utils/inval.h"
 #include "utils/timestamp.h"
 
@@ -35,7 +36,8 @@ PG_FUNCTION_INFO_V1(comb_ordered_reset);
  * A reset does not lower a limit that is at most this far ahead of the time
  * asked for: five of the longest leases.  Restarts explain that much, so
  * nothing would be gained, and Snowflakes made while the clock was right would
- * repeat.
+ * repeat.  A limit beyond pg_comb.max_ordered_drift is lowered all the same,
+ * because after the restart no key could be made.
  */
 #define COMB_KEPT_US		(5 * COMB_LEASE_MAX_MS * COMB_US_PER_MS)
 
@@ -70,8 +72,10 @@ comb_ordered_step(void *arg)
  * Returns a new UUIDv7 (RFC 9562, 5.7).  It is larger than every key that this
  * function returned to any session of this server before the call, even after
  * a restart, a crash, a failover, or when the clock is set back.  Raises 55000
- * on a standby, if the clock is behind by more than pg_comb.max_ordered_drift,
- * and if the clock jumped ahead by ten years.
+ * if the clock is behind by more than pg_comb.max_ordered_drift, and if the
+ * clock jumped ahead by ten years.  Raises 25006 in a read-only transaction, as
+ * nextval() does, although no transaction id is needed: so a standby, where
+ * every transaction is read-only, and a read-only session behave alike.
  *
  * PARALLEL RESTRICTED.  The planner would evaluate a safe function below a
  * Gather Merge, and the keys of sorted rows would not be in the order of the
@@ -81,32 +85,36 @@ comb_ordered_step(void *arg)
 Datum
 comb_generate_ordered(PG_FUNCTION_ARGS)
 {
-	CombTime	at = comb_lease_take(COMB_SERIES_ORDERED, comb_ordered_step,
-									 NULL);
-	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
+	CombTime	at;
+	pg_uuid_t  *id;
 
+	PreventCommandIfReadOnly("comb_generate_ordered()");
+	at = comb_lease_take(COMB_SERIES_ORDERED, comb_ordered_step, NULL);
+	id = (pg_uuid_t *) palloc(UUID_LEN);
 	comb_v7_write_time(id->data, at, comb_random());
 	PG_RETURN_UUID_P(id);
 }
 
 /*
  * Write the limit, in microseconds since 1970, from which a series is to
- * continue after the next start, and mark the page.
+ * continue after the next start, and mark the page.  Returns the limit as
+ * text.
  *
  * A session that still has a lease hands out times up to its limit.  The
  * invalidation ends the lease, as soon as the caller commits.
  */
-static void
-comb_reset_limit(CombSeries series, int64 limit)
+static char *
+comb_reset_limit(CombSeries series, int64 limit, int64 latest)
 {
 	CombPage	page;
 
 	comb_page_open(&page, series);
-	if (page.value > limit && page.value - limit <= COMB_KEPT_US)
+	if (page.value > limit && page.value <= Min(limit + COMB_KEPT_US, latest))
 		limit = page.value;
 	comb_page_write(&page, limit, comb_incarnation() | COMB_RESET_MARK);
 	CacheInvalidateRelcache(page.relation);
 	comb_page_close(&page, true);
+	return comb_time_text(limit + COMB_UNIX_EPOCH);
 }
 
 /*
@@ -116,9 +124,9 @@ comb_reset_limit(CombSeries series, int64 limit)
  * the clock, whichever is later, even if larger keys exist.  This is for use
  * after correcting a clock that was far ahead.  From then on this database
  * makes no such keys until the server restarts: only then the counters, which
- * all databases share, can be lower than the last key.  Raises 22008 for a time
- * further ahead of the clock than pg_comb.max_ordered_drift, and 55000 on a
- * standby.
+ * all databases share, can be lower than the last key.  A WARNING says so.
+ * Raises 22008 for a time further ahead of the clock than
+ * pg_comb.max_ordered_drift, and 25006 in a read-only transaction.
  *
  * If an error comes between two series, call the function again.
  */
@@ -127,19 +135,29 @@ comb_ordered_reset(PG_FUNCTION_ARGS)
 {
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
 	int64		now = comb_clock_us();
-	TimestampTz latest = comb_lease_latest_us(now) + COMB_UNIX_EPOCH;
+	int64		latest = comb_lease_latest_us(now);
+	char	   *limits[COMB_SERIES];
 	int			series;
 
-	if (at > latest)
+	PreventCommandIfReadOnly("comb_ordered_reset()");
+	if (at > latest + COMB_UNIX_EPOCH)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("time too far ahead of the clock"),
 				 errdetail("\"pg_comb.max_ordered_drift\" allows times up to %s.",
-						   comb_time_text(latest))));
+						   comb_time_text(latest + COMB_UNIX_EPOCH))));
 
 	comb_shared_attach();
 	for (series = 0; series < COMB_SERIES; series++)
-		comb_reset_limit((CombSeries) series,
-						 Max(at, now + COMB_UNIX_EPOCH) - COMB_UNIX_EPOCH);
+		limits[series] =
+			comb_reset_limit((CombSeries) series,
+							 Max(at, now + COMB_UNIX_EPOCH) - COMB_UNIX_EPOCH,
+							 latest);
+	ereport(WARNING,
+			(errmsg("no ordered keys or Snowflakes can be made in this database until the server restarts"),
+			 errdetail("Ordered keys are to continue after %s, and Snowflakes after %s.",
+					   limits[COMB_SERIES_ORDERED],
+					   limits[COMB_SERIES_SNOWFLAKE]),
+			 errhint("Restart the server to finish the reset.")));
 	PG_RETURN_VOID();
 }

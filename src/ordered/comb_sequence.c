@@ -8,10 +8,9 @@
  * pg_upgrade.  pg_dump dumps them too, because the extension's script declares
  * them as configuration.
  *
- * We write the sequence's only page with generic WAL, which works in read-only
- * transactions, and needs neither a transaction id nor a preloaded library,
- * not even for recovery.  setval() needs a transaction id, fails in read-only
- * transactions, and can lose a race.
+ * We write the sequence's only page with generic WAL, which needs neither a
+ * transaction id nor a preloaded library, not even for recovery.  setval()
+ * needs a transaction id, and can lose a race.
  *
  * The page has the bytes of any sequence's page:
  *
@@ -172,31 +171,6 @@ comb_sequence_try_open(CombSeries series, LOCKMODE lockmode)
 }
 
 /*
- * Open and lock a sequence.  Raises 55000 on a standby, and if the sequence
- * does not exist.
- */
-static Relation
-comb_sequence_open(CombSeries series, LOCKMODE lockmode)
-{
-	Relation	relation;
-
-	if (RecoveryInProgress())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("ordered keys and Snowflakes cannot be made on a standby"),
-				 errdetail("They need a time limit in the write-ahead log."),
-				 errhint("Make them on the primary, or use comb_generate(), which works on every server.")));
-	relation = comb_sequence_try_open(series, lockmode);
-	if (relation == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("sequence \"%s\" of extension pg_comb_ordered does not exist",
-						comb_sequence_names[series]),
-				 errhint("Create the extension in this database.")));
-	return relation;
-}
-
-/*
  * Open and lock a sequence that this process has found before, without
  * waiting for the lock.  Returns NULL if that is not possible.
  */
@@ -274,13 +248,20 @@ comb_page_peek(CombPage *page, CombSeries series, bool wait)
 /*
  * Lock a sequence and its page for writing, and read the page.  The caller
  * may call comb_page_write(), and must call comb_page_close().  Raises 55000
- * as comb_sequence_open() does.
+ * if the sequence does not exist.  Not on a standby, which cannot write WAL.
  */
 void
 comb_page_open(CombPage *page, CombSeries series)
 {
+	Assert(!RecoveryInProgress());
 	page->lockmode = RowExclusiveLock;
-	page->relation = comb_sequence_open(series, page->lockmode);
+	page->relation = comb_sequence_try_open(series, page->lockmode);
+	if (page->relation == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("sequence \"%s\" of extension pg_comb_ordered does not exist",
+						comb_sequence_names[series]),
+				 errhint("Drop the extension and create it again.  Keys then start at the clock.")));
 	page->buffer = ReadBuffer(page->relation, 0);
 	LockBuffer(page->buffer, BUFFER_LOCK_EXCLUSIVE);
 	comb_page_read(page);

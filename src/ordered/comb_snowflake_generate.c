@@ -17,6 +17,8 @@
  */
 #include "postgres.h"
 
+#include "tcop/utility.h"
+
 #include "comb_lease.h"
 #include "comb_settled.h"
 #include "comb_snowflake.h"
@@ -47,7 +49,7 @@ comb_snowflake_slow_error(const CombSnowflake *set)
 			 errdetail("They have room for %g ids a second.  Below %d, a few ids would push all Snowflakes of the server ahead of the clock.",
 					   (double) numbers * COMB_US_PER_S / set->tick_us,
 					   (int) COMB_RATE_MIN),
-			 errhint("Use sequence_bits of at least %d, or a tick of at most " INT64_FORMAT " us.",
+			 errhint("Use \"sequence_bits\" of at least %d, or a \"tick\" of at most " INT64_FORMAT " us.",
 					 bits, tick_max)));
 }
 
@@ -77,7 +79,7 @@ comb_snowflake_range_error(const CombSnowflake *set)
 					   COMB_SNOWFLAKE_BITS - comb_snowflake_shift(set),
 					   comb_time_text(set->epoch_us + COMB_UNIX_EPOCH),
 					   comb_time_text(end)),
-			 errhint("Use another epoch, fewer bits for instance number and sequence, or a longer tick.")));
+			 errhint("Use another \"epoch\", a longer \"tick\", or fewer \"instance_bits\" or \"sequence_bits\".")));
 }
 
 /*
@@ -94,16 +96,15 @@ comb_snowflake_server(const CombSnowflake *set)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("this server has no instance number for Snowflakes"),
-				 errhint("Set \"pg_comb.snowflake_instance\" to a number that no other server has, and reload the configuration.")));
+				 errhint("Set \"pg_comb.snowflake_instance\" in postgresql.conf to a number that no other server has and reload the configuration, or make ids without an instance number by instance_bits => 0.")));
 	if (unlikely(comb_instance >> set->instance_bits != 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("instance number %d does not fit into %d bits",
+				 errmsg("instance number %d of this server does not fit into \"instance_bits\" of %d",
 						comb_instance, set->instance_bits),
-				 errdetail("With %d bits, instance numbers are from 0 to %d.",
-						   set->instance_bits,
+				 errdetail("\"pg_comb.snowflake_instance\" must be between 0 and %d for these ids.",
 						   (int) ((UINT64CONST(1) << set->instance_bits) - 1)),
-				 errhint("Change \"pg_comb.snowflake_instance\", or give more bits to the instance number.")));
+				 errhint("Change \"pg_comb.snowflake_instance\", or raise \"instance_bits\".")));
 	return (uint64) comb_instance;
 }
 
@@ -162,10 +163,10 @@ comb_snowflake_step(void *arg)
  * Raises 22008 for an epoch out of range, and for a clock before the epoch or
  * after the last time that the bits hold.  Raises 22023 for other bad
  * parameters, for those with room for fewer than COMB_RATE_MIN ids a second,
- * and for an instance number that the bits cannot hold.  Raises 55000 on a
- * standby, without an instance number, if the clock is behind by
- * more than pg_comb.max_ordered_drift, and if the clock jumped ahead by ten
- * years.
+ * and for an instance number that the bits cannot hold.  Raises 55000 without
+ * an instance number, if the clock is behind by more than
+ * pg_comb.max_ordered_drift, and if the clock jumped ahead by ten years.
+ * Raises 25006 in a read-only transaction, so also on a standby.
  *
  * PARALLEL RESTRICTED for the same reason as comb_generate_ordered().
  */
@@ -175,6 +176,7 @@ comb_snowflake(PG_FUNCTION_ARGS)
 	CombSnowflakeTaken taken;
 	uint64		instance;
 
+	PreventCommandIfReadOnly("comb_snowflake()");
 	taken.set = comb_snowflake_own_set(fcinfo);
 	instance = comb_snowflake_server(taken.set);
 	(void) comb_lease_take(COMB_SERIES_SNOWFLAKE, comb_snowflake_step, &taken);

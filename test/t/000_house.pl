@@ -266,7 +266,8 @@ sub messages
 		INVALID_TEXT_REPRESENTATION => '22P02',
 		INVALID_TRANSACTION_STATE => '25000',
 		OBJECT_IN_USE => '55006',
-		OBJECT_NOT_IN_PREREQUISITE_STATE => '55000');
+		OBJECT_NOT_IN_PREREQUISITE_STATE => '55000',
+		READ_ONLY_SQL_TRANSACTION => '25006');
 	my %messages;
 	for my $file (glob('src/*.[ch] src/ordered/*.[ch]'))
 	{

@@ -75,8 +75,18 @@ foreach my $session ($writer, $other)
 	}
 }
 
-# The reset
-$writer->ask(q{SELECT comb_ordered_reset('-infinity')});
+# The reset.  One session is busy meanwhile, and misses so many messages about catalogs
+# that PostgreSQL tells it only to forget all that it knows.
+$writer->ask('SELECT pg_advisory_lock(1)');
+$consumer->send('SELECT pg_advisory_lock_shared(1)');
+$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted}) or die;
+like(
+	$writer->complaints(q{SELECT comb_ordered_reset('-infinity')}),
+	qr/WARNING:  01000: no ordered keys or Snowflakes can be made .*DETAIL:  Ordered keys are to continue after 20.*HINT:  Restart the server/s,
+	'a reset warns of what it stops');
+$writer->ask(q{DO $$BEGIN FOR i IN 1 .. 600 LOOP CREATE TABLE many_messages (); DROP TABLE many_messages; END LOOP; END$$});
+$writer->ask('SELECT pg_advisory_unlock(1)');
+$consumer->result;
 foreach my $session ($writer, $consumer, CombSession->new($node))
 {
 	foreach my $function (@functions, 'comb_settled()', 'comb_snowflake_settled()')
@@ -133,6 +143,26 @@ start_with_clock($node, $clock);
 $writer->again;
 is( $writer->ask(q{SELECT comb_timestamp(comb_generate_ordered()) > clock_timestamp() + interval '50 min'}),
 	't', 'takes effect after a crash, too');
+
+# If keys are less than five minutes ahead, but more than the server allows, a reset must
+# help, too, as the error's hint says.
+$node->append_conf('postgresql.conf', "pg_comb.lease_duration = 1s\npg_comb.max_ordered_drift = 10s\n");
+$node->stop;
+start_with_clock($node, $clock, '+3m');
+$node->safe_psql('postgres', 'CREATE DATABASE third');
+$node->safe_psql('third', 'CREATE EXTENSION pg_comb_ordered CASCADE');
+my $third = CombSession->new($node, 'third');
+$third->ask("SELECT $both");
+replace_file($clock, '+0');
+foreach my $function (@functions)
+{
+	like($third->complaints("SELECT $function"), qr/ERROR:  55000: the next key would be too far/, "three minutes are too many for $function");
+}
+$third->ask('SELECT comb_ordered_reset(now())');
+$node->stop;
+start_with_clock($node, $clock);
+$third->again;
+is(near($third), 't|t', 'after a reset and a restart keys are made');
 
 $node->stop;
 done_testing();
