@@ -32,6 +32,11 @@ FROM pg_extension e
 WHERE extname IN ('pg_comb', 'pg_comb_ordered')
 ORDER BY extname, p.oid::regprocedure::text COLLATE "C";
 \pset format aligned
+-- and how many rows the planner expects
+SELECT oid::regprocedure AS function, prorows FROM pg_proc
+WHERE proretset AND pronamespace = (SELECT extnamespace FROM pg_extension WHERE extname = 'pg_comb')
+  AND proname LIKE 'comb\_%'
+ORDER BY oid::regprocedure::text COLLATE "C";
 
 -- the settings, which exist after the module is loaded
 LOAD 'pg_comb';

@@ -15,7 +15,7 @@ CREATE EXTENSION IF NOT EXISTS pg_comb;
 
 \ir include/seed.sql
 
-SELECT plan(26);
+SELECT plan(27);
 
 -- The instant "us" microseconds after 1970, exact from 4713 BC to the year 18000.
 -- PostgreSQL multiplies an interval in float8, so the parts stay small.
@@ -199,6 +199,9 @@ SELECT is_empty(
   'comb_at keeps the order of microseconds in a millisecond' || :'why');
 SELECT is(count(DISTINCT id), 200000::bigint, 'comb_at never gives the same key for one instant')
 FROM (SELECT comb_at('2026-11-20 04:22:18.367999+00') AS id FROM generate_series(1, 200000)) made;
+-- the first eight bytes have two of the bits below the microsecond
+SELECT cmp_ok(count(DISTINCT left(id::text, 18)), '>', 1::bigint, 'nor always the same bits below the microsecond')
+FROM (SELECT comb_at('2026-11-20 04:22:18.367999+00') AS id FROM generate_series(1, 1000)) made;
 -- each of the 56 random bits is set in about half of the keys: 632 is 20 standard
 -- deviations of 4000 draws
 SELECT is_empty(
