@@ -120,16 +120,6 @@ pg_atomic_monotonic_advance_u64(volatile pg_atomic_uint64 *ptr, uint64 target)
 #endif
 
 /*
- * From 17 on every server has the setting trace_sort.  Before 17, only servers
- * built with TRACE_SORT have it.
- */
-#if PG_VERSION_NUM >= 170000 || defined(TRACE_SORT)
-#define COMB_TRACE_SORT		trace_sort
-#else
-#define COMB_TRACE_SORT		false
-#endif
-
-/*
  * PostgreSQL 17 has a registry of dynamic shared memory, to which any session
  * can add a segment.  PostgreSQL 19 added an argument to the callback for a
  * new segment.  Before 17, the main segment has some spare space for modules

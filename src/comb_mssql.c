@@ -25,9 +25,6 @@
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
-#include "lib/hyperloglog.h"
-#include "utils/guc.h"
 #include "utils/sortsupport.h"
 
 #include "comb.h"
@@ -117,14 +114,6 @@ comb_guid_swap_bytes(unsigned char *swapped, const unsigned char *id)
 		swapped[i] = id[from[i]];
 	memcpy(swapped + 8, id + 8, 8);
 }
-
-/* What a sort has learned about its abbreviated keys */
-typedef struct CombMssqlSort
-{
-	int64		input_count;	/* values abbreviated so far */
-	bool		estimating;		/* still counting distinct values? */
-	hyperLogLogState distinct;
-} CombMssqlSort;
 
 static inline int
 comb_mssql_compare_args(FunctionCallInfo fcinfo)
@@ -223,59 +212,24 @@ comb_mssql_fast_cmp(Datum x, Datum y, SortSupport ssup)
 static Datum
 comb_mssql_abbrev_convert(Datum original, SortSupport ssup)
 {
-	CombMssqlSort *sort = (CombMssqlSort *) ssup->ssup_extra;
 	uint64		hi = comb_mssql_hi(DatumGetUUIDP(original)->data);
-	Datum		abbrev;
 
-#if SIZEOF_DATUM == 8
-	abbrev = (Datum) hi;
-#else
-	abbrev = (Datum) (hi >> 32);
-#endif
-
-	sort->input_count++;
-	if (sort->estimating)
-	{
-		uint32		bits = (uint32) abbrev;
-
-#if SIZEOF_DATUM == 8
-		bits ^= (uint32) (abbrev >> 32);
-#endif
-		addHyperLogLog(&sort->distinct, hash_bytes_uint32(bits));
-	}
-	return abbrev;
+	return (Datum) (hi >> (64 - SIZEOF_DATUM * BITS_PER_BYTE));
 }
 
 /*
- * Should the sort give up abbreviated keys?
+ * Never give up abbreviated keys.
  *
- * The rule and its numbers are those of uuid.  Decide nothing before 10,000
- * values.  Never give up once 100,000 distinct values were seen, because then
- * even billions of rows break even.  Otherwise give up if fewer than one value
- * in 2,000 is distinct.  Thanks to the 0.5, a sort with a single distinct
- * value gives up at once.
+ * uuid's own sort counts distinct values, and gives up if they are few.  That
+ * pays only for indexes that keys do not make.  Without the count, an index of
+ * two million equal values takes 12 % longer to build, one of 50 values 7 %,
+ * and one of values that differ in their other eight bytes only 13 %.  With
+ * 500,000 rows, and with random values, the times are the same.
  */
 static bool
 comb_mssql_abbrev_abort(int memtupcount, SortSupport ssup)
 {
-	CombMssqlSort *sort = (CombMssqlSort *) ssup->ssup_extra;
-	double		distinct;
-	bool		give_up;
-
-	if (memtupcount < 10000 || sort->input_count < 10000 || !sort->estimating)
-		return false;
-
-	distinct = estimateHyperLogLog(&sort->distinct);
-	sort->estimating = (distinct <= 100000.0);
-	give_up = (distinct < sort->input_count / 2000.0 + 0.5);
-
-	if (COMB_TRACE_SORT)
-		elog(LOG,
-			 "comb_mssql_abbrev: %s at cardinality %f after " INT64_FORMAT " values (%d rows)",
-			 give_up ? "aborting abbreviation" :
-			 (sort->estimating ? "going on" : "estimation ends"),
-			 distinct, sort->input_count, memtupcount);
-	return give_up;
+	return false;
 }
 
 /*
@@ -290,24 +244,12 @@ comb_mssql_sortsupport(PG_FUNCTION_ARGS)
 	SortSupport ssup = (SortSupport) PG_GETARG_POINTER(0);
 
 	ssup->comparator = comb_mssql_fast_cmp;
-	ssup->ssup_extra = NULL;
-
 	if (ssup->abbreviate)
 	{
-		MemoryContext oldcontext = MemoryContextSwitchTo(ssup->ssup_cxt);
-		CombMssqlSort *sort = (CombMssqlSort *) palloc(sizeof(CombMssqlSort));
-
-		sort->input_count = 0;
-		sort->estimating = true;
-		initHyperLogLog(&sort->distinct, 10);
-		MemoryContextSwitchTo(oldcontext);
-
-		ssup->ssup_extra = sort;
 		ssup->comparator = ssup_datum_unsigned_cmp;
 		ssup->abbrev_converter = comb_mssql_abbrev_convert;
 		ssup->abbrev_abort = comb_mssql_abbrev_abort;
 		ssup->abbrev_full_comparator = comb_mssql_fast_cmp;
 	}
-
 	PG_RETURN_VOID();
 }
