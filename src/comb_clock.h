@@ -90,7 +90,9 @@ comb_us_from_time(CombTime at)
 	return (int64) (at >> COMB_TIME_BITS);
 }
 
+/* comb_generate.c */
 extern void comb_clock_error(void);
+extern void comb_pool_fill(void);
 
 /*
  * Read the clock: seconds since 1970 and nanoseconds.
@@ -137,7 +139,6 @@ comb_clock_time(void)
 	return sec * COMB_TIME_PER_S + (nsec << COMB_TIME_BITS) / COMB_NS_PER_US;
 }
 
-/* The same in microseconds */
 static inline int64
 comb_clock_us(void)
 {
@@ -168,8 +169,6 @@ typedef struct CombPool
 } CombPool;
 
 extern PGDLLEXPORT CombPool comb_pool;
-
-extern void comb_pool_fill(void);
 
 /* Return eight random bytes, which are never returned again */
 static inline uint64

@@ -137,7 +137,6 @@ comb_slot_at(CombSnowflake *set, CombTime at)
 	return slot;
 }
 
-/* Return the next slot */
 static inline CombSlot
 comb_slot_after(const CombSnowflake *set, CombSlot slot)
 {
@@ -151,7 +150,6 @@ comb_slot_after(const CombSnowflake *set, CombSlot slot)
 	return slot;
 }
 
-/* Return the start of a slot */
 static inline CombTime
 comb_slot_start(const CombSnowflake *set, CombSlot slot)
 {
