@@ -44,21 +44,22 @@ CREATE FUNCTION comb_feed_next(f comb_feed, strict boolean) RETURNS comb_feed
 	LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$ DECLARE
 	kind "char" := (SELECT relkind FROM pg_class WHERE oid = f.source);
-	reading text := format('SELECT last_value + is_called::int, log_cnt FROM %s', f.source);
-	number bigint; left_in_log bigint; number_again bigint; left_again bigint;
-	at timestamptz; holders text[]; wrong text;
+	reading text := format('SELECT ARRAY[last_value + is_called::int, log_cnt] FROM %s', f.source);
+	seen bigint[]; seen_before bigint[]; busy boolean; number bigint; at timestamptz; holders text[]; wrong text;
 BEGIN
-	-- The candidate first ...
-	IF kind = 'S' THEN EXECUTE reading INTO number, left_in_log; END IF;
-	at := clock_timestamp() - CASE kind WHEN 'S' THEN interval '0' ELSE f.margin END;
-	-- ... and the holders of the lock second.  A partition's rows come through its parents, too.
-	WITH RECURSIVE up (id) AS (SELECT f.source::oid UNION SELECT inhparent FROM pg_inherits JOIN up ON inhrelid = id),
-		down (id) AS (SELECT f.source::oid UNION SELECT inhrelid FROM pg_inherits JOIN down ON inhparent = id)
-	SELECT array_agg(DISTINCT l.virtualtransaction) INTO holders FROM pg_locks AS l
-	WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.granted
-		AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-		AND l.relation IN (SELECT id FROM up UNION SELECT id FROM down);
-	IF kind = 'S' THEN EXECUTE reading INTO number_again, left_again; END IF;
+	FOR reading_no IN 1 .. CASE kind WHEN 'S' THEN 2 ELSE 1 END LOOP
+		SELECT seen, holders IS NOT NULL INTO seen_before, busy;
+		-- The candidate first ...
+		IF kind = 'S' THEN EXECUTE reading INTO seen; number := seen[1]; END IF;
+		at := clock_timestamp() - CASE kind WHEN 'S' THEN interval '0' ELSE f.margin END;
+		-- ... and the holders of the lock second.  A partition's rows come through its parents, too.
+		WITH RECURSIVE up (id) AS (SELECT f.source::oid UNION SELECT inhparent FROM pg_inherits JOIN up ON inhrelid = id),
+			down (id) AS (SELECT f.source::oid UNION SELECT inhrelid FROM pg_inherits JOIN down ON inhparent = id)
+		SELECT array_agg(DISTINCT l.virtualtransaction) INTO holders FROM pg_locks AS l
+		WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.granted
+			AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+			AND l.relation IN (SELECT id FROM up UNION SELECT id FROM down);
+	END LOOP;
 	-- Asked after the readings, because numbers in a session's cache are inserted later
 	SELECT CASE WHEN relkind NOT IN ('S', 'r', 'p') OR relpersistence <> 'p' THEN 'is not a permanent sequence or table'
 			WHEN seqcache > 1 THEN 'has CACHE ' || seqcache WHEN seqcycle THEN 'has CYCLE'
@@ -77,11 +78,9 @@ BEGIN
 			DETAIL = 'It was set back. New rows are below the bound, and can come behind a reader.',
 			HINT = format('DELETE FROM comb_feed WHERE name = %L, call comb_feed_add(), and let readers begin again.', f.name);
 	END IF;
-	-- While nextval() writes WAL, SELECT sees a number 32 too large with log_cnt = 0, and the lock is
-	-- held.  A number is right if it was read twice, and log_cnt is positive or nobody holds the lock.
-	IF number <> number_again OR left_in_log <> left_again OR left_in_log = 0 AND holders IS NOT NULL THEN
-		number := number - 32;
-	END IF;
+	-- While nextval() writes WAL, SELECT sees a number 32 too large with log_cnt = 0.  If both readings saw
+	-- that, its writer held the lock between them, because a sequence comes to the larger number only later.
+	IF seen <> seen_before OR seen[2] = 0 AND busy THEN number := number - 32; END IF;
 	-- A transaction prepared before a restart has -1 in place of its session.
 	IF EXISTS (SELECT FROM unnest(holders) AS h WHERE h = ANY (f.writers) OR h LIKE '-1/%' AND f.writers IS NOT NULL)
 		OR f.writers IS NULL AND (number <= f.number AND at < f.at + interval '1 minute' OR kind <> 'S' AND at <= f.at) THEN
