@@ -65,6 +65,13 @@
 #define COMB_PROC_HAS_NO_BACKEND(proc)	((proc)->backendId == InvalidBackendId)
 #endif
 
+/* PostgreSQL 19 looks a prepared transaction up by its full xid */
+#include "access/twophase.h"
+#if PG_VERSION_NUM < 190000
+#define TwoPhaseGetDummyProc(fxid, lock_held) \
+	TwoPhaseGetDummyProc(XidFromFullTransactionId(fxid), lock_held)
+#endif
+
 /*
  * PostgreSQL has a search for a number in an array that uses SIMD.  That of 16
  * takes no array of constants.

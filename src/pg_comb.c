@@ -70,6 +70,8 @@ _PG_init(void)
 
 	MarkGUCPrefixReserved("pg_comb");
 
+	RegisterXactCallback(comb_at_end, NULL);
+
 	CacheRegisterRelcacheCallback(comb_sequence_forget, (Datum) 0);
 
 	if (process_shared_preload_libraries_in_progress)

@@ -20,10 +20,13 @@
  *	 snapshots.  A reader's snapshot may be older.  The backend therefore
  *	 leaves the full xid in its seat before it takes the announcement back,
  *	 and the reader looks whether its snapshot sees this xid.
- * - A transaction that is prepared leaves its seat for an entry in a list.
- *	 PostgreSQL does not call the module for COMMIT PREPARED, so nobody clears
- *	 the entry.
- *	 A new transaction takes an entry that no snapshot can need any more.
+ * - A transaction that is prepared leaves its backend's seat for a seat of
+ *	 prepared transactions.  There are as many of these as PostgreSQL has
+ *	 PGPROCs for prepared transactions, and each transaction takes the seat of
+ *	 its PGPROC.  PostgreSQL does not call the module for COMMIT PREPARED, so
+ *	 nobody could take an announcement back.  The transaction therefore enters
+ *	 the seat's history as if it had committed.  To a snapshot that does not see
+ *	 it, that makes no difference.
  *
  * Transactions of one seat follow each other, and a counter only grows.  So do
  * the announcements of a seat: each is above all times of the transactions
@@ -34,12 +37,18 @@
  * announcement is settled.  This stays true for ever, so a reader may take any
  * entries, from whatever time, and use the largest announcement that it finds.
  *
- * The history keeps ever fewer of the older entries.  The n-th goes to the
- * slot of comb_history_slot().  A snapshot that misses the last one or two
- * commits of a seat finds the announcement of the first one that it misses.  A
- * snapshot that misses k commits finds an announcement that is at most 3 k old.
- * So the bound of an old snapshot lags behind, but moves on with each later
- * snapshot.
+ * Prepared transactions of one seat follow each other, too: the PGPROC is free
+ * when the transaction before has ended.  But a later one may have made its
+ * announcement earlier, before the earlier one began.  When a transaction
+ * enters the seat, it therefore lowers all larger announcements of the history
+ * to its own.  Until it has left its backend's seat, readers find it there.
+ *
+ * The history has the last two entries.  The older the entries are, the fewer
+ * of them it has: see comb_history_slot().  A snapshot that misses the last one
+ * or two commits of a seat finds the announcement of the first one that it
+ * misses.  A snapshot that misses k commits finds an announcement that is at
+ * most 3 k commits old.  So the bound of an old snapshot lags behind, but moves
+ * on with each later snapshot.
  *
  * A commit writes "prev" and "last", then after a barrier the entry's "first",
  * and ends the announcement.  A reader reads the announcement, then "last",
@@ -47,18 +56,21 @@
  * overwritten it may find the old "first" with the new "prev", which is true
  * as well.
  *
- * If the seat's backend is in another database, a reader has to care only for
- * the transactions before that backend's.  If the snapshot sees the last of
- * them, it sees them all.
+ * If a seat's backend or prepared transaction is of another database, a reader
+ * has to care only for the transactions before.  If the snapshot sees the last
+ * of them, it sees them all.
  *
- * Seats outlive backends, and their history stays valid.
+ * Seats outlive backends, and their history stays valid.  They do not outlive
+ * the server.  Of a transaction that was prepared before the server started,
+ * nothing is left but its xid.  It enters its seat without an announcement, so
+ * that nothing is settled for a snapshot that does not see it.
  *
  * If the module is preloaded, the server has reserved main memory for the
  * seats.  Otherwise their memory is a dynamic segment: with thousands of
  * connections it is too large for what the main segment keeps unreserved.
- * One way serves all versions, so the segment is not one of the registry of
- * 17.  Besides, the first releases of 17 and 18 did not try again to make a
- * segment of the registry after they had failed once.
+ * The segment is not in the registry of 17, because older versions need the
+ * code below anyway.  Besides, the first releases of 17 and 18 did not try
+ * again to make a segment of the registry after they had failed once.
  *
  * A writer that cannot have the memory fails, because without its announcement
  * readers could pass over its rows.
@@ -92,30 +104,12 @@ CombSeats  *comb_seats = NULL;
 /* Which series has this transaction announced? */
 bool		comb_announced[COMB_SERIES];
 
-/* Is this transaction being prepared, so that it may announce nothing more? */
-static bool comb_preparing = false;
-
-/*
- * Twice the maximum: a full set may be prepared while readers still need the
- * previous one.
- */
-#define COMB_PREPARED_MAX	(2 * max_prepared_xacts)
-
-static bool
-comb_any_announced(void)
-{
-	return comb_announced[COMB_SERIES_ORDERED] ||
-		comb_announced[COMB_SERIES_SNOWFLAKE];
-}
-
 Size
 comb_seats_size(void)
 {
-	Size		size = offsetof(CombSeats, seats);
-
-	size = add_size(size, mul_size(COMB_SERIES * sizeof(CombSeat),
-								   MaxBackends));
-	return add_size(size, mul_size(sizeof(CombPrepared), COMB_PREPARED_MAX));
+	return add_size(offsetof(CombSeats, seats),
+					mul_size(COMB_SERIES * sizeof(CombSeat),
+							 add_size(MaxBackends, max_prepared_xacts)));
 }
 
 /*
@@ -176,22 +170,77 @@ comb_seat_init(CombSeat *seat)
 	}
 }
 
+/*
+ * Readers look only at seats that were ever taken.  "used" before the counter:
+ * a reader that sees the time of a transaction must see that its seat is used.
+ */
+static void
+comb_seats_use(pg_atomic_uint64 *used, uint32 number)
+{
+	if (unlikely(pg_atomic_read_u64(used) <= number))
+		(void) pg_atomic_monotonic_advance_u64(used, (uint64) number + 1);
+}
+
+/*
+ * PostgreSQL takes the last PGPROC of prepared transactions first.  So it is
+ * number 0, and readers can stop at the last one that was ever used.
+ */
+static uint32
+comb_prepared_number(const PGPROC *proc)
+{
+	return max_prepared_xacts - 1 - (uint32) (proc - PreparedXactProcs);
+}
+
+/*
+ * Enter the transactions that were prepared before the server started into
+ * their seats, without an announcement.
+ *
+ * A PGPROC that is free still has the xid of its last transaction.  A
+ * snapshot that does not see that transaction must be kept back as well.
+ */
+static void
+comb_seats_recover(CombSeats *seats)
+{
+	int			i;
+
+	LWLockAcquire(TwoPhaseStateLock, LW_SHARED);
+	for (i = 0; i < max_prepared_xacts; i++)
+	{
+		PGPROC	   *proc = &PreparedXactProcs[i];
+		uint32		number = comb_prepared_number(proc);
+		int			series;
+
+		if (!TransactionIdIsValid(proc->xid) || !COMB_PROC_HAS_NO_BACKEND(proc))
+			continue;
+		for (series = 0; series < COMB_SERIES; series++)
+		{
+			CombSeat   *seat = comb_prepared_seat(seats, series, number);
+
+			pg_atomic_write_u64(&seat->s.last,
+								comb_full_xid(proc->xid,
+											  comb_next_full_xid()));
+			pg_atomic_write_u32(&seat->s.database, proc->databaseId);
+		}
+		comb_seats_use(&seats->head.h.used_prepared, number);
+	}
+	LWLockRelease(TwoPhaseStateLock);
+}
+
 static void
 comb_seats_init(CombSeats *seats)
 {
+	uint32		nseats = COMB_SERIES * (MaxBackends + max_prepared_xacts);
 	uint32		i;
 
 	memset(seats, 0, comb_seats_size());
 	seats->head.h.started = comb_next_full_xid();
-	pg_atomic_init_u64(&seats->head.h.no_room, 0);
-	pg_atomic_init_u64(&seats->head.h.overwritten, 0);
 	pg_atomic_init_u64(&seats->head.h.used, 0);
-	seats->head.h.nseats = MaxBackends;
-	seats->head.h.nprepared = COMB_PREPARED_MAX;
-	for (i = 0; i < COMB_SERIES * seats->head.h.nseats; i++)
+	pg_atomic_init_u64(&seats->head.h.used_prepared, 0);
+	seats->head.h.nbackends = MaxBackends;
+	seats->head.h.nprepared = max_prepared_xacts;
+	for (i = 0; i < nseats; i++)
 		comb_seat_init(&seats->seats[i]);
-	for (i = 0; i < seats->head.h.nprepared; i++)
-		pg_atomic_init_u64(&comb_prepared(seats, i)->fxid, 0);
+	comb_seats_recover(seats);
 }
 
 static void
@@ -255,7 +304,7 @@ comb_seats_attach(void)
 	Assert(!RecoveryInProgress());
 	if (comb_preloaded)
 	{
-		comb_seats = (CombSeats *) comb_main_segment("pg_comb 5 seats",
+		comb_seats = (CombSeats *) comb_main_segment("pg_comb 6 seats",
 													 comb_seats_size(),
 													 comb_seats_init_main);
 		return;
@@ -270,150 +319,10 @@ comb_seats_attach(void)
 }
 
 /*
- * Copy an entry of the list of prepared transactions.  False if the entry has
- * none.
- *
- * The barriers are for comb_unsettled(), which must not show half an entry.
- * comb_settled() could do without.  If it reads an entry that is being
- * overwritten, it still counts the old transaction, because "overwritten" has
- * been raised before.  It also counts the new one, because a reader that finds
- * the new one's seat empty finds the entry complete.
- */
-bool
-comb_prepared_copy(uint32 number, CombPrepared *copy)
-{
-	CombPrepared *entry = comb_prepared(comb_seats, number);
-	uint64		fxid;
-
-	do
-	{
-		fxid = pg_atomic_read_u64(&entry->fxid);
-		if (fxid <= COMB_PREPARED_BUSY)
-			return false;
-		/* "fxid" before the rest, which must be complete */
-		pg_read_barrier();
-		*copy = *entry;
-		/* the rest before "fxid": what overwrites it has changed "fxid" */
-		pg_read_barrier();
-	} while (pg_atomic_read_u64(&entry->fxid) != fxid);
-	pg_atomic_init_u64(&copy->fxid, fxid);
-	return true;
-}
-
-/*
- * Return the entry of the list for a transaction that is about to be prepared,
- * and the full xid that the entry has.  NULL if all entries are needed.
- *
- * The best entry is the oldest one that no snapshot can need.  The next best
- * is the oldest one whose transaction is not in progress to the snapshot "now".
- */
-static CombPrepared *
-comb_prepared_choose(const CombView *now, uint64 *fxid)
-{
-	CombPrepared *chosen = NULL;
-	TransactionId oldest = GetOldestNonRemovableTransactionId(NULL);
-	uint64		horizon = comb_full_xid(oldest, comb_next_full_xid());
-	uint32		i;
-
-	*fxid = PG_UINT64_MAX;
-	for (i = 0; i < comb_seats->head.h.nprepared; i++)
-	{
-		CombPrepared *entry = comb_prepared(comb_seats, i);
-		uint64		at = pg_atomic_read_u64(&entry->fxid);
-
-		if (at == COMB_PREPARED_BUSY || at >= *fxid)
-			continue;
-		if (at < horizon || !comb_in_progress(now, at))
-		{
-			chosen = entry;
-			*fxid = at;
-		}
-	}
-
-	/*
-	 * "overwritten" before the entry is: a reader that no longer finds the
-	 * old transaction must see it.  The exchange by which the caller takes
-	 * the entry keeps earlier writes before its own.
-	 */
-	if (chosen != NULL && *fxid >= horizon)
-		(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.overwritten,
-											   *fxid + 1);
-	return chosen;
-}
-
-/* A transaction is prepared, and the list does not have it */
-static void
-comb_prepared_unlisted(uint64 fxid)
-{
-	(void) pg_atomic_monotonic_advance_u64(&comb_seats->head.h.no_room,
-										   fxid + 1);
-}
-
-/*
- * Enter the transaction, which is about to be prepared, into the list.  The
- * seat keeps the announcement until the transaction has been prepared.
- */
-static void
-comb_prepared_enter(void)
-{
-	uint64		fxid = U64FromFullTransactionId(GetTopFullTransactionId());
-	CombPrepared *entry;
-	CombView	now;
-	uint64		old;
-	int			series;
-
-	comb_view_init(&now, GetLatestSnapshot());
-	do
-	{
-		entry = comb_prepared_choose(&now, &old);
-		if (entry == NULL)
-		{
-			comb_prepared_unlisted(fxid);
-			return;
-		}
-	} while (!pg_atomic_compare_exchange_u64(&entry->fxid, &old,
-											 COMB_PREPARED_BUSY));
-
-	/*
-	 * COMB_PREPARED_BUSY before the rest is overwritten.  On AArch64 and
-	 * Power an atomic exchange does not keep a later write behind its own.
-	 */
-	pg_write_barrier();
-	entry->database = MyDatabaseId;
-	entry->start = GetCurrentTransactionStartTimestamp();
-	for (series = 0; series < COMB_SERIES; series++)
-		entry->first[series] = !comb_announced[series] ? 0 :
-			pg_atomic_read_u64(&comb_seat(series, MyProcNumber)->s.first);
-	/* the rest before "fxid": for comb_unsettled(), see comb_prepared_copy() */
-	pg_write_barrier();
-	pg_atomic_write_u64(&entry->fxid, fxid);
-}
-
-/*
- * The transaction has been prepared, and is about to leave its seats.
- *
- * If another module's callback for PREPARE made the first key of the session,
- * PostgreSQL has not called comb_at_end() before, so the list does not have
- * the transaction.
- */
-static void
-comb_prepared_leave(void)
-{
-	if (comb_any_announced() && !comb_preparing)
-		comb_prepared_unlisted(U64FromFullTransactionId(GetTopFullTransactionIdIfAny()));
-
-	/*
-	 * The entry, or "no_room", before the end of "first": a reader that sees
-	 * "first" gone must find what holds now.
-	 */
-	pg_write_barrier();
-}
-
-/*
- * The slot of the entry with this number: the number of zeros at its end.  Half
- * of the entries go to slot 0, and each slot has its latest one.  Entry 0, with
- * the seat's first announcement, is in the last slot, which the next entry
- * takes after 2^20 commits.
+ * Return the slot of an entry: the number of zeros at the end of the entry's
+ * number.  Half of the entries go to slot 0, and each slot has its latest one.
+ * Entry 0, with the seat's first announcement, is in the last slot, which the
+ * next entry takes after 2^20 commits.
  */
 static uint32
 comb_history_slot(uint64 number)
@@ -423,9 +332,9 @@ comb_history_slot(uint64 number)
 	return Min(pg_rightmost_one_pos64(number), COMB_PAST - 1);
 }
 
-/* Remember the transaction of a seat, which has committed */
+/* Remember a transaction that is leaving its seat, and what it announced */
 static void
-comb_history_put(CombSeat *seat, uint64 fxid)
+comb_history_put(CombSeat *seat, uint64 fxid, uint64 first)
 {
 	CombPast   *past = &seat->s.past[comb_history_slot(seat->s.commits++)];
 
@@ -439,79 +348,23 @@ comb_history_put(CombSeat *seat, uint64 fxid)
 	 */
 	pg_write_barrier();
 	COMB_INJECTION_POINT("comb-history-entry");
-	pg_atomic_write_u64(&past->first, pg_atomic_read_u64(&seat->s.first));
+	pg_atomic_write_u64(&past->first, first);
 }
 
-/*
- * Take everything back that the transaction announced.  "fxid" is its full
- * xid if it has committed, and 0 if nobody will ever see its rows or the list
- * of prepared transactions has them.
- */
+/* Let no entry of a seat's history promise more than an announcement */
 static void
-comb_take_back(uint64 fxid)
+comb_history_lower(CombSeat *seat, uint64 first)
 {
-	int			series;
+	int			i;
 
-	comb_preparing = false;
-	for (series = 0; series < COMB_SERIES; series++)
+	for (i = 0; i < COMB_PAST; i++)
 	{
-		if (comb_announced[series])
-		{
-			CombSeat   *seat = comb_seat(series, MyProcNumber);
-
-			COMB_INJECTION_POINT("comb-end-seat");
-			if (fxid != 0)
-				comb_history_put(seat, fxid);
-			COMB_INJECTION_POINT("comb-end-clear");
-			pg_atomic_write_u64(&seat->s.first, 0);
-			comb_announced[series] = false;
-		}
+		if (pg_atomic_read_u64(&seat->s.past[i].first) > first)
+			pg_atomic_write_u64(&seat->s.past[i].first, first);
 	}
 }
 
-/*
- * End of a top-level transaction.  Nothing here may fail or allocate, except
- * before a transaction is prepared, when the transaction may still fail.
- */
-static void
-comb_at_end(XactEvent event, void *arg)
-{
-	switch (event)
-	{
-		case XACT_EVENT_PRE_PREPARE:
-			comb_preparing = true;
-			if (comb_any_announced())
-				comb_prepared_enter();
-			break;
-		case XACT_EVENT_COMMIT:
-			comb_take_back(U64FromFullTransactionId(GetTopFullTransactionIdIfAny()));
-			break;
-		case XACT_EVENT_PREPARE:
-			comb_prepared_leave();
-			comb_take_back(0);
-			break;
-		case XACT_EVENT_ABORT:
-			comb_take_back(0);
-			break;
-		default:
-			break;
-	}
-}
-
-/*
- * Readers look only at seats that were ever taken.  "used" before the counter:
- * a reader that sees the time of a transaction must see that its seat is used.
- */
-static void
-comb_seats_use(uint32 number)
-{
-	pg_atomic_uint64 *used = &comb_seats->head.h.used;
-
-	if (unlikely(pg_atomic_read_u64(used) <= number))
-		(void) pg_atomic_monotonic_advance_u64(used, (uint64) number + 1);
-}
-
-/* Take a seat over from backends of another database */
+/* Take a seat over from transactions of another database */
 static void
 comb_seat_move(CombSeat *seat)
 {
@@ -526,32 +379,116 @@ comb_seat_move(CombSeat *seat)
 }
 
 /*
+ * The transaction has been prepared.  Enter it into the seats of its PGPROC,
+ * before it leaves those of its backend.
+ *
+ * Nobody else writes to these seats until PostgreSQL lets other sessions
+ * finish the transaction, which is later.
+ */
+static void
+comb_prepared_enter(void)
+{
+	FullTransactionId fxid = GetTopFullTransactionIdIfAny();
+	uint32		number = comb_prepared_number(TwoPhaseGetDummyProc(fxid, false));
+	int			series;
+
+	comb_seats_use(&comb_seats->head.h.used_prepared, number);
+	for (series = 0; series < COMB_SERIES; series++)
+	{
+		CombSeat   *from = comb_seat(series, MyProcNumber);
+		CombSeat   *seat = comb_prepared_seat(comb_seats, series, number);
+		uint64		first = pg_atomic_read_u64(&from->s.first);
+
+		if (!comb_announced[series])
+			continue;
+		if (pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
+			comb_seat_move(seat);
+		seat->s.start = from->s.start;
+		/* the rest before "last": for comb_unsettled() */
+		pg_write_barrier();
+		comb_history_lower(seat, first);
+		comb_history_put(seat, U64FromFullTransactionId(fxid), first);
+	}
+
+	/*
+	 * The history before the end of "first": a reader that sees "first" gone
+	 * must find what holds now.
+	 */
+	pg_write_barrier();
+}
+
+/*
+ * Take everything back that the transaction announced.  "fxid" is its full
+ * xid if it has committed, and 0 if nobody will ever see its rows or if it has
+ * been prepared.
+ */
+static void
+comb_take_back(uint64 fxid)
+{
+	int			series;
+
+	for (series = 0; series < COMB_SERIES; series++)
+	{
+		if (comb_announced[series])
+		{
+			CombSeat   *seat = comb_seat(series, MyProcNumber);
+
+			COMB_INJECTION_POINT("comb-end-seat");
+			if (fxid != 0)
+				comb_history_put(seat, fxid,
+								 pg_atomic_read_u64(&seat->s.first));
+			COMB_INJECTION_POINT("comb-end-clear");
+			pg_atomic_write_u64(&seat->s.first, 0);
+			comb_announced[series] = false;
+		}
+	}
+}
+
+/*
+ * End of a top-level transaction, for RegisterXactCallback().  Nothing here may
+ * fail or allocate.
+ */
+void
+comb_at_end(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_COMMIT:
+			comb_take_back(U64FromFullTransactionId(GetTopFullTransactionIdIfAny()));
+			break;
+		case XACT_EVENT_PREPARE:
+			if (comb_announced[COMB_SERIES_ORDERED] ||
+				comb_announced[COMB_SERIES_SNOWFLAKE])
+				comb_prepared_enter();
+			comb_take_back(0);
+			break;
+		case XACT_EVENT_ABORT:
+			comb_take_back(0);
+			break;
+		default:
+			break;
+	}
+}
+
+/*
  * Announce that this transaction is going to take times from the counter of a
  * series, none of them below what the counter has now + 1.
  */
 void
 comb_announce(CombSeries series)
 {
-	static bool registered = false;
 	CombSeat   *seat;
 	uint64		first;
 
 	if (IsParallelWorker())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
-				 errmsg("ordered keys and Snowflakes cannot be made in a parallel worker"),
-				 errhint("Mark functions that make them PARALLEL RESTRICTED.")));
-	if (comb_preparing)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
-				 errmsg("ordered keys and Snowflakes cannot be made while the transaction is being prepared")));
-	if (!registered)
-		RegisterXactCallback(comb_at_end, NULL);
-	registered = true;
+				 errmsg("cannot generate ordered keys or Snowflakes in a parallel worker"),
+				 errhint("Mark functions that generate them PARALLEL RESTRICTED.")));
 	comb_seats_attach();
-	Assert((uint32) MyProcNumber < comb_seats->head.h.nseats);
+	Assert((uint32) MyProcNumber < comb_seats->head.h.nbackends);
 	seat = comb_seat(series, MyProcNumber);
-	comb_seats_use(MyProcNumber);
+	comb_seats_use(&comb_seats->head.h.used, MyProcNumber);
 	if (pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
 		comb_seat_move(seat);
 	seat->s.pid = MyProcPid;

@@ -15,6 +15,7 @@
 #ifndef COMB_ANNOUNCE_H
 #define COMB_ANNOUNCE_H
 
+#include "access/xact.h"
 #include "datatype/timestamp.h"
 #include "utils/snapshot.h"
 
@@ -27,9 +28,9 @@
 #define COMB_PAST			21
 
 /*
- * A transaction of the seat announced "first", and the commit before it was
- * "prev".  So a snapshot that sees "prev" sees all commits of the seat with
- * keys below "first".  Zeros are true as well: they settle nothing.
+ * A transaction of the seat announced "first", and the one before it was
+ * "prev".  A snapshot that sees "prev" sees all transactions of the seat with
+ * keys below "first".  An unused entry has zeros, which settle nothing.
  */
 typedef struct CombPast
 {
@@ -39,8 +40,8 @@ typedef struct CombPast
 
 /*
  * What one backend announces for one series, and the history of its seat.
- * "pid" and "start" are only for comb_unsettled(), "commits" only for the
- * backend.
+ * "pid" and "start" are only for comb_unsettled(), "commits" only for who
+ * writes.
  *
  * A backend stays in its database, so the entries of the history need no
  * database of their own.
@@ -54,7 +55,7 @@ typedef union CombSeat
 		pg_atomic_uint64 before;	/* "last" when "database" changed */
 		pg_atomic_uint32 database;
 		int32		pid;
-		TimestampTz start;		/* of the running transaction */
+		TimestampTz start;		/* of the running or prepared transaction */
 		uint64		commits;
 		CombPast	past[COMB_PAST];
 	}			s;
@@ -64,38 +65,24 @@ typedef union CombSeat
 StaticAssertDecl(sizeof(CombSeat) == 3 * PG_CACHE_LINE_SIZE,
 				 "a seat has to fit into three cache lines");
 
-/* A prepared transaction in the list, until another one needs the entry */
-typedef struct CombPrepared
-{
-	pg_atomic_uint64 fxid;		/* 0 = never used */
-	uint64		first[COMB_SERIES]; /* 0 = none */
-	TimestampTz start;			/* of the transaction */
-	Oid			database;
-} CombPrepared;
-
-/* A full xid that no transaction has: the entry is being overwritten */
-#define COMB_PREPARED_BUSY	1
-
+/* First all seats of backends, then those of prepared transactions */
 typedef struct CombSeats
 {
 	union
 	{
 		struct
 		{
-			/* All these transactions have smaller full xids: */
-			uint64		started;	/* prepared before the server started */
-			pg_atomic_uint64 no_room;	/* the list had no room for them */
-			pg_atomic_uint64 overwritten;	/* have ended, and the list no
-											 * longer has them */
-			pg_atomic_uint64 used;	/* seats from this number on were never
-									 * taken */
-			uint32		nseats; /* of each series */
+			uint64		started;	/* full xid that came next when the seats
+									 * were made */
+			/* seats from these numbers on were never taken: */
+			pg_atomic_uint64 used;
+			pg_atomic_uint64 used_prepared;
+			uint32		nbackends;	/* seats of a series */
 			uint32		nprepared;
 		}			h;
 		char		pad[PG_CACHE_LINE_SIZE];
 	}			head;
-	CombSeat	seats[FLEXIBLE_ARRAY_MEMBER];	/* the prepared transactions
-												 * follow */
+	CombSeat	seats[FLEXIBLE_ARRAY_MEMBER];
 } CombSeats;
 
 /* A snapshot, with its xids completed */
@@ -113,22 +100,24 @@ extern bool comb_announced[COMB_SERIES];
 extern uint64 comb_full_xid(TransactionId xid, uint64 next);
 extern void comb_view_init(CombView *view, Snapshot snapshot);
 extern bool comb_in_progress(const CombView *view, uint64 fxid);
-extern bool comb_prepared_copy(uint32 number, CombPrepared *copy);
 extern Size comb_seats_size(void);
 extern void comb_seats_attach(void);
+extern void comb_at_end(XactEvent event, void *arg);
 extern void comb_announce(CombSeries series);
 
+/* Return a backend's seat */
 static inline CombSeat *
 comb_seat(CombSeries series, uint32 number)
 {
-	return &comb_seats->seats[series * comb_seats->head.h.nseats + number];
+	return &comb_seats->seats[series * comb_seats->head.h.nbackends + number];
 }
 
-static inline CombPrepared *
-comb_prepared(CombSeats *seats, uint32 number)
+/* Return a seat of prepared transactions */
+static inline CombSeat *
+comb_prepared_seat(CombSeats *seats, CombSeries series, uint32 number)
 {
-	return (CombPrepared *)
-		&seats->seats[COMB_SERIES * seats->head.h.nseats] + number;
+	return &seats->seats[COMB_SERIES * seats->head.h.nbackends +
+						 series * seats->head.h.nprepared + number];
 }
 
 /*

@@ -16,9 +16,9 @@
 #include "access/xact.h"
 #include "commands/dbcommands.h"
 #include "funcapi.h"
+#include "storage/procarray.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
@@ -142,28 +142,55 @@ comb_unsettled_seats(ReturnSetInfo *result, CombSeries series)
 	}
 }
 
-/* Write the prepared transactions of a series */
+/* Return the last announcement of a history, which is the largest */
+static uint64
+comb_history_latest(CombSeat *seat)
+{
+	uint64		latest = 0;
+	int			i;
+
+	for (i = 0; i < COMB_PAST; i++)
+	{
+		uint64		first = pg_atomic_read_u64(&seat->s.past[i].first);
+
+		latest = Max(latest, first);
+	}
+	return latest;
+}
+
+/*
+ * Write the prepared transactions of a series.  Those that were prepared before
+ * the server started have announced nothing.
+ */
 static void
 comb_unsettled_prepared(ReturnSetInfo *result, CombSeries series,
 						const CombView *view)
 {
+	uint32		used = (uint32) pg_atomic_read_u64(&comb_seats->head.h.used_prepared);
 	uint32		i;
 
-	for (i = 0; i < comb_seats->head.h.nprepared; i++)
+	for (i = 0; i < used; i++)
 	{
-		CombPrepared prepared;
+		CombSeat   *seat = comb_prepared_seat(comb_seats, series, i);
+		uint64		fxid = pg_atomic_read_u64(&seat->s.last);
 		CombUnsettled row = {.pid = 0};
-		uint64		fxid;
 
-		if (!comb_prepared_copy(i, &prepared))
+		if (!comb_in_progress(view, fxid))
 			continue;
-		fxid = pg_atomic_read_u64(&prepared.fxid);
+		/* "last" before the rest, which must be its own */
+		pg_read_barrier();
 		row.xid = (TransactionId) fxid;
 		row.series = series;
-		row.first = prepared.first[series];
-		row.start = prepared.start;
-		row.database = prepared.database;
-		if (row.first != 0 && comb_in_progress(view, fxid))
+		row.first = comb_history_latest(seat);
+		row.start = seat->s.start;
+		row.database = pg_atomic_read_u32(&seat->s.database);
+
+		/*
+		 * The rest before this look: nobody writes to the seat while the
+		 * transaction is prepared.
+		 */
+		pg_read_barrier();
+		if (row.first != 0 && TransactionIdIsInProgress(row.xid))
 			comb_unsettled_put(result, &row);
 	}
 }
@@ -181,20 +208,17 @@ comb_unsettled_prepared(ReturnSetInfo *result, CombSeries series,
  * there is no shared memory for announcements.
  *
  * The rows say what holds feeds back now, regardless of the calling
- * statement's snapshot.  Only the leader of a parallel query cannot take a
- * newer snapshot, and may show a prepared transaction that has ended.
+ * statement's snapshot.
  */
 Datum
 comb_unsettled(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	Snapshot	snapshot;
 	CombView	view;
 	int			series;
 
 	InitMaterializedSRF(fcinfo, 0);
-	snapshot = comb_settled_snapshot();
-	comb_view_init(&view, IsInParallelMode() ? snapshot : GetLatestSnapshot());
+	comb_view_init(&view, comb_settled_snapshot());
 	comb_shared_attach();
 	comb_seats_attach();
 	for (series = 0; series < COMB_SERIES; series++)

@@ -12,15 +12,11 @@
  *	  disk: greater times are not settled,
  * 2. every seat (comb_announce.c): first the announcement of the running
  *	  transaction, then the history of those that have committed, and
- * 3. the list of prepared transactions.
+ * 3. the seats of prepared transactions: their history.
  * Writers go the same way in the opposite order.  Whatever a reader misses in
  * one place, because it has just moved on, the reader finds in the next.
  *
  * Xids are full ones, since a seat can lie idle for two billion transactions.
- *
- * Of a transaction that was prepared before the server started, nothing is
- * left here but its xid.  While a snapshot has such a transaction in progress,
- * its bound is COMB_UNKNOWN, and no key is below.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -86,12 +82,13 @@ static CombAnswers *comb_answers[COMB_SERIES];
 
 /*
  * Return a bound for the commits of a seat that the snapshot does not see, from
- * the seat's history.  Zero if the history does not reach back far enough.
+ * the seat's history.  COMB_UNKNOWN if the history does not reach back far
+ * enough.
  */
 static uint64
 comb_history_bound(CombSeat *seat, const CombView *view)
 {
-	uint64		bound = 0;
+	uint64		bound = COMB_UNKNOWN;
 	int			i;
 
 	for (i = 0; i < COMB_PAST; i++)
@@ -140,132 +137,57 @@ comb_seat_bound(CombSeat *seat, const CombView *view)
 	return Min(bound, first);
 }
 
-/* Is the prepared transaction in the list? */
+/*
+ * May the snapshot have in progress what was prepared before the server started
+ * and had ended when the seats were made?  Nothing is left of such a
+ * transaction but its xid.  Other transactions of that time that have ended
+ * look the same.
+ */
 static bool
-comb_prepared_listed(uint64 fxid)
+comb_any_forgotten(const CombView *view)
 {
+	uint64		started = comb_seats->head.h.started;
 	uint32		i;
 
-	for (i = 0; i < comb_seats->head.h.nprepared; i++)
-	{
-		if (pg_atomic_read_u64(&comb_prepared(comb_seats, i)->fxid) == fxid)
-			return true;
-	}
-	return false;
-}
-
-/*
- * May a transaction that is prepared, and that the list does not have, have
- * keys of this database?  Only if there was no room in the list, or if the
- * transaction was prepared before the server started.
- */
-static bool
-comb_prepared_has_keys(TransactionId xid, bool no_room)
-{
-	bool		found = false;
-	int			i;
-
-	LWLockAcquire(ProcArrayLock, LW_SHARED);
-	for (i = 0; i < max_prepared_xacts; i++)
-	{
-		PGPROC	   *proc = &PreparedXactProcs[i];
-
-		if (proc->xid == xid && proc->databaseId == MyDatabaseId)
-			found = no_room || COMB_PROC_HAS_NO_BACKEND(proc);
-	}
-	LWLockRelease(ProcArrayLock);
-	return found;
-}
-
-/*
- * May the transaction, which is in progress to the snapshot, have been
- * prepared with keys of this database, without standing in the list?  All that
- * is left of one that has ended is its xid.
- */
-static bool
-comb_is_unlisted(const CombView *view, TransactionId xid)
-{
-	uint64		fxid = comb_full_xid(xid, view->next);
-	uint64		no_room = pg_atomic_read_u64(&comb_seats->head.h.no_room);
-	bool		has_keys;
-
-	if (fxid >= comb_seats->head.h.started && fxid >= no_room &&
-		fxid >= pg_atomic_read_u64(&comb_seats->head.h.overwritten))
-		return false;
-	if (BackendXidGetPid(xid) != 0 || comb_prepared_listed(fxid))
-		return false;
-
-	/* in this order: it may end at any time, and is then found nowhere */
-	has_keys = comb_prepared_has_keys(xid, fxid < no_room);
-	COMB_INJECTION_POINT("comb-prepared-read");
-	return has_keys || !TransactionIdIsInProgress(xid);
-}
-
-/*
- * May a transaction that the snapshot does not see have been prepared with
- * keys of this database, without standing in the list?
- *
- * The transaction may have got its xid after the snapshot, and is then not
- * among the snapshot's xids.  "started" does not count there: it can exceed a
- * snapshot's xmax for as long as no transaction ends.
- */
-static bool
-comb_any_unlisted(const CombView *view)
-{
-	uint64		no_room = pg_atomic_read_u64(&comb_seats->head.h.no_room);
-	uint64		overwritten = pg_atomic_read_u64(&comb_seats->head.h.overwritten);
-	uint64		limit = Max(no_room, overwritten);
-	uint32		i;
-
-	if (view->xmax < limit)
-		return true;
-	limit = Max(limit, comb_seats->head.h.started);
-	if (max_prepared_xacts == 0 || view->xmin >= limit)
+	if (max_prepared_xacts == 0 || view->xmin >= started)
 		return false;
 	for (i = 0; i < view->snapshot->xcnt; i++)
 	{
-		if (comb_is_unlisted(view, view->snapshot->xip[i]))
+		TransactionId xid = view->snapshot->xip[i];
+
+		if (comb_full_xid(xid, view->next) < started &&
+			!TransactionIdIsInProgress(xid))
 			return true;
 	}
 	return false;
 }
 
-/* Return the smallest time that prepared transactions may have taken */
+/* Return the smallest time that the transactions of some seats may have taken */
 static uint64
-comb_prepared_bound(CombSeries series, const CombView *view)
+comb_seats_bound(CombSeat *seats, pg_atomic_uint64 *used, const CombView *view)
 {
 	uint64		bound = COMB_NO_BOUND;
+	uint32		n = (uint32) pg_atomic_read_u64(used);
 	uint32		i;
 
-	for (i = 0; i < comb_seats->head.h.nprepared; i++)
+	for (i = 0; i < n; i++)
 	{
-		CombPrepared prepared;
+		/* Min() evaluates its arguments twice, and a seat may change */
+		uint64		seat = comb_seat_bound(&seats[i], view);
 
-		if (comb_prepared_copy(i, &prepared) &&
-			prepared.first[series] != 0 &&
-			prepared.database == MyDatabaseId &&
-			comb_in_progress(view, pg_atomic_read_u64(&prepared.fxid)))
-			bound = Min(bound, prepared.first[series]);
+		bound = Min(bound, seat);
 	}
-	/* The list before "overwritten": it was raised before an entry was lost. */
-	pg_read_barrier();
-	return comb_any_unlisted(view) ? COMB_UNKNOWN : bound;
+	return bound;
 }
 
-/*
- * Return the smallest time that is not settled, as of now, or COMB_UNKNOWN.
- *
- * Min() evaluates its arguments twice, so nothing that changes may stand in
- * it.
- */
+/* Return the smallest time that is not settled, as of now, or COMB_UNKNOWN */
 static uint64
 comb_settled_scan(CombSeries series, const CombView *view)
 {
 	uint64		last = pg_atomic_read_u64(comb_counter(series));
 	uint64		bound = comb_lease_survives(series, last + 1);
+	uint64		running;
 	uint64		prepared;
-	uint32		used;
-	uint32		i;
 
 	/*
 	 * The counter before "used" and the seats: a transaction that took a time
@@ -273,17 +195,16 @@ comb_settled_scan(CombSeries series, const CombView *view)
 	 */
 	pg_read_barrier();
 	COMB_INJECTION_POINT("comb-counter-read");
-	used = (uint32) pg_atomic_read_u64(&comb_seats->head.h.used);
-	for (i = 0; i < used; i++)
-	{
-		uint64		seat = comb_seat_bound(comb_seat(series, i), view);
-
-		bound = Min(bound, seat);
-	}
-	/* the seats before the list, which must have what has left its seat */
+	running = comb_seats_bound(comb_seat(series, 0),
+							   &comb_seats->head.h.used, view);
+	/* these seats before the next ones, which have what has left these */
 	pg_read_barrier();
 	COMB_INJECTION_POINT("comb-seats-read");
-	prepared = comb_prepared_bound(series, view);
+	prepared = comb_seats_bound(comb_prepared_seat(comb_seats, series, 0),
+								&comb_seats->head.h.used_prepared, view);
+	if (comb_any_forgotten(view))
+		return COMB_UNKNOWN;
+	bound = Min(bound, running);
 	return Min(bound, prepared);
 }
 
@@ -428,7 +349,7 @@ comb_settled_snapshot(void)
 	if (IsParallelWorker())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
-				 errmsg("a parallel worker does not know which keys are settled"),
+				 errmsg("cannot determine which keys are settled in a parallel worker"),
 				 errhint("Mark functions that ask PARALLEL RESTRICTED.")));
 	snapshot = ActiveSnapshotSet() ? GetActiveSnapshot() :
 		GetTransactionSnapshot();

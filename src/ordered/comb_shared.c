@@ -33,7 +33,7 @@
  * new module asked for another size under the same name, every new session
  * would fail.
  */
-#define COMB_SEGMENT_NAME	"pg_comb 5"
+#define COMB_SEGMENT_NAME	"pg_comb 6"
 
 int			comb_max_ordered_drift = 86400;
 int			comb_lease_ms = 1000;

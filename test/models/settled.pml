@@ -5,10 +5,10 @@
  * ends prepared transactions.  A reader takes a snapshot at any time, and computes the bound at any
  * later time.
  *
- *   NS         seats; a seat's backends follow each other
+ *   NS         backends' seats; a seat's backends follow each other
  *   NX         transactions, on any seats; at most 5
  *   PAST       COMB_PAST
- *   NP         places in the list of prepared transactions
+ *   NP         PGPROCs of prepared transactions, each with a seat; at most 2
  *   NOPREPARE  no transaction is prepared
  *   DATABASES  backends are in the reader's database or in another one
  *   KEYLESS    transactions may take no key
@@ -22,18 +22,19 @@
  *            commit, so this is the promise of doc/feed.md.
  * LIVE       The bound is then the counter + 1.  Nobody hangs: no invalid end state.
  * LAG        With one seat: if the snapshot misses k commits, the bound is one of the last 3 k - 1
- *            announcements.  If k is 1 or 2, the bound is the announcement of the first one missed.
+ *            announcements.  If k is 1 or 2, the bound is the announcement of the first one missed.  With
+ *            prepared transactions, and one seat for them: if the snapshot misses up to two in each
+ *            seat, the bound is their smallest announcement.  The bound is never unknown.
  *
  * What is left out, and why that is sound:
  * - Memory is sequentially consistent.  Twins swap the accesses that a barrier keeps apart.  Two
  *   stores of a commit that no barrier keeps apart are made in either order.
  * - A transaction takes one key.  Its later keys are larger, and the same announcement covers them.
- * - A key taken after XACT_EVENT_PRE_PREPARE is an error, so the transaction aborts.
- * - One series stands for two: a seat each, and a number each in a place of the list.
+ * - One series stands for two, which have a seat each.
  * - Leases are in lease.pml.  Counters only grow while a server runs.
  * - Subtransactions: keys are announced for the top-level transaction.
- * - comb_seats_use(): the number of seats used grows before the announcement is written, and the
- *   reader reads it before the seats.  A seat that the reader leaves out has announced nothing yet.
+ * - comb_seats_use(): the number of seats used grows before an announcement is written, and the
+ *   reader reads it before the seats.  A seat that the reader leaves out has nothing yet.
  * - Answers kept for a query.  Equal snapshots see the same, and a bound holds for good.
  */
 #ifndef NS
@@ -51,20 +52,19 @@
 #define X0 2			/* the first full xid */
 #define XEND (X0 + NX)
 #define XMAX (X0 + 5)
-#define BUSY 1			/* COMB_PREPARED_BUSY */
 #define NOBOUND 255		/* COMB_NO_BOUND */
 
 #define MIN(a,b) ((a) < (b) -> (a) : (b))
 #define MAX(a,b) ((a) > (b) -> (a) : (b))
 
 /* PostgreSQL: the array of transactions */
-#define RUN 1			/* a backend has the xid: BackendXidGetPid() != 0 */
-#define PREP 2			/* TransactionIdIsInProgress(), without a backend */
+#define RUN 1
+#define PREP 2			/* prepared, and any session may finish it */
 #define ENDED 3
 #define OPEN(x) (st[x] == RUN || st[x] == PREP)
 byte st[XMAX];
 byte nextxid = X0, completed = X0 - 1;	/* nextXid, latestCompletedXid */
-bit  elsewhere[XMAX];		/* the transaction is in another database than the reader */
+byte pgproc[NP];		/* the last transaction of each PGPROC for prepared transactions */
 byte begun;			/* transactions */
 
 /*
@@ -75,7 +75,8 @@ byte key[XMAX], wkey[NS];	/* wkey: of a transaction that has no xid yet */
 #ifdef LAG
 byte announced[XMAX];		/* by those that have committed */
 byte nth[NX];			/* announcements of the seat's commits */
-byte missed;			/* how many of them the snapshot does not see */
+byte missed[2];			/* how many of them, and of the prepared ones, the snapshot does not see */
+bit  wasprepared[XMAX];
 #define LIVE
 #endif
 #ifdef LIVE
@@ -89,18 +90,14 @@ bit  stop;			/* the reader's answer is sure to be right, so the rest does not ma
 /* Shared memory of the module (comb_shared.h, comb_announce.h) */
 byte counter;
 typedef Seat { byte first, last, before, commits; bit database; byte prev[PAST], low[PAST] }
-Seat seat[NS];			/* low is CombPast.first */
-byte pfxid[NP], pfirst[NP];	/* CombPrepared */
-bit  pdatabase[NP];
-byte overwritten, noroom;
+Seat seat[NS + NP];		/* low is CombPast.first; prepared transactions have the last NP seats */
 #ifdef RECOVERED
 byte started;			/* 0 = the seats are not made yet */
-#define MAKE_SEATS atomic { started = (started -> started : nextxid) }
-#define WAS_PREPARED(x) ((x) == X0)
+#define MAKE_SEATS atomic { if :: !started -> started = nextxid; \
+	seat[NS].last = (pgproc[0] == X0 -> X0 : 0) :: else fi }	/* comb_seats_recover() */
 #else
 #define started 0
 #define MAKE_SEATS skip
-#define WAS_PREPARED(x) false
 #endif
 
 #define SLOT(n) ((n) == 0 -> PAST - 1 : MIN(PAST - 1, ((n) % 2 -> 0 : ((n) % 4 -> 1 : 2))))	/* comb_history_slot() */
@@ -110,35 +107,31 @@ byte sxmin = 255, sxmax;
 bit  sxip[XMAX];
 #define INPROGRESS(x) ((x) >= sxmax || sxip[x])		/* comb_in_progress() */
 
-#define TAKE_XID atomic { me = nextxid; nextxid++; st[me] = RUN; elsewhere[me] = db; \
+#define TAKE_XID atomic { me = nextxid; nextxid++; st[me] = RUN; \
 	key[me] = wkey[w]; wkey[w] = 0 }
 #define END(x) completed = MAX(completed, x); st[x] = ENDED	/* ProcArrayEndTransaction() */
 #define COMMIT(x) END(x); if :: sxmin == 255 -> key[x] = 0 :: else fi
 #define ABORT(x) END(x); key[x] = 0
 
-/*
- * comb_prepared_choose().  One step: with an older horizon or snapshot, more transactions would count
- * as open, and "overwritten" would rise more often.
- */
-inline choose_place() {
-	d_step {
-		h = MIN(sxmin, completed + 1);	/* GetOldestNonRemovableTransactionId(NULL) */
-		for (i : X0 .. XEND - 1) { h = (OPEN(i) && i < h -> i : h) }
-		at = 255; place = NP;
-		for (i : 0 .. NP - 1) {
-			if
-			:: pfxid[i] != BUSY && pfxid[i] < at && (pfxid[i] < h || !OPEN(pfxid[i])) ->
-				at = pfxid[i]; place = i
-			:: else
-			fi
-		}
-		h = (at >= h -> at + 1 : 0);	/* what "overwritten" must become */
-		i = 0
-	}
-}
+/* comb_history_put(), without the entry's "first".  A reader may see the two stores in either order. */
+#define PUT(s) \
+	atomic { n = SLOT(seat[s].commits); seat[s].commits++ }; \
+	if \
+	:: seat[s].prev[n] = seat[s].last; seat[s].last = me \
+	:: atomic { h = seat[s].last; seat[s].last = me }; seat[s].prev[n] = h \
+	fi
+
+/* comb_seat_move() */
+#define MOVE(s) \
+	if \
+	:: seat[s].database != db -> seat[s].before = seat[s].last; seat[s].database = db \
+	:: else \
+	fi
+
+#define IS_FREE(p) (pgproc[p] == 0 || st[pgproc[p]] == ENDED)
 
 proctype writer(byte w) provided (!stop) {
-	byte me, f, at, h, i, n, place;
+	byte me, f, h, n, place;
 	bit db;
 
 	do
@@ -152,10 +145,7 @@ proctype writer(byte w) provided (!stop) {
 #endif
 		MAKE_SEATS;			/* comb_seats_attach() */
 #ifdef DATABASES
-		if				/* comb_seat_move() */
-		:: seat[w].database != db -> seat[w].before = seat[w].last; seat[w].database = db
-		:: else
-		fi;
+		MOVE(w);
 #endif
 		atomic { f = counter + 1; seat[w].first = f };	/* comb_announce(); an older counter is a smaller bound */
 		/* comb_ordered_step(): the CAS */
@@ -171,11 +161,7 @@ ending:		if
 #ifdef LAG
 				atomic { announced[me] = f; nth[seat[w].commits] = f };
 #endif
-				atomic { n = SLOT(seat[w].commits); seat[w].commits++ };
-				if
-				:: seat[w].prev[n] = seat[w].last; seat[w].last = me
-				:: atomic { h = seat[w].last; seat[w].last = me }; seat[w].prev[n] = h
-				fi;
+				PUT(w);
 				if
 				:: seat[w].low[n] = f
 				:: seat[w].first = 0; atomic { seat[w].low[n] = f; f = 0 }
@@ -184,36 +170,40 @@ ending:		if
 			fi
 		:: atomic { ABORT(me) }
 #ifndef NOPREPARE
-		:: if				/* XACT_EVENT_PRE_PREPARE: comb_prepared_enter() */
-			:: f ->
-choose:				choose_place();
-				if
-				:: place == NP -> atomic { noroom = MAX(noroom, me + 1) }	/* comb_prepared_unlisted() */
-				:: else ->
-					if :: h -> atomic { overwritten = MAX(overwritten, h); h = 0 } :: else fi;
-					if	/* compare and exchange; nobody reads a busy place */
-					:: atomic { pfxid[place] == at -> pfxid[place] = BUSY };
-						atomic { pdatabase[place] = db; pfirst[place] = f; at = 0 };
-						atomic { pfxid[place] = me; place = 0 }
-					:: atomic { pfxid[place] != at -> goto choose }
-					fi
-				fi
-			:: !f			/* "else" would count the options outside, too */
+		:: if			/* MarkAsPreparing() */
+			:: atomic { IS_FREE(0) -> place = NS; pgproc[0] = me }
+			:: atomic { NP > 1 && IS_FREE(NP - 1) -> place = NS + NP - 1; pgproc[NP - 1] = me }
+			:: else
 			fi;
-			if
-			:: st[me] = PREP	/* EndPrepare(), then XACT_EVENT_PREPARE */
-			:: atomic { ABORT(me) }
-			fi
+			if		/* XACT_EVENT_PREPARE: comb_prepared_enter() */
+			:: place && f ->
+#ifdef LAG
+				atomic { announced[me] = f; wasprepared[me] = 1 };
+#endif
+#ifdef DATABASES
+				MOVE(place);
+#endif
+				do	/* comb_history_lower() */
+				:: n < PAST -> atomic { seat[place].low[n] = MIN(seat[place].low[n], f); n++ }
+				:: else -> break
+				od;
+				PUT(place);
+				atomic { seat[place].low[n] = f }
+			:: place && !f
+			:: !place -> atomic { ABORT(me) }
+			fi;
+			atomic { seat[w].first = (f -> 0 : seat[w].first); f = 0 };	/* comb_take_back() */
+			atomic { st[me] = (place -> PREP : ENDED) }	/* PostPrepare_Twophase() */
 #endif
 		fi;
 		atomic { seat[w].first = (f -> 0 : seat[w].first);	/* comb_take_back() */
-			me = 0; f = 0; at = 0; h = 0; n = 0; place = 0; db = 0 }
+			me = 0; f = 0; h = 0; n = 0; place = 0; db = 0 }
 	:: atomic { begun == NX -> LEAVE; break }
 	od
 }
 
 /* COMMIT PREPARED and ROLLBACK PREPARED tell nothing to the module */
-#ifdef LIVE			/* what ends after the snapshot may have had keys, and the next snapshot tells */
+#if defined(LIVE) && !defined(LAG)	/* what ends after the snapshot may have had keys, and the next snapshot tells */
 #define CAN_FINISH(x) (st[x] == PREP && sxmin == 255)
 #else
 #define CAN_FINISH(x) (st[x] == PREP)
@@ -248,7 +238,7 @@ inline snapshot() {
 	RIGHT(key[2]) && RIGHT(key[3]) && RIGHT(key[4]) && RIGHT(key[5]) && RIGHT(key[6]))
 #ifdef LIVE
 #define LOWER(to) bound = MIN(bound, to)
-#define UNKNOWN assert(f < noroom)	/* COMB_UNKNOWN: no key is below */
+#define UNKNOWN assert(false)	/* COMB_UNKNOWN: no key is below */
 #else
 #define LOWER(to) bound = MIN(bound, to); if :: SURE -> goto sure :: else fi
 #define UNKNOWN goto sure
@@ -280,62 +270,27 @@ inline read_history() {
 	mine = 0
 }
 
-inline read_seats() {
+inline read_seats(from, to) {
+	i = from;
 	do
-	:: i < NS -> read_first(); read_history(); i++
+	:: i < to -> read_first(); read_history(); i++
 	:: else -> i = 0; break
 	od
 }
 
-/* comb_prepared_bound() */
-inline read_list() {
+/* comb_any_forgotten() */
+inline read_forgotten() {
 	do
-	:: i < NP ->
-		do	/* comb_prepared_copy() */
-		:: x = pfxid[i];
-			if :: x <= BUSY -> break :: else fi;
-			atomic { f = pfirst[i]; d = pdatabase[i] };
-			if
-			:: pfxid[i] == x -> break
-			:: pfxid[i] != x
-			fi
-		od;
-		if :: x > BUSY && f != 0 && !d && INPROGRESS(x) -> atomic { LOWER(f) } :: else fi;
-		i++
-	:: else -> i = 0; f = 0; d = 0; x = 0; break
-	od
-}
-
-/* comb_any_unlisted(), comb_is_unlisted(), comb_prepared_listed(), comb_prepared_has_keys() */
-inline read_unlisted() {
-	atomic { x = MAX(overwritten, noroom);
-		if :: x > sxmax -> UNKNOWN :: else fi };
-	x = MAX(x, started);
-	f = sxmin;
-	do
-	:: f < sxmax && f < x ->
-		if
-		:: sxip[f] && st[f] != RUN ->
-			do :: i < NP && pfxid[i] != f -> i++ :: else -> break od;
-			if
-			:: i == NP && st[f] == PREP && !elsewhere[f] && (WAS_PREPARED(f) || f < noroom) -> UNKNOWN
-			:: else
-			fi;
-			if	/* it has ended, and nothing tells */
-			:: i == NP && st[f] != PREP -> UNKNOWN
-			:: else
-			fi;
-			i = 0
-		:: else
-		fi;
+	:: f < sxmax && f < started ->
+		if :: sxip[f] && st[f] == ENDED -> UNKNOWN :: else fi;
 		f++
-	:: else -> f = 0; x = 0; break
+	:: else -> f = 0; break
 	od
 }
 
 proctype reader() {
 	byte bound = NOBOUND, i, f, e, b, x;
-	bit d, mine;
+	bit mine;
 
 #define HOLDS(x) (st[x] == PREP && key[x])
 #if defined(LIVE) && !defined(LAG)
@@ -347,22 +302,25 @@ proctype reader() {
 #endif
 	MAKE_SEATS;
 	read_counter();		/* comb_settled_scan() */
-	read_seats();
-	read_list();
-	read_unlisted();
+	read_seats(0, NS);
+	read_seats(NS, NS + NP);
+	read_forgotten();
 #if defined(LAG)
 	skip;
 	d_step {
 		f = counter + 1;
 		for (x : X0 .. XEND - 1) {
 			if
-			:: announced[x] && INPROGRESS(x) -> missed++; f = MIN(f, announced[x])
+			:: announced[x] && INPROGRESS(x) -> missed[wasprepared[x]]++; f = MIN(f, announced[x])
 			:: else
 			fi
 		}
 	}
-	assert(missed > 2 || bound == f);
-	assert(missed == 0 || bound >= nth[(seat[0].commits > 3 * missed - 1 -> seat[0].commits - (3 * missed - 1) : 0)])
+	assert(bound > 0);
+	assert(missed[0] > 2 || missed[1] > 2 || bound == f);
+#ifdef NOPREPARE
+	assert(missed[0] == 0 || bound >= nth[(seat[0].commits > 3 * missed[0] - 1 -> seat[0].commits - (3 * missed[0] - 1) : 0)])
+#endif
 #elif defined(LIVE)
 	assert(bound == counter + 1)
 #else
@@ -374,7 +332,7 @@ sure:	stop = 1
 init { atomic {
 	byte w;
 #ifdef RECOVERED
-	st[X0] = PREP; completed = X0; nextxid++; begun++; counter = 1; key[X0] = 1;
+	st[X0] = PREP; completed = X0; nextxid++; begun++; counter = 1; key[X0] = 1; pgproc[0] = X0;
 #endif
 	for (w : 0 .. NS - 1) { run writer(w) }
 	run finisher();

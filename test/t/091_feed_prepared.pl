@@ -1,5 +1,5 @@
-# A reader of events and prepared transactions: committed while a query runs, more
-# than the list of them holds, before a restart and a crash, of other databases.
+# A reader of events and prepared transactions: committed while a query runs, many of
+# them, before a restart and a crash, of other databases.
 use strict;
 use warnings;
 
@@ -100,8 +100,66 @@ is($reader->poll, 1, 'one with a Snowflake does not');
 $second->ask("COMMIT PREPARED 'a'");
 
 #
-# More of them than the list has places for
+# Several of one PGPROC
 #
+prepare($first, 'a');
+$second->event;
+is( $reader->poll_late(
+		sub {
+			$second->ask("COMMIT PREPARED 'a'");
+			prepare($first, 'b');
+			$second->ask("COMMIT PREPARED 'b'");
+			prepare($first, 'c');
+		}),
+	0, 'two end and a third is prepared while a query needs the first');
+is($reader->poll, 3, 'the next query reads the two');
+$second->ask("COMMIT PREPARED 'c'");
+$reader->reads_all('none is lost');
+
+# The second one made its key before the first one did.
+my $unrelated = CombSession->new($node);
+$first->ask('BEGIN');
+$first->event;
+$unrelated->event;
+prepare($second, 'a');
+is( $reader->poll_late(
+		sub {
+			$unrelated->ask("COMMIT PREPARED 'a'");
+			$first->ask("PREPARE TRANSACTION 'b'");
+		}),
+	0, 'one is prepared that made its key before another one that has just ended');
+$unrelated->ask("COMMIT PREPARED 'b'");
+$reader->reads_all('both are read');
+
+# A plain transaction and many prepared ones end after the snapshot.
+my $other = CombSession->new($node, 'other');
+foreach my $session ($first, $other)
+{
+	my $end = sub {
+		foreach (1 .. $_[0])
+		{
+			prepare($session, 'b');
+			$session->ask("COMMIT PREPARED 'b'");
+		}
+	};
+	my $database = $session->{database};
+
+	$second->event;
+	$reader->reads_all("before many prepared transactions of $database");
+	$end->(30);
+	$unrelated->ask('BEGIN');
+	$unrelated->event;
+	$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
+	$end->(12);
+	$unrelated->ask('COMMIT');
+	is($reader->ask("SELECT comb_settled() > '$reader->{last}'"), 't', 'the bound lags behind, and does not stand still');
+	$reader->poll;
+	$reader->ask('COMMIT');
+	$reader->reads_all('the next query reads all');
+}
+$other->ask('DELETE FROM event');
+$other->quit;
+
 prepare($first, 'a');
 $second->event;
 $reader->poll_late(
@@ -128,10 +186,9 @@ is( $reader->poll_late(
 				$second->ask("COMMIT PREPARED 'b'");
 			}
 		}),
-	0, 'the list no longer has a transaction whose xid came after the snapshot: nothing is read');
+	0, 'a transaction whose xid came after the snapshot, and twelve more: nothing is read');
 $reader->reads_all('and the next query reads all');
 
-my $unrelated = CombSession->new($node);
 $unrelated->ask('BEGIN; SELECT txid_current()');
 foreach (1 .. 12)
 {
@@ -148,7 +205,7 @@ $unrelated->ask('COMMIT');
 
 $reader->reads_all('and the other rows then');
 
-# The oldest entry of the list is needed.
+# The first one is still prepared.
 $second->event;
 prepare($first, 'p');
 foreach (1 .. 12)
@@ -220,10 +277,25 @@ foreach (1 .. 12)
 	$second->ask("COMMIT PREPARED 'b'");
 	$first->ask("BEGIN; SELECT txid_current(); PREPARE TRANSACTION 'another $_'") if $_ == 3;
 }
-is($reader->poll, 12, 'prepared beside a report, while the list runs full of others');
+is($reader->poll, 12, 'prepared beside a report, and twelve others');
 $report->quit;
 $second->ask("ROLLBACK PREPARED '$_'") for ('without keys', 'another 3');
 $reader->reads_all('nothing is lost');
+
+#
+# A transaction prepared before a restart ends before anybody asks, and another one takes
+# its PGPROC.
+#
+prepare($first, 'a');
+$second->event;
+$node->restart;
+$_->again for ($first, $second, $reader);
+$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
+$second->ask(q{COMMIT PREPARED 'a'; BEGIN; SELECT txid_current(); PREPARE TRANSACTION 'without keys'});
+is($reader->poll, 0, 'prepared before a restart, and committed after the snapshot and before the first key');
+$reader->ask('COMMIT');
+is($reader->poll, 2, 'the next query reads it');
+$second->ask("ROLLBACK PREPARED 'without keys'");
 
 #
 # The first key after a restart, while no transaction has ended since

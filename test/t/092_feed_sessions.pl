@@ -169,10 +169,10 @@ $node->safe_psql(
 	CREATE FUNCTION wrong_settled() RETURNS uuid PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN comb_settled(); END';
 	CREATE FUNCTION wrong_key() RETURNS uuid PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN comb_generate_ordered(); END'});
 like($reader->complaints('SELECT wrong_settled()'),
-	qr/ERROR:  25000: a parallel worker does not know which keys are settled\n.*HINT:  Mark functions that ask PARALLEL RESTRICTED\./s,
+	qr/ERROR:  25000: cannot determine which keys are settled in a parallel worker\n.*HINT:  Mark functions that ask PARALLEL RESTRICTED\./s,
 	'a parallel worker is refused the bound');
 like($reader->complaints('SELECT wrong_key()'),
-	qr/ERROR:  25000: ordered keys and Snowflakes cannot be made in a parallel worker\n.*HINT:  Mark functions that make them PARALLEL RESTRICTED\./s,
+	qr/ERROR:  25000: cannot generate ordered keys or Snowflakes in a parallel worker\n.*HINT:  Mark functions that generate them PARALLEL RESTRICTED\./s,
 	'and a key');
 $reader->ask("RESET $force");
 
