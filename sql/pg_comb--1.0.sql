@@ -397,7 +397,9 @@ COMMENT ON FUNCTION comb_created(uuid, tstzrange, text) IS
 
 /*
  * Names for the operator, for callers that cannot write operators, and for
- * drivers that cannot name the type of the right side.
+ * drivers that cannot name the type of the right side.  They are two names,
+ * because untyped parameters in f(id, $1, $2) could be a period and a layout
+ * as well as two times.
  *
  * A body of the SQL standard is parsed here and now, so nobody who may create
  * in this schema can put another operator into it.  The planner inlines the

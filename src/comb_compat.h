@@ -56,8 +56,8 @@
 #endif
 
 /*
- * Is a PGPROC that of a transaction which recovery has found prepared?  One
- * that a session prepared keeps the session's number.
+ * Does the PGPROC belong to a transaction that recovery found prepared?  A
+ * transaction that a session prepared keeps the session's number.
  */
 #if PG_VERSION_NUM >= 170000
 #define COMB_PROC_HAS_NO_BACKEND(proc)	((proc)->vxid.procNumber == INVALID_PROC_NUMBER)
@@ -73,8 +73,8 @@
 #endif
 
 /*
- * PostgreSQL has a search for a number in an array that uses SIMD.  That of 16
- * takes no array of constants.
+ * PostgreSQL searches arrays of numbers with SIMD.  PostgreSQL 16 does not
+ * accept a constant array there.
  */
 #if PG_VERSION_NUM >= 170000
 #include "port/pg_lfind.h"

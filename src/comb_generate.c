@@ -239,7 +239,7 @@ comb_template_set(CombTemplate *unit, const CombLayout *layout, TimestampTz at)
 	unit->layout = layout;
 }
 
-/* A new key from the template, without its tick */
+/* Make a key from the template.  The caller adds the tick. */
 static inline pg_uuid_t *
 comb_template_key(const CombTemplate *unit)
 {
@@ -266,7 +266,7 @@ comb_set_head(unsigned char *id)
 	memcpy(id, &comb_head.bytes, sizeof(comb_head.bytes));
 }
 
-/* A new key of a layout with a unit of 100 ns */
+/* Make a key of a layout that counts in 100 ns */
 static pg_uuid_t *
 comb_generate_100ns(const CombLayout *layout, CombTime now)
 {

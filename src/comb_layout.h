@@ -172,7 +172,6 @@ comb_set_fixed_bits(const CombLayout *layout, unsigned char *id)
 			layout->fixed_value[pos];
 }
 
-/* Return the number in the time field */
 static inline uint64
 comb_get_field(const CombLayout *layout, const unsigned char *id)
 {

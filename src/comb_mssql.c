@@ -86,35 +86,6 @@ comb_mssql_compare(const unsigned char *a, const unsigned char *b)
 	return (x > y) - (x < y);
 }
 
-/* The bytes in SQL Server's order, for comparison by memcmp() */
-static inline void
-comb_mssql_permute(unsigned char *key, const unsigned char *id)
-{
-	uint64		hi = pg_hton64(comb_mssql_hi(id));
-	uint64		lo = pg_hton64(comb_mssql_lo(id));
-
-	memcpy(key, &hi, sizeof(hi));
-	memcpy(key + sizeof(hi), &lo, sizeof(lo));
-}
-
-/*
- * Swap a uuid's bytes between its text and .NET's Guid.ToByteArray().
- *
- * .NET keeps the first three groups of a Guid as little-endian integers, so
- * Guid.ToByteArray() has bytes 3-0, 5-4, 7-6 and 8-15 of the text.  Swapping
- * twice gives the original.
- */
-static inline void
-comb_guid_swap_bytes(unsigned char *swapped, const unsigned char *id)
-{
-	static const uint8 from[8] = {3, 2, 1, 0, 5, 4, 7, 6};
-	int			i;
-
-	for (i = 0; i < 8; i++)
-		swapped[i] = id[from[i]];
-	memcpy(swapped + 8, id + 8, 8);
-}
-
 static inline int
 comb_mssql_compare_args(FunctionCallInfo fcinfo)
 {
@@ -176,9 +147,13 @@ comb_mssql_cmp(PG_FUNCTION_ARGS)
 Datum
 comb_mssql_key(PG_FUNCTION_ARGS)
 {
+	const unsigned char *id = PG_GETARG_UUID_P(0)->data;
+	uint64		hi = pg_hton64(comb_mssql_hi(id));
+	uint64		lo = pg_hton64(comb_mssql_lo(id));
 	pg_uuid_t  *key = (pg_uuid_t *) palloc(UUID_LEN);
 
-	comb_mssql_permute(key->data, PG_GETARG_UUID_P(0)->data);
+	memcpy(key->data, &hi, sizeof(hi));
+	memcpy(key->data + sizeof(hi), &lo, sizeof(lo));
 	PG_RETURN_UUID_P(key);
 }
 
@@ -189,13 +164,21 @@ comb_mssql_key(PG_FUNCTION_ARGS)
  * the uuid whose text .NET and SQL Server show, and back.  SQL Server's cast
  * to binary(16) gives the same bytes as Guid.ToByteArray().  NULL for NULL.
  * No input raises an error.
+ *
+ * .NET keeps the first three groups of a Guid as little-endian integers, so
+ * Guid.ToByteArray() has bytes 3-0, 5-4, 7-6 and 8-15 of the text.
  */
 Datum
 comb_guid_swap(PG_FUNCTION_ARGS)
 {
+	static const uint8 from[8] = {3, 2, 1, 0, 5, 4, 7, 6};
+	pg_uuid_t  *id = PG_GETARG_UUID_P(0);
 	pg_uuid_t  *swapped = (pg_uuid_t *) palloc(UUID_LEN);
+	int			i;
 
-	comb_guid_swap_bytes(swapped->data, PG_GETARG_UUID_P(0)->data);
+	memcpy(swapped, id, UUID_LEN);
+	for (i = 0; i < (int) lengthof(from); i++)
+		swapped->data[i] = id->data[from[i]];
 	PG_RETURN_UUID_P(swapped);
 }
 

@@ -179,22 +179,7 @@ comb_start(int prefix_length)
 	return prefix_length == 0 ? 0 : prefix_length + 1;
 }
 
-/* Make a text of the prefix and its underscore, with space for the digits */
-static text *
-comb_prefixed(const text *prefix)
-{
-	int			length = VARSIZE_ANY_EXHDR(prefix);
-	int			size = VARHDRSZ + comb_start(length) + COMB_DIGITS;
-	text	   *result = (text *) palloc(size);
-
-	SET_VARSIZE(result, size);
-	memcpy(VARDATA(result), VARDATA_ANY(prefix), length);
-	if (length != 0)
-		VARDATA(result)[length] = '_';
-	return result;
-}
-
-/* Return the first character of a text that is not empty, for a message */
+/* Return the first character of a text that is not empty */
 static char *
 comb_character(const char *str, int size)
 {
@@ -206,8 +191,8 @@ comb_character(const char *str, int size)
 }
 
 /*
- * Say what is wrong with the text of a key.  "start" is the prefix with its
- * underscore, and "length" is its length.
+ * Return the detail of an error about the text of a key.  "start" is the
+ * prefix with its underscore, and "length" is its length.
  *
  * All characters before a wrong one are ASCII, so bytes can be counted as
  * characters up to there.  The wrong character itself may be longer.
@@ -301,10 +286,16 @@ comb_text(PG_FUNCTION_ARGS)
 Datum
 comb_text_prefix(PG_FUNCTION_ARGS)
 {
-	text	   *result = comb_prefixed(comb_prefix_arg(fcinfo, 1));
+	const text *prefix = comb_prefix_arg(fcinfo, 1);
+	int			length = VARSIZE_ANY_EXHDR(prefix);
+	int			start = comb_start(length);
+	text	   *result = (text *) palloc(VARHDRSZ + start + COMB_DIGITS);
 
-	comb_write_digits(VARDATA(result) + VARSIZE(result) - VARHDRSZ - COMB_DIGITS,
-					  PG_GETARG_UUID_P(0)->data);
+	SET_VARSIZE(result, VARHDRSZ + start + COMB_DIGITS);
+	memcpy(VARDATA(result), VARDATA_ANY(prefix), length);
+	if (length != 0)
+		VARDATA(result)[length] = '_';
+	comb_write_digits(VARDATA(result) + start, PG_GETARG_UUID_P(0)->data);
 	PG_RETURN_TEXT_P(result);
 }
 

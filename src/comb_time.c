@@ -29,28 +29,6 @@ static const CombLayout *const comb_partition_layout =
 &comb_layout_table[COMB_ULID];
 
 /*
- * Return a copy of "base" with the time "at".  Raises 22008 if the layout
- * cannot hold the time.
- *
- * A field whose time is "at" already is left alone.  Stamping a key with its
- * own time therefore returns the same key, even if the field is finer than
- * the microseconds of timestamptz.
- */
-static pg_uuid_t *
-comb_stamped(const CombLayout *layout, const pg_uuid_t *base, TimestampTz at)
-{
-	pg_uuid_t  *id;
-	TimestampTz now;
-
-	comb_check_time(layout, at);
-	id = (pg_uuid_t *) palloc(UUID_LEN);
-	memcpy(id, base, UUID_LEN);
-	if (!comb_decode(layout, id->data, &now) || now != at)
-		comb_encode(layout, id->data, at);
-	return id;
-}
-
-/*
  * comb_timestamp(id uuid) returns timestamptz
  *
  * Returns the creation time of a UUIDv7, in whole milliseconds (RFC 9562,
@@ -89,10 +67,10 @@ comb_timestamp_layout(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_stamp(base uuid, at timestamptz [, layout text]) returns uuid
+ * comb_stamp(id uuid, at timestamptz [, layout text]) returns uuid
  *
- * Returns the key that the original software would make from this base and
- * this time, bit by bit.  The default layout is UUIDv7 (RFC 9562, 5.7).  The
+ * Returns the key that the original software would make from this time and
+ * the other bits of the uuid.  The default layout is UUIDv7 (RFC 9562, 5.7).  The
  * time is truncated to the layout's unit.  Version and variant are written if
  * the layout requires them, and all other bits stay.  This also works for
  * layouts that comb_generate() cannot make.  NULL for NULL.  Raises 22008 for
@@ -102,11 +80,21 @@ comb_timestamp_layout(PG_FUNCTION_ARGS)
 Datum
 comb_stamp(PG_FUNCTION_ARGS)
 {
-	pg_uuid_t  *base = PG_GETARG_UUID_P(0);
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(1);
 	const CombLayout *layout = comb_layout_arg_or_default(fcinfo, 2);
+	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
+	TimestampTz now;
 
-	PG_RETURN_UUID_P(comb_stamped(layout, base, at));
+	comb_check_time(layout, at);
+	memcpy(id, PG_GETARG_UUID_P(0), UUID_LEN);
+
+	/*
+	 * A key whose time is "at" already stays as it is, even if its field is
+	 * finer than the microseconds of timestamptz.
+	 */
+	if (!comb_decode(layout, id->data, &now) || now != at)
+		comb_encode(layout, id->data, at);
+	PG_RETURN_UUID_P(id);
 }
 
 /*

@@ -67,7 +67,7 @@ typedef struct CombShared
 #define COMB_LEASE_MAX_MS	60000
 
 extern int	comb_max_ordered_drift; /* pg_comb.max_ordered_drift, in s */
-extern int	comb_lease_ms;		/* pg_comb.lease_duration, up to COMB_LEASE_MAX_MS */
+extern int	comb_lease_ms;		/* pg_comb.lease_duration, in ms */
 extern int	comb_instance;		/* pg_comb.snowflake_instance */
 
 /* Was the module preloaded, so that the server has reserved memory for it? */
