@@ -250,20 +250,6 @@ comb_lease_renew(CombSeries series, CombTime at)
 }
 
 /*
- * Move on to the next limit.  Its record has usually been on disk for a
- * while.
- */
-static void
-comb_lease_advance(CombLease *lease)
-{
-	COMB_INJECTION_POINT("comb-lease-advance");
-	XLogFlush(lease->written_lsn);
-	lease->limit_flushed = lease->limit_written;
-	lease->limit_durable = Max(lease->limit_durable, lease->limit_flushed);
-	comb_lease_schedule(lease);
-}
-
-/*
  * Make sure that the lease of a series covers "at", a time just taken from
  * the counter and not handed out yet, and renew the lease if it is time to.
  * False if the caller must give the time up.
@@ -274,7 +260,15 @@ comb_lease_extend(CombSeries series, CombTime at)
 	CombLease  *lease = &comb_leases[series];
 
 	if (at >= lease->limit_flushed && at < lease->limit_written)
-		comb_lease_advance(lease);
+	{
+		/* the record of the next limit has usually been on disk for a while */
+		COMB_INJECTION_POINT("comb-lease-advance");
+		XLogFlush(lease->written_lsn);
+		lease->limit_flushed = lease->limit_written;
+		lease->limit_durable = Max(lease->limit_durable,
+								   lease->limit_flushed);
+		comb_lease_schedule(lease);
+	}
 	if (at >= lease->limit_flushed)
 	{
 		COMB_INJECTION_POINT("comb-lease-renew");

@@ -32,6 +32,11 @@ PG_FUNCTION_INFO_V1(comb_unsettled);
 #define COMB_STATUS_COLUMNS		4
 #define COMB_UNSETTLED_COLUMNS	6
 
+static const char *const comb_series_names[COMB_SERIES] = {
+	[COMB_SERIES_ORDERED] = "ordered",
+	[COMB_SERIES_SNOWFLAKE] = "snowflake"
+};
+
 /* Return the difference of two times as "later - earlier" does in SQL */
 static Datum
 comb_interval(TimestampTz later, TimestampTz earlier)

@@ -42,11 +42,6 @@ int			comb_instance = -1;
 bool		comb_preloaded = false;
 CombShared *comb_shared = NULL;
 
-const char *const comb_series_names[COMB_SERIES] = {
-	[COMB_SERIES_ORDERED] = "ordered",
-	[COMB_SERIES_SNOWFLAKE] = "snowflake"
-};
-
 /* Called once for a segment, by the first session that attaches */
 static void
 comb_shared_init(void *segment)

@@ -32,9 +32,6 @@ typedef enum CombSeries
 
 #define COMB_SERIES			(COMB_SERIES_SNOWFLAKE + 1)
 
-/* As SQL functions show them */
-extern const char *const comb_series_names[COMB_SERIES];
-
 /* A number on a cache line of its own */
 typedef union CombCounter
 {
@@ -80,14 +77,12 @@ extern void *comb_main_segment(const char *name, Size size,
 extern void comb_shared_attach(void);
 extern void comb_shared_settings(void);
 
-/* Return the incarnation */
 static inline uint64
 comb_incarnation(void)
 {
 	return pg_atomic_read_u64(&comb_shared->incarnation);
 }
 
-/* Return the counter of a series */
 static inline pg_atomic_uint64 *
 comb_counter(CombSeries series)
 {

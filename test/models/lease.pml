@@ -221,7 +221,7 @@ step:
 			counter = k };
 						/* comb_lease_extend() */
 		if
-		:: k >= limit && k < next -> atomic { flush(nlsn[s]); limit = next; schedule() }	/* comb_lease_advance() */
+		:: k >= limit && k < next -> atomic { flush(nlsn[s]); limit = next; schedule() }
 		:: else
 		fi;
 		if
