@@ -109,21 +109,23 @@ sub runtests
 	my ($self, @tests) = @_;
 	$sources = @tests;
 	local $SIG{TERM} = sub {
+		$SIG{TERM} = 'IGNORE';    # timeout sends it twice
 		1 while wait() > 0;
 		print "Stopped before the end.\n";
 		delete $ENV{COMB_WORK};
-		count({}, 'failed', 'everything runs to its end');
 		close_report();
 	};
-	return $self->SUPER::runtests(@tests);
+	eval { $self->SUPER::runtests(@tests) };
+	# only an error comes back
+	print $@;
+	return close_report();
 }
 
-# TAP::Harness also calls this before it dies of an error.
+# Some versions of TAP::Harness also call this before they die of an error.
 sub summary
 {
 	my ($self, $aggregate) = @_;
 	$self->SUPER::summary($aggregate);
-	count({}, 'failed', 'all sources run') if @rows < $sources;
 	return close_report();
 }
 
@@ -136,6 +138,7 @@ sub table
 
 sub close_report
 {
+	count({}, 'failed', 'all sources run to their end') if @rows < $sources;
 	count({}, 'failed', 'something runs') unless sum(values %total);
 	if ($total{passed} < $at_least)
 	{
