@@ -97,6 +97,7 @@ comb_history_bound(CombSeat *seat, const CombView *view)
 
 		/* "first" before "prev", which must not be that of an older entry */
 		pg_read_barrier();
+		COMB_INJECTION_POINT("comb-history-read");
 		if (!comb_in_progress(view, pg_atomic_read_u64(&seat->s.past[i].prev)))
 			bound = Max(bound, first);
 	}

@@ -90,6 +90,16 @@ foreach my $point ('comb-end-seat', 'comb-history-entry', 'comb-end-clear')
 	is($reader->poll, 2, "$point: all is read when the writer has gone on");
 	$reader->reads_all("$point: nothing is lost");
 
+	# the same with two-phase commit
+	begin_event($writer);
+	$other->event;
+	hold($writer, $point, q{PREPARE TRANSACTION 'a'});
+	is($reader->poll, 0, "$point: a transaction that is being prepared");
+	release($writer, $point);
+	is($reader->poll, 0, "$point: and that has been prepared");
+	$writer->ask(q{COMMIT PREPARED 'a'});
+	is($reader->poll, 2, "$point: it is read when it is committed");
+
 	# the same without a row
 	$writer->ask('BEGIN; SELECT comb_generate_ordered()');
 	$other->event;
@@ -192,6 +202,34 @@ foreach my $commits (2, 5, 7, 12)
 }
 
 #
+# An entry of a history is overwritten while a reader looks, and read while it is
+# overwritten.  The entry can be of the transaction that the reader's snapshot misses
+# first, or older.
+#
+foreach my $commits (1 .. 4)
+{
+	my ($writer) = @writers;
+
+	$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
+	my $key = begin_event($writer);
+	$writer->ask("COMMIT; CALL many($commits)");
+	begin_event($writer);
+	hold($writer, 'comb-history-entry', 'COMMIT');
+	cmp_ok($reader->ask('SELECT comb_settled()'), 'le', $key, "$commits commits, and half an entry");
+	release($writer, 'comb-history-entry');
+	$reader->ask('COMMIT');
+
+	$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
+	$key = begin_event($writer);
+	$writer->ask('COMMIT');
+	hold($reader, 'comb-history-read', 'SELECT comb_settled()');
+	$writer->ask("CALL many($commits)");
+	cmp_ok(release($reader, 'comb-history-read'), 'le', $key, "$commits commits while an entry is read");
+	$reader->ask('COMMIT');
+	$reader->reads_all("$commits commits, and nothing is lost");
+}
+
+#
 # An error at a step
 #
 foreach my $point ('comb-counter-read', 'comb-seat-running', 'comb-seats-read')
@@ -265,9 +303,9 @@ foreach my $end ('COMMIT', 'ROLLBACK')
 	$reader->ask('SELECT injection_points_set_local()');
 	$other->event;
 	is($reader->poll, 0, "$end: a transaction prepared before the start holds the reader back");
-	hold($reader, 'comb-prepared-read', 'SELECT comb_settled()');
+	hold($reader, 'comb-seats-read', 'SELECT comb_settled()');
 	$other->ask("$end PREPARED 'before'; BEGIN; SELECT pg_current_xact_id(); PREPARE TRANSACTION 'next'");
-	my $bound = release($reader, 'comb-prepared-read');
+	my $bound = release($reader, 'comb-seats-read');
 	cmp_ok($bound, 'le', $key, "$end: it is not passed by a reader that looks for it meanwhile");
 	$other->ask("ROLLBACK PREPARED 'next'");
 	$reader->reads_all("$end: nothing is lost");
