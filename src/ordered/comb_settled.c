@@ -28,57 +28,18 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
-#include "access/transam.h"
 #include "access/twophase.h"
 #include "access/xlog.h"
-#include "lib/ilist.h"
-#include "storage/lwlock.h"
-#include "storage/proc.h"
 #include "storage/procarray.h"
-#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "comb_answers.h"
 #include "comb_lease.h"
 #include "comb_settled.h"
 
 PG_FUNCTION_INFO_V1(comb_settled);
 
 #define COMB_NO_BOUND		PG_UINT64_MAX
-
-/* How many answers a transaction keeps for a series */
-#define COMB_ANSWERS		64
-
-/*
- * An answer, with the snapshot that it was found for.  Two snapshots see the
- * same top-level transactions if they have these members in common, and keys
- * belong to top-level transactions.
- */
-typedef struct CombAnswer
-{
-	dlist_node	node;
-	uint64		bound;
-	TransactionId xmin;
-	TransactionId xmax;
-	uint32		xcnt;
-	TransactionId xip[FLEXIBLE_ARRAY_MEMBER];
-} CombAnswer;
-
-/*
- * The answers of this transaction for a series, in the order of their last
- * use, and the newest snapshot whose answer had to make room.
- */
-typedef struct CombAnswers
-{
-	dlist_head	list;
-	int			n;
-	bool		lost;
-	TransactionId lost_xmax;
-	uint32		lost_xcnt;
-	MemoryContextCallback forget;
-} CombAnswers;
-
-/* They are in the transaction's memory; NULL = nobody has asked yet */
-static CombAnswers *comb_answers[COMB_SERIES];
 
 /*
  * Return a bound for the commits of a seat that the snapshot does not see, from
@@ -225,114 +186,6 @@ comb_settled_compute(CombSeries series, const CombView *view)
 }
 
 /*
- * The transaction's memory is freed, and its answers with it.  "arg" is the
- * pointer to them.
- */
-static void
-comb_answers_forget(void *arg)
-{
-	*(CombAnswers **) arg = NULL;
-}
-
-/* Return the answers of this transaction, and make room for them if need be */
-static CombAnswers *
-comb_answers_get(CombSeries series)
-{
-	CombAnswers *answers = comb_answers[series];
-
-	if (answers == NULL)
-	{
-		answers = (CombAnswers *)
-			MemoryContextAllocZero(TopTransactionContext,
-								   sizeof(CombAnswers));
-		dlist_init(&answers->list);
-		answers->forget.func = comb_answers_forget;
-		answers->forget.arg = &comb_answers[series];
-		MemoryContextRegisterResetCallback(TopTransactionContext,
-										   &answers->forget);
-		comb_answers[series] = answers;
-	}
-	return answers;
-}
-
-/* Return the answer for a snapshot, or NULL */
-static CombAnswer *
-comb_answer_find(CombAnswers *answers, Snapshot snapshot)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &answers->list)
-	{
-		CombAnswer *answer = dlist_container(CombAnswer, node, iter.cur);
-
-		if (answer->xmax == snapshot->xmax &&
-			answer->xmin == snapshot->xmin &&
-			answer->xcnt == snapshot->xcnt &&
-			(answer->xcnt == 0 ||
-			 memcmp(answer->xip, snapshot->xip,
-					answer->xcnt * sizeof(TransactionId)) == 0))
-		{
-			dlist_move_head(&answers->list, &answer->node);
-			return answer;
-		}
-	}
-	return NULL;
-}
-
-/*
- * May the answer for a snapshot be among those that had to make room?  Of two
- * snapshots of a session, the newer one has the larger xmax or, with the same
- * xmax, fewer transactions in progress below.
- */
-static bool
-comb_answer_lost(const CombAnswers *answers, TransactionId xmax, uint32 xcnt)
-{
-	if (!answers->lost)
-		return false;
-	if (xmax != answers->lost_xmax)
-		return TransactionIdPrecedes(xmax, answers->lost_xmax);
-	return xcnt >= answers->lost_xcnt;
-}
-
-/* Remove the answer that was used least recently */
-static void
-comb_answers_shrink(CombAnswers *answers)
-{
-	CombAnswer *answer = dlist_tail_element(CombAnswer, node, &answers->list);
-
-	if (!comb_answer_lost(answers, answer->xmax, answer->xcnt))
-	{
-		answers->lost = true;
-		answers->lost_xmax = answer->xmax;
-		answers->lost_xcnt = answer->xcnt;
-	}
-	dlist_delete(&answer->node);
-	answers->n--;
-	pfree(answer);
-}
-
-/* Keep an answer until the transaction ends */
-static void
-comb_answer_keep(CombAnswers *answers, Snapshot snapshot, uint64 bound)
-{
-	CombAnswer *answer = (CombAnswer *)
-		MemoryContextAlloc(TopTransactionContext, offsetof(CombAnswer, xip) +
-						   snapshot->xcnt * sizeof(TransactionId));
-
-	answer->bound = bound;
-	answer->xmin = snapshot->xmin;
-	answer->xmax = snapshot->xmax;
-	answer->xcnt = snapshot->xcnt;
-	if (snapshot->xcnt > 0)
-		memcpy(answer->xip, snapshot->xip,
-			   snapshot->xcnt * sizeof(TransactionId));
-	if (answers->n == COMB_ANSWERS)
-		comb_answers_shrink(answers);
-	dlist_push_head(&answers->list, &answer->node);
-	answers->n++;
-}
-
-/*
  * Return the snapshot of the calling statement.  Raises 55000 on a standby,
  * and 25000 in a parallel worker.
  */
@@ -364,40 +217,24 @@ comb_settled_snapshot(void)
 /*
  * Return the smallest time of a series that is not settled, as the calling
  * statement sees the database, or COMB_UNKNOWN.  Raises the errors of
- * comb_settled_snapshot() and comb_lease_read(), and 54000 if too many other
+ * comb_settled_snapshot() and comb_lease_learn(), and 54000 if too many other
  * queries of the transaction have asked since this one did.
- *
- * All calls in one query get the same answer.  A filter that is evaluated for
- * each row, or once for each partition, would otherwise leave out a row and
- * let a later row through.  A query and its stable functions share one
- * snapshot, so that is the query's identity.
  */
 uint64
 comb_settled_bound(CombSeries series)
 {
 	Snapshot	snapshot = comb_settled_snapshot();
-	CombAnswers *answers;
-	const CombAnswer *answer;
 	CombView	view;
 	uint64		bound;
 
 	/* a standby took the snapshot, before it was promoted */
 	if (snapshot->takenDuringRecovery)
 		return COMB_UNKNOWN;
-	answers = comb_answers_get(series);
-	answer = comb_answer_find(answers, snapshot);
-	if (answer != NULL)
-		return answer->bound;
-	if (comb_answer_lost(answers, snapshot->xmax, snapshot->xcnt))
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("too many queries of the transaction ask which keys are settled"),
-				 errdetail("The transaction keeps the bounds of %d snapshots, and the bound of this query's snapshot may have made room.",
-						   COMB_ANSWERS),
-				 errhint("Read a cursor to its end before so many other queries ask.")));
+	if (comb_answer_find(series, snapshot, &bound))
+		return bound;
 	comb_view_init(&view, snapshot);
 	bound = comb_settled_compute(series, &view);
-	comb_answer_keep(answers, snapshot, bound);
+	comb_answer_keep(series, snapshot, bound);
 	return bound;
 }
 
@@ -417,8 +254,8 @@ comb_settled_key(uint64 time)
  *
  * Returns a bound for ordered keys of this database.  Every key below belongs
  * to a transaction that the calling statement sees, or to one that nobody
- * will ever see.  Returns the nil uuid if the bound cannot be found just now;
- * then no key is below.  Raises 55000 on a standby, and in the cases in which
+ * will ever see.  Returns the nil uuid, which is smaller than all keys, if
+ * no bound is known to this snapshot.  Raises 55000 on a standby, and in the cases in which
  * comb_generate_ordered() raises it for the limit of this database.  Raises
  * an error of dynamic shared memory if there is none left.
  */

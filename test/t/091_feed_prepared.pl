@@ -131,8 +131,13 @@ is( $reader->poll_late(
 $unrelated->ask("COMMIT PREPARED 'b'");
 $reader->reads_all('both are read');
 
-# A plain transaction and many prepared ones end after the snapshot.
 my $other = CombSession->new($node, 'other');
+prepare($other, 'elsewhere');
+$second->event;
+is($reader->poll, 1, 'one of another database holds nobody back');
+$other->ask("ROLLBACK PREPARED 'elsewhere'");
+
+# A plain transaction and many prepared ones end after the snapshot.
 foreach my $session ($first, $other)
 {
 	my $end = sub {

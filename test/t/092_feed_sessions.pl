@@ -309,6 +309,28 @@ like($first->complaints('FETCH c1'),
 $first->ask('ROLLBACK');
 $reader->reads_all('readers go on');
 
+# A cursor that is read meanwhile goes on.  So does one beside plans.
+$first->ask('CALL many(100); SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off');
+my $cursor = 'BEGIN; DECLARE c CURSOR FOR SELECT id FROM event WHERE id < comb_settled(); FETCH c';
+$first->ask($cursor);
+my $fetched = 0;
+foreach (1 .. 80)
+{
+	$fetched++ if $first->ask('FETCH c') ne '';
+	$second->event;
+	$first->ask('SELECT comb_settled()');
+}
+is($fetched, 80, 'a cursor that is read beside 80 queries keeps its bound');
+$first->ask("ROLLBACK; $cursor");
+foreach (1 .. 80)
+{
+	$second->event;
+	$first->ask('SELECT FROM event WHERE id < comb_settled() LIMIT 0');
+}
+isnt($first->ask('FETCH c'), '', 'the planner does not use up the room for bounds');
+$first->ask('ROLLBACK; RESET ALL');
+$reader->reads_all('and readers go on');
+
 #
 # The extension is dropped while a transaction has announced keys
 #

@@ -1,0 +1,193 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_answers.c
+ *	  The bounds that queries of a transaction got.
+ *
+ * All calls in one query must get the same bound.  A filter that is evaluated
+ * for each row, or once for each partition, would otherwise leave out a row and
+ * let a later row through.  A query and its stable functions share one
+ * snapshot, so that is the query's identity.
+ *
+ * The executor registers the snapshot of a query for as long as the query
+ * runs.  Other snapshots need no memory of their bounds, because no rows are
+ * read with them.  They are the planner's, which asks for its estimates and
+ * would use up half of the memory, and those of expressions that PL/pgSQL
+ * evaluates without the executor.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/ordered/comb_answers.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "lib/ilist.h"
+#include "utils/memutils.h"
+
+#include "comb_answers.h"
+
+/* How many answers a transaction keeps for a series */
+#define COMB_ANSWERS		64
+
+/*
+ * An answer, with the snapshot that it was found for.  Two snapshots see the
+ * same top-level transactions if they have these members in common, and keys
+ * belong to top-level transactions.
+ */
+typedef struct CombAnswer
+{
+	dlist_node	node;
+	uint64		bound;
+	TransactionId xmin;
+	TransactionId xmax;
+	uint32		xcnt;
+	TransactionId xip[FLEXIBLE_ARRAY_MEMBER];
+} CombAnswer;
+
+/*
+ * The answers of this transaction for a series, in the order of their last
+ * use, and the newest snapshot whose answer had to make room.
+ */
+typedef struct CombAnswers
+{
+	dlist_head	list;
+	int			n;
+	bool		lost;
+	TransactionId lost_xmax;
+	uint32		lost_xcnt;
+	MemoryContextCallback forget;
+} CombAnswers;
+
+/* They are in the transaction's memory; NULL = nothing is kept yet */
+static CombAnswers *comb_answers[COMB_SERIES];
+
+/*
+ * The transaction's memory is freed, and its answers with it.  "arg" is the
+ * pointer to them.
+ */
+static void
+comb_answers_forget(void *arg)
+{
+	*(CombAnswers **) arg = NULL;
+}
+
+/* Return the answers of this transaction, and make room for them if need be */
+static CombAnswers *
+comb_answers_get(CombSeries series)
+{
+	CombAnswers *answers = comb_answers[series];
+
+	if (answers == NULL)
+	{
+		answers = (CombAnswers *)
+			MemoryContextAllocZero(TopTransactionContext,
+								   sizeof(CombAnswers));
+		dlist_init(&answers->list);
+		answers->forget.func = comb_answers_forget;
+		answers->forget.arg = &comb_answers[series];
+		MemoryContextRegisterResetCallback(TopTransactionContext,
+										   &answers->forget);
+		comb_answers[series] = answers;
+	}
+	return answers;
+}
+
+/*
+ * May the answer for a snapshot be among those that had to make room?  Of two
+ * snapshots of a session, the newer one has the larger xmax or, with the same
+ * xmax, fewer transactions in progress below.
+ */
+static bool
+comb_answer_lost(const CombAnswers *answers, TransactionId xmax, uint32 xcnt)
+{
+	if (!answers->lost)
+		return false;
+	if (xmax != answers->lost_xmax)
+		return TransactionIdPrecedes(xmax, answers->lost_xmax);
+	return xcnt >= answers->lost_xcnt;
+}
+
+/*
+ * Find the answer for a snapshot.  Raises 54000 if the snapshot is a query's,
+ * and its answer may have made room.
+ */
+bool
+comb_answer_find(CombSeries series, Snapshot snapshot, uint64 *bound)
+{
+	CombAnswers *answers = comb_answers[series];
+	dlist_iter	iter;
+
+	if (answers == NULL)
+		return false;
+	dlist_foreach(iter, &answers->list)
+	{
+		CombAnswer *answer = dlist_container(CombAnswer, node, iter.cur);
+
+		if (answer->xmax == snapshot->xmax &&
+			answer->xmin == snapshot->xmin &&
+			answer->xcnt == snapshot->xcnt &&
+			(answer->xcnt == 0 ||
+			 memcmp(answer->xip, snapshot->xip,
+					answer->xcnt * sizeof(TransactionId)) == 0))
+		{
+			dlist_move_head(&answers->list, &answer->node);
+			*bound = answer->bound;
+			return true;
+		}
+	}
+	if (snapshot->regd_count > 0 &&
+		comb_answer_lost(answers, snapshot->xmax, snapshot->xcnt))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many queries of the transaction ask which keys are settled"),
+				 errdetail("The transaction keeps the bounds of %d snapshots, and the bound of this query's snapshot may have made room.",
+						   COMB_ANSWERS),
+				 errhint("Read a cursor to its end before so many other queries ask.")));
+	return false;
+}
+
+/* Remove the answer that was used least recently */
+static void
+comb_answers_shrink(CombAnswers *answers)
+{
+	CombAnswer *answer = dlist_tail_element(CombAnswer, node, &answers->list);
+
+	if (!comb_answer_lost(answers, answer->xmax, answer->xcnt))
+	{
+		answers->lost = true;
+		answers->lost_xmax = answer->xmax;
+		answers->lost_xcnt = answer->xcnt;
+	}
+	dlist_delete(&answer->node);
+	answers->n--;
+	pfree(answer);
+}
+
+/* Keep the answer for a query's snapshot until the transaction ends */
+void
+comb_answer_keep(CombSeries series, Snapshot snapshot, uint64 bound)
+{
+	CombAnswers *answers;
+	CombAnswer *answer;
+
+	if (snapshot->regd_count == 0)
+		return;
+	answers = comb_answers_get(series);
+	answer = (CombAnswer *)
+		MemoryContextAlloc(TopTransactionContext, offsetof(CombAnswer, xip) +
+						   snapshot->xcnt * sizeof(TransactionId));
+	answer->bound = bound;
+	answer->xmin = snapshot->xmin;
+	answer->xmax = snapshot->xmax;
+	answer->xcnt = snapshot->xcnt;
+	if (snapshot->xcnt > 0)
+		memcpy(answer->xip, snapshot->xip,
+			   snapshot->xcnt * sizeof(TransactionId));
+	if (answers->n == COMB_ANSWERS)
+		comb_answers_shrink(answers);
+	dlist_push_head(&answers->list, &answer->node);
+	answers->n++;
+}
