@@ -249,13 +249,6 @@ comb_seats_init_main(void *segment)
 	comb_seats_init((CombSeats *) segment);
 }
 
-/* Add a hint to PostgreSQL's errors about dynamic shared memory */
-static void
-comb_segment_hint(void *arg)
-{
-	errhint("Set \"shared_preload_libraries\" to \"pg_comb\", so that the server reserves this memory at its start.");
-}
-
 /*
  * Return the dynamic segment of the seats, and create it if no session has.
  */
@@ -290,15 +283,41 @@ comb_seats_segment(void)
 }
 
 /*
+ * Map the dynamic segment.  PostgreSQL's errors say what failed, but not that
+ * there is another way to have this memory.
+ */
+static void
+comb_seats_map(void)
+{
+	MemoryContext caller = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		dsm_segment *segment = comb_seats_segment();
+
+		dsm_pin_mapping(segment);
+		comb_seats = (CombSeats *) dsm_segment_address(segment);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(caller);
+		error = CopyErrorData();
+		FlushErrorState();
+		error->hint = pstrdup("Set \"shared_preload_libraries\" to \"pg_comb\", so that the server reserves this memory at its start.");
+		ReThrowError(error);
+	}
+	PG_END_TRY();
+}
+
+/*
  * Map the seats.  Raises PostgreSQL's error if the memory cannot be had.  Not
  * on a standby, where the next xid is not known.
  */
 void
 comb_seats_attach(void)
 {
-	ErrorContextCallback hint = {.callback = comb_segment_hint};
-	dsm_segment *segment;
-
 	if (likely(comb_seats != NULL))
 		return;
 	Assert(!RecoveryInProgress());
@@ -310,12 +329,7 @@ comb_seats_attach(void)
 		return;
 	}
 	COMB_INJECTION_POINT("comb-seats-attach");
-	hint.previous = error_context_stack;
-	error_context_stack = &hint;
-	segment = comb_seats_segment();
-	error_context_stack = hint.previous;
-	dsm_pin_mapping(segment);
-	comb_seats = (CombSeats *) dsm_segment_address(segment);
+	comb_seats_map();
 }
 
 /*
