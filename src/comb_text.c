@@ -239,7 +239,7 @@ comb_parse_error(const text *source, const char *prefix, int prefix_length)
 											   comb_start(prefix_length))),
 			 prefix_length == 0 &&
 			 memchr(VARDATA_ANY(source), '_', VARSIZE_ANY_EXHDR(source)) ?
-			 errhint("To read a text with a prefix, call comb_parse(text, prefix).") : 0));
+			 errhint("To read a text with a prefix, call comb_parse(id, prefix).") : 0));
 }
 
 /* Read the key that follows the prefix, which may be empty */

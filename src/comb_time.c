@@ -80,13 +80,15 @@ comb_timestamp_layout(PG_FUNCTION_ARGS)
 Datum
 comb_stamp(PG_FUNCTION_ARGS)
 {
+	pg_uuid_t  *given = PG_GETARG_UUID_P(0);
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(1);
 	const CombLayout *layout = comb_layout_arg_or_default(fcinfo, 2);
-	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
+	pg_uuid_t  *id;
 	TimestampTz now;
 
 	comb_check_time(layout, at);
-	memcpy(id, PG_GETARG_UUID_P(0), UUID_LEN);
+	id = (pg_uuid_t *) palloc(UUID_LEN);
+	memcpy(id, given, UUID_LEN);
 
 	/*
 	 * A key whose time is "at" already stays as it is, even if its field is
