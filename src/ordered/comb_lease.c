@@ -173,9 +173,9 @@ comb_lease_limit(CombTime at)
  * the counter, is beyond the limit, write the next limit.  With 0 for "at"
  * nothing is written.  Raises 55000 as comb_lease_check() does.
  *
- * If the limit is of another incarnation, and not below "at", the counter
- * moves beyond the limit, and nothing covers "at", because keys up to the
- * limit may exist.  The limit is on disk before the counter moves, so that no
+ * If another incarnation wrote the limit, and the limit is not below "at", keys
+ * up to the limit may exist.  The counter then moves to the limit, and the
+ * lease does not cover "at".  The limit is on disk before the counter moves, so that no
  * crash takes back what moved the counters of the whole server.  Keys and
  * bounds do not rely on this order, because each is below a limit on disk of
  * its own database.

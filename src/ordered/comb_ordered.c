@@ -34,10 +34,10 @@ PG_FUNCTION_INFO_V1(comb_ordered_reset);
 
 /*
  * A reset does not lower a limit that is at most this far ahead of the time
- * asked for: five of the longest leases.  Restarts explain that much, so
- * nothing would be gained, and Snowflakes made while the clock was right would
- * repeat.  A limit beyond pg_comb.max_ordered_drift is lowered all the same,
- * because after the restart no key could be made.
+ * asked for: five of the longest leases.  Restarts alone can put a limit that
+ * far ahead.  To lower it would gain nothing, and Snowflakes made while the
+ * clock was right would repeat.  A limit beyond pg_comb.max_ordered_drift is
+ * lowered all the same, because no key could be made after the restart.
  */
 #define COMB_KEPT_US		(5 * COMB_LEASE_MAX_MS * COMB_US_PER_MS)
 
