@@ -42,6 +42,8 @@
  * announcement earlier, before the earlier one began.  When a transaction
  * enters the seat, it therefore lowers all larger announcements of the history
  * to its own.  Until it has left its backend's seat, readers find it there.
+ * Transactions of several databases share these seats.  That can make the
+ * bound of an old snapshot smaller, and never that of a new one.
  *
  * The history has the last two entries.  The older the entries are, the fewer
  * of them it has: see comb_history_slot().  A snapshot that misses the last one
