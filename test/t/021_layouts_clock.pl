@@ -183,5 +183,13 @@ is($stdout,
 like($stderr, qr/WARNING:  the clock went back/, 'with a warning');
 is(scalar(() = $stderr =~ /WARNING/g), 1, 'one a process');
 
+# The warning has the clock's time, also where keys count in 100 ns
+(undef, undef, $stderr) = $node->psql(
+	'postgres', q{
+	SELECT set_clock('2026-11-20 12:00:00') IS NULL, comb_generate('efcore') IS NULL;
+	SELECT set_clock('2026-11-20 11:00:00') IS NULL, comb_generate('efcore') IS NULL;
+});
+like($stderr, qr/ 3600000 ms ahead of the clock, which now says 2026-11-20 11:00:00\+00;/, 'which has the times');
+
 $node->stop;
 done_testing();
