@@ -104,14 +104,14 @@ CREATE FUNCTION comb_feed_advance(source regclass DEFAULT NULL) RETURNS integer 
 BEGIN ATOMIC
 	SELECT comb_feed_refuse($1, 'bound') WHERE pg_is_in_recovery() OR current_setting('transaction_isolation') NOT LIKE 'read %'
 		OR $1 IS NOT NULL AND NOT EXISTS (SELECT FROM comb_feed AS f WHERE f.source = $1);
-	-- Of several callers one writes, and nobody waits.
+	-- Nobody waits, and only a caller whose row nobody else has moved meanwhile writes.
 	WITH step AS MATERIALIZED (SELECT was, comb_feed_next(was, $1 IS NOT NULL) AS now
 		FROM comb_feed AS was WHERE was.source = $1 OR $1 IS NULL),
-	mine AS MATERIALIZED (SELECT f.ctid AS id, f.number, f.at, s.now FROM step AS s
+	mine AS MATERIALIZED (SELECT f.number, f.at, s.now FROM step AS s
 		JOIN comb_feed AS f ON f = s.was WHERE s.was <> s.now FOR UPDATE OF f SKIP LOCKED),
 	moved AS (UPDATE comb_feed AS f SET (number, at, next_number, next_at, writers)
 		= ROW ((m.now).number, (m.now).at, (m.now).next_number, (m.now).next_at, (m.now).writers)
-		FROM mine AS m WHERE f.ctid = m.id RETURNING f.number > m.number OR f.number IS NULL AND f.at > m.at AS up)
+		FROM mine AS m WHERE f.source = (m.now).source RETURNING f.number > m.number OR f.number IS NULL AND f.at > m.at AS up)
 	SELECT count(*)::integer FROM moved WHERE up;
 END;
 COMMENT ON FUNCTION comb_feed_advance IS 'move the bound of a source, or of all, and return how many bounds are larger now';

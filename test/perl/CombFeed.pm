@@ -24,7 +24,7 @@ sub recipe
 {
 	my ($name) = @_;
 	my ($doc) = grep { -d $_ } map { "$RealBin/$_/doc" } '../..', '../../..';
-	my $pages = join('', map { slurp_file("$doc/$_.md") } qw(feed feed_readers migration operations pipelines));
+	my $pages = join('', map { slurp_file("$doc/$_.md") } qw(feed feed_anywhere feed_readers migration operations pipelines));
 	my ($indent, $language, $text) = $pages =~ /^( *)```(\w+)(?: varies)? \Q$name\E\n(.*?)^ *```$/ms
 	  or die "no block \"$name\" in the pages";
 	$text =~ s/^$indent//mg;

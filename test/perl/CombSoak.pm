@@ -117,6 +117,7 @@ sub start_loop
 {
 	my ($name, @command) = @_;
 	my $script = "$dir/loop" . $files++;
+	unlink("$dir/stop $name");
 	append_to_file("$script.sh",
 		"until [ -e '$dir/stop $name' ]; do\n" . join(' ', map { "'$_'" } @command) . "\nsleep 0.05\ndone\n");
 	local $ENV{PGAPPNAME} = $name;
