@@ -26,7 +26,7 @@ PG_CPPFLAGS = -I$(srcdir)/src
 # name with "--" is installed, one without is a test.
 DATA       = sql/pg_comb--1.0.sql sql/pg_comb_ordered--1.0.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE \
-             doc/addresses.md doc/clients.md doc/dotnet.md doc/feed.md doc/feed_readers.md \
+             doc/addresses.md doc/clients.md doc/dotnet.md doc/feed.md doc/feed_anywhere.md doc/feed_readers.md \
              doc/guarantees.md doc/installation.md doc/layouts.md doc/migration.md \
              doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
              doc/pipelines.md doc/range.md doc/snowflake.md \

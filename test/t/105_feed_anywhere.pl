@@ -11,23 +11,25 @@ use CombFeed;
 use CombSession;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use IPC::Run ();
 use Test::More;
 
 chdir("$RealBin/../..") or die "could not change to the top directory: $!";
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 'logical');
-$node->append_conf('postgresql.conf', "fsync = off\nmax_prepared_transactions = 4\n");
+$node->append_conf('postgresql.conf', "fsync = off\nmax_connections = 30\nmax_prepared_transactions = 4\n");
 $node->start;
 $node->safe_psql('postgres', 'CREATE ROLE app LOGIN; CREATE SCHEMA app AUTHORIZATION app');
 
-# Run a file or text as psql -1 does.  Return what psql complains of.
+# Install a file of sql/portable as doc/feed_anywhere.md does.  Return what psql complains of.
 sub install
 {
-	my ($file, $database) = @_;
-	local $ENV{PGOPTIONS} = '-c client_min_messages=warning';
-	my $where = $node->connstr($database // 'postgres') . ' user=app';
-	return `psql -X -q -1 -v ON_ERROR_STOP=1 -d '$where' -f sql/portable/$file 2>&1`;
+	my ($file) = @_;
+	local @ENV{qw(PGHOST PGPORT PGDATABASE PGUSER PGOPTIONS)} = ($node->host, $node->port, 'postgres', 'app', '-c client_min_messages=warning');
+	my $command = recipe('feed-install') =~ s/pg_comb_feed\.sql/$file/r =~ s/psql/psql -Xq/r =~ s/
+//r;
+	return `$command 2>&1`;
 }
 is(install('pg_comb_feed.sql'), '', 'a role that owns only its schema installs the file');
 is(install('pg_comb.sql'), '', 'and the other portable file beside it');
@@ -68,8 +70,8 @@ insert($first, 'a1');
 insert($second, 'a2');
 advance();
 is(shown('a'), '- - -', 'an open transaction holds all bounds');
-is($feed->ask(qq{SELECT count(*) FROM comb_feed_status WHERE pid = $first->{pid} AND usename = 'app' AND query LIKE '%a1%' AND age > '0'}), 2,
-	'the view names its session for both sources');
+my @held = grep { /\|$first->{pid}\|\|app\|.*\|idle in transaction\|INSERT INTO orders .*a1/ } split(/\n/, $feed->ask(recipe('feed-held')));
+is(scalar(@held), 2, 'the view names its session for both sources');
 $first->ask('COMMIT');
 advance();
 is(shown('a'), 'a1,a2 a1,a2 a1,a2', 'until it ends');
@@ -179,6 +181,53 @@ $first->ask('COMMIT');
 advance();
 is($feed->ask(q{SELECT number FROM comb_feed WHERE number IS NOT NULL}), 5001, 'and is believed when nobody draws numbers');
 
+# No open transaction may have a number or a time below the bounds.  Writers keep a lock for
+# each of them, and who ends just now is not there any more when asked again.
+$first->ask(q{
+	CREATE TABLE marked (n bigserial, at timestamptz);
+	SELECT comb_feed_add('marked_n_seq'), comb_feed_add('marked', '0');
+	CREATE FUNCTION mark(at timestamptz) RETURNS timestamptz VOLATILE LANGUAGE plpgsql AS $$
+	BEGIN
+		PERFORM pg_advisory_xact_lock(date_part('epoch', date_trunc('second', at))::int, date_part('microseconds', at)::int);
+		RETURN at;
+	END $$;
+	CREATE FUNCTION below() RETURNS SETOF text VOLATILE LANGUAGE sql AS $$
+		SELECT classid || ' ' || objid FROM pg_locks WHERE locktype = 'advisory' AND CASE classid::int WHEN 7
+			THEN objid::bigint < comb_feed_number('marked_n_seq')
+			ELSE to_timestamp(classid::bigint) + (objid::bigint % 1000000) * interval '1 us' < comb_feed_time('marked') END $$;
+	CREATE PROCEDURE hammer(seconds int, INOUT advances int, INOUT violations int) LANGUAGE plpgsql AS $$
+	DECLARE
+		until timestamptz := clock_timestamp() + make_interval(secs => seconds);
+		found text[];
+	BEGIN
+		WHILE clock_timestamp() < until LOOP
+			advances := advances + comb_feed_advance('marked_n_seq') + comb_feed_advance('marked');
+			COMMIT;
+			found := ARRAY(SELECT below());
+			IF found <> '{}' THEN
+				PERFORM pg_sleep(0.002);
+				violations := violations + (SELECT count(*) FROM below() WHERE below = ANY (found));
+			END IF;
+		END LOOP;
+	END $$});
+my $script = $node->basedir . '/hammer.sql';
+append_to_file($script, q{\set us random(0, 10000)
+BEGIN;
+SELECT pg_advisory_xact_lock(7, nextval('marked_n_seq')::int);
+INSERT INTO marked SELECT 0, mark(clock_timestamp());
+\sleep :us us
+COMMIT;
+\sleep :us us
+});
+my $pgbench = IPC::Run::start([ 'pgbench', '-n', '-c', 4, '-T', 3, '-f', $script, $node->connstr('postgres') . ' user=app' ],
+	'>', '/dev/null', '2>&1');
+my ($advances, $violations) = split(/\|/, $feed->ask('CALL hammer(3, 0, 0)'));
+$pgbench->finish;
+diag("$advances bounds under load");
+cmp_ok($advances, '>', 20, 'the bounds move under load');
+is($violations, 0, 'and no open transaction has a key below');
+$first->ask(q{DELETE FROM comb_feed WHERE name ~ 'marked'});
+
 #
 # Partitions, children, and a partition alone
 #
@@ -212,6 +261,14 @@ $second->ask('SELECT pg_advisory_unlock(1)');
 $first->result;
 is($feed->ask("SELECT max(at) >= '$bound' FROM part_11"), 't', 'a writer of the table above holds a partition');
 $first->ask(q{DELETE FROM comb_feed WHERE name ~ 'part|parent'});
+
+# A trigger's time is later than the lock of the UPDATE.
+$first->ask('CREATE TABLE changing (id int, created_at timestamptz DEFAULT clock_timestamp()); INSERT INTO changing VALUES (1);'
+	  . recipe('feed-changed') =~ s/orders/changing/gr . recipe('feed-time') =~ s/orders/changing/gr);
+$first->ask('BEGIN; UPDATE changing SET id = 2');
+$feed->ask(q{SELECT comb_feed_advance('changing'), pg_sleep(0.01)}) foreach 1 .. 2;
+is($first->ask(q{SELECT created_at >= comb_feed_time('changing') FROM changing; COMMIT}), 't', 'an update holds the bound of its table');
+$first->ask(q{DELETE FROM comb_feed WHERE name = 'app.changing'});
 
 #
 # Refusals

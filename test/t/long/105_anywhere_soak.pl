@@ -59,7 +59,7 @@ chdir("$RealBin/../../..") or die "could not change to the top directory: $!";
 my $file = slurp_file('sql/portable/pg_comb_feed.sql');
 
 # orders is the table of the page, and outbox that of the writers
-sub recipe_of { return recipe($_[0]) =~ s/\borders/outbox/gr; }
+sub of_outbox { return $_[0] =~ s/\borders/outbox/gr; }
 my $table = q{
 	CREATE FUNCTION new_key() RETURNS uuid VOLATILE LANGUAGE sql AS $$
 		SELECT encode(overlay(uuid_send(gen_random_uuid()) PLACING
@@ -88,18 +88,18 @@ sub server
 	return $node;
 }
 my ($primary, $subscriber) = map { server($_) } qw(primary subscriber);
-$primary->safe_psql('postgres', recipe_of("feed-$_")) foreach qw(number time uuid);
+$primary->safe_psql('postgres', of_outbox($_)) foreach (recipe('feed-number'), recipe('feed-time'), recipe('feed-uuid'));
 $primary->safe_psql('postgres', 'CREATE PUBLICATION all_rows FOR TABLE outbox, comb_feed');
 $primary->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);
 $standby->start;
-$subscriber->safe_psql('postgres', recipe_of('feed-subscribed') . recipe_of('feed-time') =~ s/SELECT comb_feed_add.*//r);
+$subscriber->safe_psql('postgres', of_outbox(recipe('feed-subscribed')) . of_outbox(recipe('feed-time')) =~ s/SELECT comb_feed_add.*//r);
 $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION one CONNECTION '@{[ conninfo('postgres', $primary) ]}' PUBLICATION all_rows
 	WITH (synchronous_commit = on)");
 
-my ($advance, $by_number) = recipe_of('feed-poll') =~ /(.*)\n(.*)/;
-my $by_time = recipe_of('feed-poll-time');
+my ($advance, $by_number) = of_outbox(recipe('feed-poll')) =~ /(.*)\n(.*)/;
+my $by_time = of_outbox(recipe('feed-poll-time'));
 my $by_uuid = "SELECT * FROM outbox_keyed WHERE key > '\$last' ORDER BY key LIMIT 1000";
 my $epoch   = '1970-01-01 00:00:00+00';
 
