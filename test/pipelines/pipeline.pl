@@ -49,7 +49,7 @@ my $least = $wanted < 10 ? $wanted : 10;
 my $limit = $ENV{STEP_LIMIT} || 1800;
 begin_soak($tool, 30);
 
-my $node = PostgreSQL::Test::Cluster->new('primary');
+my $node = PostgreSQL::Test::Cluster->new($tool);
 $node->init;
 # JDBC has no unix sockets.
 $node->append_conf('postgresql.conf', soak_settings() . "listen_addresses = '127.0.0.1'\n");
