@@ -187,6 +187,7 @@ lacking() {
 		spark      mvn  maven
 		kafka-connect  javac  default-jdk-headless
 		kafka-connect  mvn  maven
+		message-db  npm  npm
 		pdo        php  php-cli
 		pdo        php:pdo_pgsql  php-pgsql
 		dbd-pg     DBD::Pg  libdbd-pg-perl

@@ -1,7 +1,8 @@
 """dlt: the source sql_database, incremental on one column, into DuckDB"""
 import duckdb
+from sqlalchemy import create_engine, text
 
-from common import cursor, directory, polls, relation, write_rows
+from common import anywhere, cursor, directory, polls, relation, write_rows
 
 import dlt
 from dlt.sources.sql_database import sql_table
@@ -13,8 +14,12 @@ pipeline = dlt.pipeline(
 
 if pipeline.has_pending_data:
 	pipeline.run()
+engine = create_engine("postgresql+psycopg2://")
 for _ in polls():
-	rows = sql_table("postgresql+psycopg2://", table=relation, incremental=dlt.sources.incremental(cursor))
+	if anywhere:
+		with engine.begin() as connection:
+			connection.execute(text("SELECT comb_feed_advance()"))
+	rows = sql_table(engine, table=relation, incremental=dlt.sources.incremental(cursor))
 	pipeline.run(rows, table_name="outbox", write_disposition="append")
 
 write_rows(duckdb.connect(file, read_only=True).execute("SELECT id, body FROM copy.outbox").fetchall())

@@ -23,7 +23,7 @@ $SIG{TERM} = sub { exit 1 };
 my @command = split(/\n/, $ENV{PIPELINE_COMMAND});
 my $polls = $ENV{POLLS} || 8;
 my $limit = $ENV{STEP_LIMIT} || 1800;
-begin_soak("$ENV{PIPELINE} and a failover", 30);
+begin_soak('singer and a failover', 30);
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1);

@@ -3,23 +3,27 @@
 # test/pipelines/lib.sh - running tools that copy tables, for step pipelines of test/run
 #
 # pipeline.pl has the writers, and compares what arrives with the table.  A tool is one
-# program in this directory, which polls as a user of the tool would.  failover.pl lets one tool
-# go through a crash and a promotion.
+# program in this directory, which polls as a user of the tool would.  With "-anywhere" after its name, a
+# tool reads a table with a bigserial on a server without pg_comb.  failover.pl lets one tool
+# go through a crash and a promotion.  message-db.pl reads the table of an event store.
 #
-# What the tools need comes from PyPI and from Maven Central, in the versions of the file
+# What the tools need comes from PyPI, Maven Central and npm, in the versions of the file
 # "packages".  It stays in a directory, because it is large: COMB_PIPELINES names another.
 # A tool whose packages cannot be had is skipped.
 
 # test/run has read test/lib.sh before:
 # shellcheck disable=SC2034,SC2154
 
-all_pipelines=(dlt dbt singer spark kafka-connect failover)
+all_pipelines=(dlt dlt-anywhere dbt singer singer-anywhere spark kafka-connect failover message-db)
 
 pipelines_home=${COMB_PIPELINES:-${XDG_CACHE_HOME:-/var/cache}/pg_comb/pipelines}
 packages_limit=900           # seconds for the packages of one tool
 
+# The tool of a source
+pipeline_tool() { if [ "$1" = failover ]; then say singer; else say "${1%-anywhere}"; fi; }
+
 # packages_of TOOL: lines of the file
-packages_of() { sed -n "s/^$1  *\(pypi\|maven\)  */\1 /p" "$tree/test/pipelines/packages"; }
+packages_of() { sed -n "s/^$1  *\(pypi\|maven\|npm\)  */\1 /p" "$tree/test/pipelines/packages"; }
 
 # install_pipelines SOURCE...: the packages of the tools among them.  pip and Maven run as the caller, so that
 # they find the caller's cache and settings.  The file "complete" says for which versions.
@@ -27,8 +31,7 @@ install_pipelines() {
 	local tool home log
 	for tool in "$@"; do
 		case $tool in
-			pipelines/failover) tool=singer ;;
-			pipelines/*) tool=${tool#*/} ;;
+			pipelines/*) tool=$(pipeline_tool "${tool#*/}") ;;
 			*) continue ;;
 		esac
 		home=$pipelines_home/$tool log=$work/log/$tool-packages
@@ -53,6 +56,7 @@ install_pipeline() {
 				timeout --kill-after=10 "$packages_limit" "$2/bin/pip" -q --disable-pip-version-check install $packages ;;
 			maven) pom $packages >"$2/pom.xml" &&
 				timeout --kill-after=10 "$packages_limit" mvn -q -B -f "$2/pom.xml" dependency:copy-dependencies "-DoutputDirectory=$2/jars" ;;
+			npm) timeout --kill-after=10 "$packages_limit" npm install --ignore-scripts --no-audit --no-fund --prefix "$2" $packages ;;
 		esac || return
 	done < <(packages_of "$1")
 }
@@ -88,13 +92,15 @@ pipeline_command() {
 	python=$home/bin/python
 	case $file in
 		*.py) client_command "$file" && command=(env "PATH=$home/bin:$PATH" "JARS=$home/jars" SPARK_LOCAL_IP=127.0.0.1 "${command[@]}") ;;
+		message-db.pl) command=(bash "$home/node_modules/@eventide/message-db/database/install.sh") ;;
 		*.java) command=(java -Xmx1g -cp "$home/jars/*:${COMB_JDBC_CONNECTOR:-}/*" "$file") ;;
 	esac
 }
 
 run_pipeline() {
-	local missing command=() tool=$1 file=pipeline.pl
-	if [ "$1" = failover ]; then tool=singer file=failover.pl; fi
+	local missing command=() tool file=pipeline.pl
+	tool=$(pipeline_tool "$1")
+	[ ! -f "test/pipelines/$1.pl" ] || file=$1.pl
 	missing=$(lacks_pipeline "$tool")
 	if [ -n "$missing" ]; then
 		result "$1" "" "skipped: $missing"
@@ -102,5 +108,5 @@ run_pipeline() {
 	fi
 	pipeline_command "$tool"
 	limit=${STEP_LIMIT:-1800}
-	PIPELINE=$tool PIPELINE_COMMAND=$(printf '%s\n' "${command[@]}") tap_file "test/pipelines/$file"
+	PIPELINE=$1 PIPELINE_COMMAND=$(printf '%s\n' "${command[@]}") tap_file "test/pipelines/$file"
 }

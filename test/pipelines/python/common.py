@@ -3,6 +3,7 @@ import os
 import sys
 
 relation, cursor, directory = sys.argv[-3:]
+anywhere = os.environ["PIPELINE"].endswith("-anywhere")
 
 
 def polls():
