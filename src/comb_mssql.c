@@ -207,7 +207,7 @@ comb_mssql_abbrev_convert(Datum original, SortSupport ssup)
  * pays only for indexes that keys do not make.  Without the count, an index of
  * two million equal values takes 12 % longer to build, one of 50 values 7 %,
  * and one of values that differ in their other eight bytes only 13 %.  With
- * 500,000 rows, and with random values, the times are the same.
+ * random values the times are the same.
  */
 static bool
 comb_mssql_abbrev_abort(int memtupcount, SortSupport ssup)
