@@ -331,21 +331,7 @@ CREATE FUNCTION comb_period_support(internal) RETURNS internal
 	LANGUAGE C STABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_period_support(internal) IS
-	'planner support for uuid <@ period and for comb_created() with a layout';
-
-CREATE FUNCTION comb_recheck_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'comb_recheck_support'
-	LANGUAGE C STABLE STRICT PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_recheck_support(internal) IS
-	'planner support for comb_recheck()';
-
-CREATE FUNCTION comb_in_range_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'comb_in_range_support'
-	LANGUAGE C STABLE STRICT PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_in_range_support(internal) IS
-	'planner support for comb_in_range()';
+	'planner support for functions that compare a uuid with a period';
 
 CREATE FUNCTION comb_contained(id uuid, period comb_period) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'comb_contained'
@@ -422,9 +408,9 @@ COMMENT ON FUNCTION comb_during(uuid, timestamptz, timestamptz) IS
 
 -- Where plans add a range of keys, comb_recheck() stands in for the clauses above.
 CREATE FUNCTION comb_recheck(id uuid, period tstzrange) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'comb_contained'
+	AS 'MODULE_PATHNAME', 'comb_recheck'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
-	SUPPORT comb_recheck_support;
+	SUPPORT comb_period_support;
 
 COMMENT ON FUNCTION comb_recheck(uuid, tstzrange) IS
 	'uuid <@ period, in plans that also compare with the range of keys';
@@ -432,7 +418,7 @@ COMMENT ON FUNCTION comb_recheck(uuid, tstzrange) IS
 CREATE FUNCTION comb_recheck(id uuid, period tstzrange, layout text) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'comb_recheck_layout'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
-	SUPPORT comb_recheck_support;
+	SUPPORT comb_period_support;
 
 COMMENT ON FUNCTION comb_recheck(uuid, tstzrange, text) IS
 	'comb_created(), in plans that also compare with the range of keys; false for an unknown layout';
@@ -441,7 +427,7 @@ COMMENT ON FUNCTION comb_recheck(uuid, tstzrange, text) IS
 CREATE FUNCTION comb_in_range(id uuid, period tstzrange) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'comb_in_range'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
-	SUPPORT comb_in_range_support;
+	SUPPORT comb_period_support;
 
 COMMENT ON FUNCTION comb_in_range(uuid, tstzrange) IS
 	'is the uuid between comb_range_min(period) and comb_range_max(period)?';
@@ -449,7 +435,7 @@ COMMENT ON FUNCTION comb_in_range(uuid, tstzrange) IS
 CREATE FUNCTION comb_in_range(id uuid, period tstzrange, layout text) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'comb_in_range'
 	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
-	SUPPORT comb_in_range_support;
+	SUPPORT comb_period_support;
 
 COMMENT ON FUNCTION comb_in_range(uuid, tstzrange, text) IS
 	'is the uuid between comb_range_min(period, layout) and comb_range_max(period, layout), in the order of the layout''s database? False for an unknown layout';
@@ -595,9 +581,7 @@ COMMENT ON OPERATOR FAMILY comb_mssql_ops USING btree IS
 -- Plans call these functions in place of a clause.  The planner replaces a
 -- clause only if the user may call the clause's own function, and a session's
 -- other users share the plan.  So everyone may call these.
-GRANT EXECUTE ON FUNCTION comb_timestamp(uuid),
-	comb_timestamp(uuid, text),
-	comb_range_min(tstzrange),
+GRANT EXECUTE ON FUNCTION comb_range_min(tstzrange),
 	comb_range_min(tstzrange, text),
 	comb_range_max(tstzrange),
 	comb_range_max(tstzrange, text),

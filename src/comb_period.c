@@ -24,6 +24,7 @@ PG_FUNCTION_INFO_V1(comb_range_max);
 PG_FUNCTION_INFO_V1(comb_contained);
 PG_FUNCTION_INFO_V1(comb_contains);
 PG_FUNCTION_INFO_V1(comb_created_layout);
+PG_FUNCTION_INFO_V1(comb_recheck);
 PG_FUNCTION_INFO_V1(comb_recheck_layout);
 PG_FUNCTION_INFO_V1(comb_in_range);
 
@@ -131,11 +132,12 @@ comb_v7_in_range(FunctionCallInfo fcinfo, int idno, int periodno)
 
 /*
  * comb_contained(id uuid, period tstzrange) returns boolean
- * comb_recheck(id uuid, period tstzrange) returns boolean
  * comb_contains(period tstzrange, id uuid) returns boolean
+ * comb_recheck(id uuid, period tstzrange) returns boolean
  *
  * Is the id a UUIDv7 whose time is in the period?  Returns false, not NULL,
- * for any other uuid.  No input raises an error.
+ * for any other uuid.  No input raises an error.  The planner support tells
+ * comb_recheck() from comb_contained() by its code.
  */
 Datum
 comb_contained(PG_FUNCTION_ARGS)
@@ -147,6 +149,12 @@ Datum
 comb_contains(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(comb_v7_in_range(fcinfo, 1, 0));
+}
+
+Datum
+comb_recheck(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(comb_v7_in_range(fcinfo, 0, 1));
 }
 
 static inline bool

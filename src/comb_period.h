@@ -40,6 +40,13 @@ comb_in_period(const CombPeriod *period, int64 at)
 	return period->first <= at && at <= period->last;
 }
 
+/* Is every instant in the period? */
+static inline bool
+comb_has_all_times(const CombPeriod *period)
+{
+	return period->first == PG_INT64_MIN && period->last == PG_INT64_MAX;
+}
+
 /*
  * The first and last microsecond of a tstzrange.
  *
@@ -98,9 +105,8 @@ extern PGDLLEXPORT Datum comb_mssql_le(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_mssql_lt(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_range_max(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_range_min(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_recheck(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_recheck_layout(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum comb_timestamp(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum comb_timestamp_layout(PG_FUNCTION_ARGS);
 
 /* comb_selfuncs.c */
 extern double comb_period_estimate(PlannerInfo *root, Node *id, int varRelid,

@@ -149,7 +149,11 @@ comb_stats(CombStats *stats, VariableStatData *vardata,
 	AttStatsSlot slot;
 
 	memset(stats, 0, sizeof(CombStats));
-	/* estimates reveal no more than comparing keys, which is leakproof */
+
+	/*
+	 * Estimates reveal no more than comparing keys with uuid_ge() does.  This
+	 * function is leakproof unless a superuser has altered it.
+	 */
 	if (!HeapTupleIsValid(vardata->statsTuple) ||
 		!statistic_proc_security_check(vardata, F_UUID_GE))
 		return false;

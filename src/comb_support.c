@@ -28,27 +28,32 @@
  *	bounds		id >= comb_range_min(period) AND id <= comb_range_max(period)
  *	in_range	comb_in_range(id, period), which means the same
  *	recheck		comb_recheck(id, period), which is the clause by another name
- *	filter		comb_timestamp(id) IS NOT NULL OR comb_recheck(id, period)
+ *	filter		comb_recheck(id, '(,)') OR period IS NULL
  *
  * If every value between the bounds is a key of the layout, the last part is
- * left out.  A clause that would have to wait for policies of row security is
- * replaced like one with a computed period.  Clauses with a period that is
- * volatile, reads the key's own row or contains a sub-select stay as they are,
- * and so do clauses that the planner has to recognize.  A sub-select becomes a
- * parameter before the planner simplifies the clauses of children, and there
- * its clause is replaced.
+ * left out.  If the period is a range constructor, which never returns NULL,
+ * "period IS NULL" is left out.  A clause that would have to wait for policies
+ * of row security is replaced like one with a computed period.  Clauses with a
+ * period that is volatile, reads the key's own row or contains a sub-select
+ * stay as they are.  So do clauses that the planner has to recognize, and
+ * clauses with the constant '(,)', whose bounds exclude nothing.  A sub-select
+ * becomes a parameter before the planner simplifies the clauses of children,
+ * and there its clause is replaced.
  *
  * A replacement has the same value as the clause in three-valued logic, so
- * that it may stand under NOT: all of its parts are strict, and the last part
- * implies the others.  A test of the version bits alone could not be the last
- * part.  For a NULL period and a version 4 uuid this test is false, and the
- * clause is NULL.
+ * that it may stand under NOT.  If the key or the period is NULL, the range is
+ * NULL, and the last part is never false.  comb_recheck(id, '(,)') alone could
+ * not be the last part: it is false for a NULL period and a version 4 uuid, and
+ * the clause is NULL.
  *
  * comb_recheck() is not the clause itself because the planner simplifies
- * expressions more than once, and must not replace the clause again.  In
- * "filter", the executor evaluates the period only for values without a time,
- * to tell false from NULL.  In an index, the range of comb_in_range() is exact,
- * and its estimate is the clause's own.
+ * expressions more than once, and must not replace the clause again.  "filter"
+ * asks whether the key has a time, and the executor evaluates the period only
+ * for values without one.  The planner copies, simplifies and estimates each
+ * part of a replacement again for each partition.  On many partitions that is
+ * most of the planning, so "filter" has no more parts than it needs.  In an
+ * index, the range of comb_in_range() is exact, and its estimate is the
+ * clause's own.
  *
  * The functions stand in the order in which a clause walks through them: it is
  * taken apart, gets bounds and an estimate, and is replaced or becomes an
@@ -80,6 +85,7 @@
 #include "parser/parsetree.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/syscache.h"
@@ -89,8 +95,6 @@
 PG_FUNCTION_INFO_V1(comb_period_sel);
 PG_FUNCTION_INFO_V1(comb_period_joinsel);
 PG_FUNCTION_INFO_V1(comb_period_support);
-PG_FUNCTION_INFO_V1(comb_recheck_support);
-PG_FUNCTION_INFO_V1(comb_in_range_support);
 
 /* uuid >= uuid and uuid <= uuid, which pg_operator.dat gives no symbols */
 #define COMB_UUID_GE_OP		2977
@@ -104,41 +108,37 @@ typedef struct CombClause
 	Node	   *label;			/* of the layout, NULL for the default */
 	const CombLayout *layout;
 	Oid			funcid;			/* its schema has the extension's functions */
+	PGFunction	code;			/* what the function executes */
 } CombClause;
 
 /*
  * A function that plans call in place of a clause.  The arguments are the
- * clause's key, its period, and its label if it has one.
+ * clause's key if "with_id" is set, its period, and its label if it has one.
  */
 typedef struct CombFunction
 {
 	const char *name;
 	Oid			rettype;
 	bool		with_id;
-	bool		with_period;
 	PGFunction	code;			/* what the function executes */
 	PGFunction	layout_code;	/* the same with a label */
 } CombFunction;
 
 static const CombFunction comb_range_min_function = {
-	"comb_range_min", UUIDOID, false, true,
+	"comb_range_min", UUIDOID, false,
 	comb_range_min, comb_range_min
 };
 static const CombFunction comb_range_max_function = {
-	"comb_range_max", UUIDOID, false, true,
+	"comb_range_max", UUIDOID, false,
 	comb_range_max, comb_range_max
 };
 static const CombFunction comb_recheck_function = {
-	"comb_recheck", BOOLOID, true, true,
-	comb_contained, comb_recheck_layout
+	"comb_recheck", BOOLOID, true,
+	comb_recheck, comb_recheck_layout
 };
 static const CombFunction comb_in_range_function = {
-	"comb_in_range", BOOLOID, true, true,
+	"comb_in_range", BOOLOID, true,
 	comb_in_range, comb_in_range
-};
-static const CombFunction comb_timestamp_function = {
-	"comb_timestamp", TIMESTAMPTZOID, true, false,
-	comb_timestamp, comb_timestamp_layout
 };
 
 /*
@@ -170,13 +170,19 @@ comb_c_function_address(Oid funcid)
 	return flinfo.fn_addr;
 }
 
-/* Is this the code of a function that compares a key with a period? */
-static bool
-comb_is_clause_code(PGFunction code)
+/* Is this the code of comb_recheck()? */
+static inline bool
+comb_is_recheck_code(PGFunction code)
+{
+	return code == comb_recheck || code == comb_recheck_layout;
+}
+
+/* Is this the code of a function that users call in clauses? */
+static inline bool
+comb_is_users_code(PGFunction code)
 {
 	return code == comb_contained || code == comb_contains ||
-		code == comb_created_layout || code == comb_recheck_layout ||
-		code == comb_in_range;
+		code == comb_created_layout;
 }
 
 /* Is the expression of this type, or of a domain over this type? */
@@ -222,8 +228,10 @@ comb_clause(CombClause *clause, Oid funcid, List *args)
 	int			nargs = list_length(args);
 	bool		reversed;
 
+	clause->code = comb_c_function_address(funcid);
 	if ((nargs != 2 && nargs != 3) ||
-		!comb_is_clause_code(comb_c_function_address(funcid)))
+		!(comb_is_users_code(clause->code) || clause->code == comb_in_range ||
+		  comb_is_recheck_code(clause->code)))
 		return false;
 	reversed = !comb_is_of_type((Node *) linitial(args), UUIDOID);
 	clause->id = (Node *) (reversed ? lsecond(args) : linitial(args));
@@ -337,11 +345,8 @@ comb_clause_call(const CombClause *clause, const CombFunction *function)
 		argtypes[nargs++] = UUIDOID;
 		args = lappend(args, copyObject(clause->id));
 	}
-	if (function->with_period)
-	{
-		argtypes[nargs++] = TSTZRANGEOID;
-		args = lappend(args, comb_clause_period(clause));
-	}
+	argtypes[nargs++] = TSTZRANGEOID;
+	args = lappend(args, comb_clause_period(clause));
 	if (clause->label)
 	{
 		argtypes[nargs++] = TEXTOID;
@@ -447,26 +452,17 @@ comb_layout_operators(const CombClause *clause, Oid *ge, Oid *le)
 }
 
 /*
- * Get the operators >= and <= of an index's operator family.  False if the
- * family does not sort as the layout does.
+ * Does an operator family sort as the layout does, whose operators are given?
  *
- * A family qualifies if its members 4 and 2 call the same functions as the
- * layout's >= and <=.  This holds for btree, BRIN minmax and btree_gist.
- * Hash, bloom and other orderings have different functions there, or none.
+ * It does if the operators are its members 4 and 2.  This holds for btree,
+ * BRIN minmax and btree_gist.  Hash, bloom and other orderings have different
+ * operators there, or none.
  */
 static bool
-comb_family_operators(const CombClause *clause, Oid opfamily, Oid *ge, Oid *le)
+comb_family_sorts(Oid opfamily, Oid ge, Oid le)
 {
-	Oid			layout_ge;
-	Oid			layout_le;
-
-	*ge = get_opfamily_member(opfamily, UUIDOID, UUIDOID, 4);
-	*le = get_opfamily_member(opfamily, UUIDOID, UUIDOID, 2);
-	if (!OidIsValid(*ge) || !OidIsValid(*le) ||
-		!comb_layout_operators(clause, &layout_ge, &layout_le))
-		return false;
-	return (*ge == layout_ge || get_opcode(*ge) == get_opcode(layout_ge)) &&
-		(*le == layout_le || get_opcode(*le) == get_opcode(layout_le));
+	return get_opfamily_member(opfamily, UUIDOID, UUIDOID, 4) == ge &&
+		get_opfamily_member(opfamily, UUIDOID, UUIDOID, 2) == le;
 }
 
 /*
@@ -507,51 +503,51 @@ comb_core_sel(const SupportRequestSelectivity *req, const CombClause *clause)
 }
 
 /*
- * Return the share of the rows with a key in the clause's period, which
- * becomes a constant if it can be computed now.
+ * Return the share of the rows that a clause finds.
  *
  * Of a period that starts after all times that ANALYZE saw, as usual in
  * queries for the newest keys, core has the better estimate: it looks up the
  * column's largest key in an index.
- */
-static double
-comb_clause_sel(const SupportRequestSelectivity *req, CombClause *clause)
-{
-	Node	   *value = estimate_expression_value(req->root, clause->period);
-	CombPeriod	period;
-	bool		newer;
-	double		sel;
-
-	if (req->is_join || !IsA(value, Const))
-		return DEFAULT_RANGE_INEQ_SEL;
-	if (((Const *) value)->constisnull)
-		return 0.0;
-	clause->period = value;
-	period = comb_period(((Const *) value)->constvalue);
-	sel = comb_period_estimate(req->root, clause->id, req->varRelid,
-							   clause->layout, &period, &newer);
-	if (newer)
-		sel = Max(sel, comb_core_sel(req, clause));
-	return sel;
-}
-
-/*
- * Return the selectivity of the clause or of comb_recheck().
  *
  * A plan that has comb_recheck() also has a range of keys, and the planner
  * multiplies the two estimates.  The product should be the estimate by time.
  * Core estimates the range, so comb_recheck() gets the quotient.  But a
  * selectivity is at most 1.  If core's estimate is too small already, because
  * both bounds are in one bin of the histogram, the product stays too small.
+ *
+ * Core's estimate takes time, so get it only for a quotient that can differ
+ * from 1.  It does not if nearly all rows are in the period, which holds for
+ * all partitions but the first and the last.  For a period that is not known
+ * yet, both estimates are core's default.  And beside a computed period, the
+ * period of comb_recheck() has all times, and core's estimate of the bounds is
+ * the one to keep.
  */
 static double
-comb_selectivity(const SupportRequestSelectivity *req, CombClause *clause,
-				 bool recheck)
+comb_selectivity(const SupportRequestSelectivity *req, CombClause *clause)
 {
-	double		sel = comb_clause_sel(req, clause);
+	bool		recheck = comb_is_recheck_code(clause->code);
+	Node	   *value = estimate_expression_value(req->root, clause->period);
+	double		range_sel = 1.0;
+	CombPeriod	period;
+	bool		newer;
+	double		sel;
 
-	if (recheck && sel > 0.0)
-		sel /= Max(comb_core_sel(req, clause), 1.0e-10);
+	if (req->is_join || !IsA(value, Const))
+		return recheck ? 1.0 : DEFAULT_RANGE_INEQ_SEL;
+	if (((Const *) value)->constisnull)
+		return 0.0;
+	clause->period = value;
+	period = comb_period(((Const *) value)->constvalue);
+	if (recheck && comb_has_all_times(&period))
+		return 1.0;
+	sel = comb_period_estimate(req->root, clause->id, req->varRelid,
+							   clause->layout, &period, &newer);
+	if (newer || (recheck && sel > 0.0 && sel < 0.99))
+		range_sel = comb_core_sel(req, clause);
+	if (newer)
+		sel = Max(sel, range_sel);
+	if (recheck)
+		sel /= Max(range_sel, 1.0e-10);
 	CLAMP_PROBABILITY(sel);
 	return sel;
 }
@@ -574,7 +570,7 @@ comb_period_sel(PG_FUNCTION_ARGS)
 	if (!comb_clause(&clause, get_opcode(PG_GETARG_OID(1)),
 					 (List *) PG_GETARG_POINTER(2)))
 		PG_RETURN_FLOAT8(DEFAULT_RANGE_INEQ_SEL);
-	PG_RETURN_FLOAT8(comb_selectivity(&req, &clause, false));
+	PG_RETURN_FLOAT8(comb_selectivity(&req, &clause));
 }
 
 /*
@@ -636,18 +632,14 @@ comb_is_not_heap(const RangeTblEntry *rte)
  * holds for:
  *
  * - Tables with children.  By now, "inh" is set for no other table.
- * - Foreign tables, if the layout has PostgreSQL's own order.  Foreign data
- *	 wrappers send only core's operators.
+ * - Foreign tables.  Foreign data wrappers send core's operators.
  * - Tables of access methods other than heap.
  */
 static bool
-comb_can_prune(const RangeTblEntry *rte, const CombClause *clause)
+comb_can_prune(const RangeTblEntry *rte)
 {
-	if (rte->inh)
-		return true;
-	if (rte->relkind == RELKIND_FOREIGN_TABLE)
-		return clause->layout->sorts_in == COMB_SORTS_PLAIN;
-	return comb_is_not_heap(rte);
+	return rte->inh || rte->relkind == RELKIND_FOREIGN_TABLE ||
+		comb_is_not_heap(rte);
 }
 
 /*
@@ -680,6 +672,19 @@ comb_is_cheap(PlannerInfo *root, Node *period)
 	return cost.startup + cost.per_tuple <= 10 * cpu_operator_cost;
 }
 
+/* Is the period a constant without ends, so that its bounds exclude nothing? */
+static bool
+comb_is_unlimited(const Node *period)
+{
+	const Const *value = (const Const *) period;
+	CombPeriod	all;
+
+	if (!IsA(period, Const) || value->constisnull)
+		return false;
+	all = comb_period(value->constvalue);
+	return comb_has_all_times(&all);
+}
+
 /*
  * Must the executor compute the period?  The call site caches constants, and
  * columns are cheap.
@@ -710,32 +715,48 @@ comb_layout_is_exact(const CombLayout *layout)
 	return !layout->versioned && !layout->codec->gaps;
 }
 
+/* Can the period be NULL?  Core's constructors of ranges never return NULL. */
+static bool
+comb_can_be_null(const Node *period)
+{
+	Oid			funcid = IsA(period, FuncExpr) ?
+		((const FuncExpr *) period)->funcid : InvalidOid;
+
+	return !IsA(period, Const) &&
+		funcid != F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ &&
+		funcid != F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ_TEXT;
+}
+
 /*
  * Return the condition to AND to the range of keys, or NULL.  It rejects other
  * values than keys of the layout.
  *
- * The executor may then skip the period.  comb_recheck() alone costs less for
- * a period that need not be computed, and corrects the estimate beside
- * bounds, but not beside comb_in_range().
+ * Beside bounds of a period that need not be computed, comb_recheck() has this
+ * period and corrects the estimate.
  */
 static Node *
 comb_clause_filter(const CombClause *clause, bool bounds)
 {
-	Node	   *recheck = comb_clause_call(clause, &comb_recheck_function);
-	Node	   *time;
-	NullTest   *has_time;
+	CombClause	has_time = *clause;
+	Node	   *period = comb_clause_period(clause);
+	Node	   *filter;
+	NullTest   *is_null;
 
-	if (recheck == NULL || (bounds && !comb_is_computed(clause->period)))
-		return recheck;
-	time = comb_clause_call(clause, &comb_timestamp_function);
-	if (time == NULL)
-		return NULL;
-	has_time = makeNode(NullTest);
-	has_time->arg = (Expr *) time;
-	has_time->nulltesttype = IS_NOT_NULL;
-	has_time->argisrow = false;
-	has_time->location = -1;
-	return (Node *) make_orclause(list_make2(has_time, recheck));
+	if (bounds && !comb_is_computed(clause->period))
+		return comb_clause_call(clause, &comb_recheck_function);
+	has_time.period = (Node *)
+		makeConst(TSTZRANGEOID, -1, InvalidOid, -1,
+				  OidInputFunctionCall(F_RANGE_IN, "(,)", TSTZRANGEOID, -1),
+				  false, false);
+	filter = comb_clause_call(&has_time, &comb_recheck_function);
+	if (filter == NULL || !comb_can_be_null(period))
+		return filter;
+	is_null = makeNode(NullTest);
+	is_null->arg = (Expr *) period;
+	is_null->nulltesttype = IS_NULL;
+	is_null->argisrow = false;
+	is_null->location = -1;
+	return (Node *) make_orclause(list_make2(filter, is_null));
 }
 
 /*
@@ -795,6 +816,7 @@ comb_simplify(PlannerInfo *root, const CombClause *clause)
 	Oid			le;
 
 	if (root == NULL || root->parse == NULL ||
+		comb_is_unlimited(clause->period) ||
 		!comb_may_execute(clause->funcid) ||
 		comb_keep_for_matching(root->parse, clause) ||
 		!comb_can_duplicate_period(root, clause) ||
@@ -806,7 +828,7 @@ comb_simplify(PlannerInfo *root, const CombClause *clause)
 
 	/* security quals delay bounds that read columns, too */
 	delayed = comb_delayed_by_security_quals(root, clause);
-	if (comb_can_prune(rte, clause) && comb_is_cheap(root, clause->period) &&
+	if (comb_can_prune(rte) && comb_is_cheap(root, clause->period) &&
 		!(delayed && contain_var_clause(clause->period)))
 		return comb_replace_by_bounds(clause, ge, le);
 	return comb_replace_by_in_range(clause, delayed);
@@ -826,57 +848,57 @@ comb_call_args(const Node *node)
 /*
  * Return the clause as a range of keys in an index, or NIL.  The period may
  * be expensive, because an index scan evaluates the bounds only once.
- * "in_range" is true for calls of comb_in_range(), which are the range.
  */
 static List *
 comb_index_condition(SupportRequestIndexCondition *req,
-					 const CombClause *clause, bool in_range)
+					 const CombClause *clause)
 {
 	Oid			ge;
 	Oid			le;
 
 	if (!comb_may_execute(clause->funcid) ||
 		list_nth(comb_call_args(req->node), req->indexarg) != clause->id ||
-		!comb_family_operators(clause, req->opfamily, &ge, &le) ||
+		!comb_layout_operators(clause, &ge, &le) ||
+		!comb_family_sorts(req->opfamily, ge, le) ||
 		contain_subplans(clause->period) ||
 		!is_pseudo_constant_for_index(req->root, clause->period, req->index))
 		return NIL;
-	req->lossy = !in_range && !comb_layout_is_exact(clause->layout);
+	/* comb_in_range() is the range */
+	req->lossy = clause->code != comb_in_range &&
+		!comb_layout_is_exact(clause->layout);
 	return comb_clause_bounds(clause, ge, le);
 }
 
-/* Whose support function the planner calls */
-typedef enum CombSupported
-{
-	COMB_SUPPORTS_CLAUSE,		/* the operators' and comb_created()'s */
-	COMB_SUPPORTS_RECHECK,		/* comb_recheck()'s */
-	COMB_SUPPORTS_IN_RANGE		/* comb_in_range()'s */
-} CombSupported;
-
 /*
- * Answer a request of the planner.  NULL for other requests than these, and if
- * there is nothing to gain.
+ * comb_period_support(internal) returns internal
+ *
+ * Planner support function of the functions that compare keys with periods.
+ * Simplifies only what users call, and finds index conditions for all but
+ * comb_recheck(), which has a range of keys beside it.  Returns NULL for other
+ * requests, and if there is nothing to gain.
  */
-static void *
-comb_answer(Node *node, CombSupported supported)
+Datum
+comb_period_support(PG_FUNCTION_ARGS)
 {
+	Node	   *node = (Node *) PG_GETARG_POINTER(0);
+	void	   *answer = NULL;
 	CombClause	clause;
 
-	if (IsA(node, SupportRequestSimplify) && supported == COMB_SUPPORTS_CLAUSE)
+	if (IsA(node, SupportRequestSimplify))
 	{
 		SupportRequestSimplify *req = (SupportRequestSimplify *) node;
 
-		if (comb_clause(&clause, req->fcall->funcid, req->fcall->args))
-			return comb_simplify(req->root, &clause);
+		if (comb_clause(&clause, req->fcall->funcid, req->fcall->args) &&
+			comb_is_users_code(clause.code))
+			answer = comb_simplify(req->root, &clause);
 	}
-	else if (IsA(node, SupportRequestIndexCondition) &&
-			 supported != COMB_SUPPORTS_RECHECK)
+	else if (IsA(node, SupportRequestIndexCondition))
 	{
 		SupportRequestIndexCondition *req = (SupportRequestIndexCondition *) node;
 
-		if (comb_clause(&clause, req->funcid, comb_call_args(req->node)))
-			return comb_index_condition(req, &clause,
-										supported == COMB_SUPPORTS_IN_RANGE);
+		if (comb_clause(&clause, req->funcid, comb_call_args(req->node)) &&
+			!comb_is_recheck_code(clause.code))
+			answer = comb_index_condition(req, &clause);
 	}
 	else if (IsA(node, SupportRequestSelectivity))
 	{
@@ -884,38 +906,8 @@ comb_answer(Node *node, CombSupported supported)
 
 		req->selectivity = DEFAULT_RANGE_INEQ_SEL;
 		if (comb_clause(&clause, req->funcid, req->args))
-			req->selectivity = comb_selectivity(req, &clause,
-												supported == COMB_SUPPORTS_RECHECK);
-		return req;
+			req->selectivity = comb_selectivity(req, &clause);
+		answer = req;
 	}
-	return NULL;
-}
-
-/*
- * comb_period_support(internal) returns internal
- * comb_recheck_support(internal) returns internal
- * comb_in_range_support(internal) returns internal
- *
- * Planner support functions of the clauses, of comb_recheck() and of
- * comb_in_range().  They return NULL for all other requests.
- */
-Datum
-comb_period_support(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_POINTER(comb_answer((Node *) PG_GETARG_POINTER(0),
-								  COMB_SUPPORTS_CLAUSE));
-}
-
-Datum
-comb_recheck_support(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_POINTER(comb_answer((Node *) PG_GETARG_POINTER(0),
-								  COMB_SUPPORTS_RECHECK));
-}
-
-Datum
-comb_in_range_support(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_POINTER(comb_answer((Node *) PG_GETARG_POINTER(0),
-								  COMB_SUPPORTS_IN_RANGE));
+	PG_RETURN_POINTER(answer);
 }

@@ -190,6 +190,11 @@ CREATE TABLE mixed AS SELECT n, CASE WHEN n % 2 = 0 THEN id ELSE md5(n::text)::u
 CREATE TABLE lines AS
 SELECT n, comb_stamp(md5(k::text)::uuid, '2026-01-01'::timestamptz + k * interval '18 h') AS id
 FROM (SELECT n, (40 * (n / 30000.0) ^ 3)::int AS k FROM generate_series(1, 30000) n) s;
+-- few keys, half of them without a time
+CREATE TABLE halves AS
+SELECT n, CASE WHEN n % 2 = 0 THEN id ELSE md5(id::text)::uuid END AS id
+FROM (SELECT n, comb_stamp(md5((n % 40)::text)::uuid, '2026-01-01'::timestamptz + n % 40 * interval '18 h') AS id
+      FROM generate_series(1, 30000) n) s;
 CREATE TABLE month (n int, id uuid NOT NULL) PARTITION BY RANGE (id);
 CREATE TABLE month_1 PARTITION OF month FOR VALUES FROM (comb_min('2026-01-01')) TO (comb_min('2026-01-16'));
 CREATE TABLE month_2 PARTITION OF month FOR VALUES FROM (comb_min('2026-01-16')) TO (comb_min('2026-02-01'));
@@ -197,7 +202,11 @@ INSERT INTO month SELECT * FROM even;
 CREATE TABLE sequel AS
 SELECT n, comb_stamp(md5(n::text)::uuid, '2026-01-01'::timestamptz + n * interval '1.44 min', 'rtcomb_sql') AS id
 FROM generate_series(0, 29999) n;
-ANALYZE even, skewed, nulls, mixed, lines, month, sequel;
+-- half of the keys without a time, in one partition
+CREATE TABLE mixed_month (n int, id uuid) PARTITION BY RANGE (id);
+CREATE TABLE mixed_part PARTITION OF mixed_month DEFAULT;
+INSERT INTO mixed_month TABLE mixed;
+ANALYZE even, skewed, nulls, mixed, lines, halves, month, mixed_month, sequel;
 
 SELECT cmp_ok(max(miss(query)), '<', 1.1::float8, 'a day of ' || source)
 FROM unnest('{even,skewed,nulls,mixed}'::text[]) source, days(source) query GROUP BY source;
@@ -206,6 +215,14 @@ FROM unnest('{even,skewed,nulls,mixed}'::text[]) source, days(source) query GROU
 SELECT cmp_ok(max(miss(query)), '<', 1.2::float8, 'a day of partitions') FROM days('month') query;
 SELECT cmp_ok(max(miss(query)), '<', 1.2::float8, 'a day of few keys, often')
 FROM days('lines') query;
+SELECT cmp_ok(miss('SELECT * FROM halves WHERE id <@ tstzrange(''2026-01-10'', ''2026-01-20'')'), '<', 1.1::float8,
+              'ten days of few keys, half of them without a time');
+-- random keys are hardly ever between the bounds
+SELECT cmp_ok(miss('SELECT * FROM mixed_month WHERE id <@ ' || period), '<', 1.1::float8, 'partitions, half of the keys random: ' || period)
+FROM unnest(ARRAY['tstzrange(''2026-01-10'', ''2026-01-20'')', '''(,)''',
+                  'tstzrange(now() - (now() - ''2026-01-10''), now() - (now() - ''2026-01-20''))']) period;
+SELECT is(estimate('SELECT * FROM even WHERE id <@ CASE WHEN now() < ''2000-01-01'' THEN tstzrange(now(), NULL) END'), 1::float8,
+          'even: a period that is NULL');
 SELECT cmp_ok(miss(format('SELECT * FROM %I WHERE id <@ tstzrange(%s)', source, bounds)), '<', 1.1::float8,
               source || ' in ' || bounds)
 FROM unnest('{even,skewed,nulls,mixed,month}'::text[]) source,
