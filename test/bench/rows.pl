@@ -168,8 +168,13 @@ sub days
 		query("CREATE INDEX ${table}_id ON $table (id)");
 		query("VACUUM (FREEZE, ANALYZE) $table");
 	}
+	return timing_functions();
+}
+
+sub timing_functions
+{
 	query(q{
-		CREATE FUNCTION elapsed_ms(query text, n int) RETURNS numeric LANGUAGE plpgsql AS $$
+		CREATE OR REPLACE FUNCTION elapsed_ms(query text, n int) RETURNS numeric LANGUAGE plpgsql AS $$
 		DECLARE
 			start timestamptz;
 		BEGIN
@@ -180,7 +185,7 @@ sub days
 			END LOOP;
 			RETURN round((extract(epoch FROM clock_timestamp() - start) * 1000 / n)::numeric, 3);
 		END $$;
-		CREATE FUNCTION explained(query text, OUT rows float8, OUT ms float8) LANGUAGE plpgsql AS $$
+		CREATE OR REPLACE FUNCTION explained(query text, OUT rows float8, OUT ms float8) LANGUAGE plpgsql AS $$
 		DECLARE
 			plan json;
 		BEGIN
@@ -189,6 +194,44 @@ sub days
 			ms := plan->0->>'Planning Time';
 		END $$});
 	return;
+}
+
+# The last 98 days, today and tomorrow, a partition each, with a row every five
+# minutes: by its key, and by a time
+sub parts
+{
+	return if has_table('part');
+	foreach ([ 'part', 'id uuid', 'comb_min', 'comb_at' ], [ 'made', 'created_at timestamptz', '', '' ])
+	{
+		my ($table, $column, $bound, $value) = @$_;
+		my ($name) = split(/ /, $column);
+		query("CREATE TABLE $table ($column PRIMARY KEY, n int) PARTITION BY RANGE ($name)");
+		query("DO \$\$
+			BEGIN
+				FOR i IN 0 .. 99 LOOP
+					EXECUTE format('CREATE TABLE ${table}_%s PARTITION OF $table FOR VALUES FROM (%L) TO (%L)', i,
+						$bound(current_date + i - 98), $bound(current_date + i - 97));
+				END LOOP;
+			END \$\$");
+		query("INSERT INTO $table SELECT $value(at), 1
+			FROM generate_series(current_date - interval '98 days', now(), '5 min') at");
+		query("VACUUM (FREEZE, ANALYZE) $table");
+	}
+	return timing_functions();
+}
+
+# Microseconds to plan a query on the partitions, between two times
+sub planning_of
+{
+	my ($label, $since, $until) = @_;
+	my $clause = $label =~ /^id <@/ ? "id <@ tstzrange($since, $until)"
+	  : $label =~ /^id/ ? "id >= comb_min($since) AND id < comb_min($until)"
+	  : "created_at >= $since AND created_at < $until";
+	my $table = $label =~ /^id/ ? 'part' : 'made';
+	return query("WITH planned AS MATERIALIZED (
+			SELECT n, (explained(\$q\$SELECT * FROM $table WHERE $clause\$q\$)).ms FROM generate_series(1, 52) AS n
+		)
+		SELECT round(min(ms)::numeric * 1000) FROM planned WHERE n > 2");
 }
 
 # The condition of a label for a day, 0 to 999
@@ -620,6 +663,22 @@ row('range_plan', 'Planning one day (us)',
 			SELECT round(avg(ms)::numeric * 10, 3) FROM planned WHERE n > 2");
 	},
 	setup => \&days);
+
+# Each partition has its own copy of the conditions, and its own estimate.
+my @planned = ('id <@ period', 'id >= ... AND id < ...', 'created_at >= ... AND created_at < ...');
+row('range_plan_now', 'Planning the last 24 hours, by now(), on 100 partitions (us)',
+	sub { @planned },
+	sub { planning_of($_[0], q{now() - interval '1 day'}, 'now()') },
+	setup => \&parts);
+
+row('range_plan_parts', 'Planning 80 days by constants on 100 partitions (us)',
+	sub { @planned },
+	sub {
+		my @times = split(/\|/, query("SELECT quote_literal(current_date - interval '90.5 days') || '::timestamptz', "
+				. "quote_literal(current_date - interval '10.5 days') || '::timestamptz'"));
+		return planning_of($_[0], @times);
+	},
+	setup => \&parts);
 
 # How good the estimates are: the mean error of the rows estimated for 100 days
 # after a fresh ANALYZE.  A day is a tenth of one bin of the histogram.
