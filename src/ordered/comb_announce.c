@@ -94,6 +94,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "storage/dsm.h"
+#include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
 #include "utils/memutils.h"
@@ -173,8 +174,9 @@ comb_seat_init(CombSeat *seat)
 }
 
 /*
- * Readers look only at seats that were ever taken.  "used" before the counter:
- * a reader that sees the time of a transaction must see that its seat is used.
+ * Readers look only at seats that were ever taken.  "used" before the counter,
+ * and "used_prepared" before the end of "first": a reader that sees the time of
+ * a transaction must see that its seat is used.
  */
 static void
 comb_seats_use(pg_atomic_uint64 *used, uint32 number)
