@@ -741,6 +741,36 @@ row('settled', 'A call of comb_settled(), net of a trivial function (us)',
 	  . "because a transaction remembers the bound of a snapshot.",
 	rounds => 1);
 
+# An hour of advances beside a snapshot of before, in six parts
+my %hour;
+
+sub hour_of_advances
+{
+	my ($label) = @_;
+	return delete $hour{$label} if defined $hour{$label};
+	query('SET client_min_messages = error', 'DROP SEQUENCE IF EXISTS advanced', 'CREATE SEQUENCE advanced', "SELECT feed.comb_feed_add('advanced')", 'VACUUM FULL feed.comb_feed');
+	local $ENV{PGOPTIONS} = '-c synchronous_commit=off';
+	my $part = "DO \$\$BEGIN FOR i IN 1 .. 600 LOOP PERFORM nextval('advanced'); COMMIT; PERFORM feed.comb_feed_advance('advanced'); COMMIT; END LOOP; END\$\$";
+	$hour{'600 without the snapshot'} = sprintf('%.1f', timed($part) / 0.6);
+	query('VACUUM FULL feed.comb_feed');
+	my $pid = in_background(qw(psql -X -q -c), 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT pg_sleep(600)');
+	sleep(1);
+	my $lsn = query('SELECT pg_current_wal_insert_lsn()');
+	my @us = map { sprintf('%.1f', timed($part) / 0.6) } 1 .. 6;
+	($hour{'the first 600'}, $hour{'the last 600'}) = @us[ 0, 5 ];
+	$hour{wal} = query("SELECT pg_size_pretty(pg_current_wal_insert_lsn() - '$lsn')");
+	$hour{size} = query("SELECT pg_size_pretty(pg_relation_size('feed.comb_feed')) || ', index ' || pg_size_pretty(pg_indexes_size('feed.comb_feed'))");
+	stop_background($pid);
+	query('DELETE FROM feed.comb_feed');
+	return delete $hour{$label};
+}
+
+sub hour_details
+{
+	show('', "Afterwards the table of one source has $hour{size}.  WAL: $hour{wal}, with that of the numbers.");
+	return;
+}
+
 # How long a row that is visible waits until a reader takes it.  A session looks
 # as often as it can, and notes its snapshot and both bounds.  Afterwards each row
 # is looked up in the notes.
@@ -749,26 +779,29 @@ my %delays;
 sub measure_delays
 {
 	my ($writer) = @_;
+	portable_feed();
 	query('DROP TABLE IF EXISTS event, looks, unrelated',
-		'CREATE TABLE event (id uuid DEFAULT comb_generate_ordered(), x xid8 DEFAULT pg_current_xact_id())',
-		'CREATE UNLOGGED TABLE looks (at timestamptz, seen pg_snapshot, settled uuid)',
+		'CREATE TABLE event (id uuid DEFAULT comb_generate_ordered(), x xid8 DEFAULT pg_current_xact_id(), n bigserial)',
+		'SELECT feed.comb_feed_add(\'event_n_seq\')',
+		'CREATE UNLOGGED TABLE looks (at timestamptz, seen pg_snapshot, settled uuid, n bigint)',
 		'CREATE TABLE unrelated (n int)',
 		'CREATE OR REPLACE PROCEDURE look(seconds int) LANGUAGE plpgsql AS $$
 			DECLARE l looks; started timestamptz := clock_timestamp();
 			BEGIN
 				WHILE clock_timestamp() < started + seconds * interval \'1 s\' LOOP
-					SELECT clock_timestamp(), pg_current_snapshot(), comb_settled() INTO l;
+					SELECT clock_timestamp(), pg_current_snapshot(), comb_settled(), feed.comb_feed_number(\'event_n_seq\') INTO l;
 					INSERT INTO looks SELECT l.*;
 					COMMIT;
 				END LOOP;
 			END$$');
 	my @pids = in_background(qw(psql -X -q -c), 'CALL look(12)');
+	push @pids, in_background(qw(psql -X -q -c), 'CALL feed.follow(\'event_n_seq\', 12)');
 	push @pids, in_background(qw(psql -X -q -c), 'INSERT INTO unrelated VALUES (1); SELECT pg_sleep(10)') if $writer;
 	pgbench("INSERT INTO event DEFAULT VALUES;\nINSERT INTO event DEFAULT VALUES;", qw(-M prepared -c 8 -j 2 -R 1000 -T 10));
 	waitpid($_, 0) foreach @pids;
-	query('CREATE INDEX ON looks (at); CREATE INDEX ON looks (settled); CREATE INDEX ON looks ((pg_snapshot_xmin(seen)))',
+	query('CREATE INDEX ON looks (at); CREATE INDEX ON looks (settled); CREATE INDEX ON looks (n); CREATE INDEX ON looks ((pg_snapshot_xmin(seen)))',
 		'ANALYZE looks');
-	my ($settled, $xid8) = map { query("SELECT concat_ws(' ', round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric, 2),
+	my ($settled, $xid8, $anywhere) = map { query("SELECT concat_ws(' ', round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric, 2),
 			round(percentile_cont(0.999) WITHIN GROUP (ORDER BY ms)::numeric, 2))
 			FROM (SELECT 1000 * extract(epoch FROM greatest(at, visible) - visible) AS ms FROM event,
 				LATERAL (SELECT at AS visible FROM looks WHERE at >= comb_timestamp(id)
@@ -776,17 +809,19 @@ sub measure_delays
 				LATERAL ($_) AS r) AS d") }
 	  'SELECT min(at) AS at FROM looks WHERE settled = (SELECT settled FROM looks WHERE settled > id ORDER BY settled LIMIT 1)',
 	  'SELECT min(at) AS at FROM looks WHERE pg_snapshot_xmin(seen) = (SELECT pg_snapshot_xmin(seen) FROM looks
-		WHERE pg_snapshot_xmin(seen) > x ORDER BY pg_snapshot_xmin(seen) LIMIT 1)';
+		WHERE pg_snapshot_xmin(seen) > x ORDER BY pg_snapshot_xmin(seen) LIMIT 1)',
+	  'SELECT min(at) AS at FROM looks WHERE n = (SELECT n FROM looks WHERE n > event.n ORDER BY n LIMIT 1)';
 	my $with = $writer ? ', beside a long writer' : '';
 	@delays{ "comb_settled()$with, median", "comb_settled()$with, p99.9" } = split(/ /, $settled);
 	@delays{ "xid8 column$with, median",    "xid8 column$with, p99.9" }    = split(/ /, $xid8);
+	@delays{ "comb_feed_number()$with, median", "comb_feed_number()$with, p99.9" } = split(/ /, $anywhere);
 	return;
 }
 
 row('feed_delay', 'From visible to readable, 2000 rows a second from 8 sessions (ms)',
 	sub {
 		return map { my $with = $_; map { my $by = $_; map { "$by$with, $_" } 'median', 'p99.9' }
-			'comb_settled()', 'xid8 column' } '', ', beside a long writer';
+			'comb_settled()', 'comb_feed_number()', 'xid8 column' } '', ', beside a long writer';
 	},
 	sub {
 		my ($label) = @_;
@@ -794,8 +829,103 @@ row('feed_delay', 'From visible to readable, 2000 rows a second from 8 sessions 
 		return delete $delays{$label};
 	},
 	about => "A session looks as often as it can.  A row's delay begins at the first look that sees the row, and\n"
-	  . "ends at the first that may read it: below `comb_settled()`, or by an `xid8` column and\n"
-	  . "`pg_snapshot_xmin()`.  The long writer of another table is open for 10 of the 12 seconds.");
+	  . "ends at the first that may read it: below `comb_settled()`, below `comb_feed_number()` that another\n"
+	  . "session moves every 10 ms, or by an `xid8` column and `pg_snapshot_xmin()`.  The long writer of another table is open for 10 of the 12 seconds.");
+
+# sql/portable/pg_comb_feed.sql in the schema feed
+sub portable_feed
+{
+	return if query("SELECT to_regnamespace('feed') IS NOT NULL") eq 't';
+	psql('CREATE SCHEMA feed', 'SET search_path = feed', "\\i $RealBin/../../sql/portable/pg_comb_feed.sql",
+		'CREATE PROCEDURE feed.follow(source regclass, seconds int) LANGUAGE plpgsql AS $$
+			DECLARE until timestamptz := clock_timestamp() + seconds * interval \'1 s\';
+			BEGIN
+				WHILE clock_timestamp() < until LOOP
+					PERFORM feed.comb_feed_advance(source); COMMIT; PERFORM pg_sleep(0.01);
+				END LOOP;
+			END$$');
+	return;
+}
+
+row('advance', 'Moving a bound, net of a trivial function (us)',
+	sub {
+		my @connections = ('10 connections', '100 connections', '1000 connections', '1000 connections, 100 open writers');
+		return ((map { "comb_feed_advance(), $_" } @connections), 'comb_settled(), 1000 connections', 'pg_snapshot_xmin(), 1000 connections');
+	},
+	sub {
+		my ($function, $connections, $open) = $_[0] =~ /^(\w+)\(\), (\d+) connections(?:, (\d+))?/;
+		my $n = $million / 500;
+		query('SET client_min_messages = error', 'DROP SEQUENCE IF EXISTS advanced', 'CREATE SEQUENCE advanced', "SELECT feed.comb_feed_add('advanced')");
+		my @pids = in_background('pgbench', '-n', '-c', $connections - ($open // 0) - 5, '-t', 1, '-f', script('idle', "SELECT 1;\n\\sleep 120 s"));
+		push @pids, in_background('pgbench', '-n', '-c', $open, '-t', 1, '-f',
+			script('open', "BEGIN;\nSELECT nextval('advanced'), pg_current_xact_id();\n\\sleep 120 s")) if $open;
+		sleep(4);
+		local $ENV{PGOPTIONS} = '-c synchronous_commit=off';
+		my $call = $function eq 'comb_feed_advance' ? "feed.comb_feed_advance('advanced')"
+		  : $function eq 'comb_settled' ? 'comb_settled()' : 'pg_snapshot_xmin(pg_current_snapshot())';
+		my $draw = $function eq 'comb_feed_advance' ? "PERFORM nextval('advanced'); COMMIT;" : '';
+		my $ns = net_ns($n, map { "DO \$\$BEGIN FOR i IN 1 .. $n LOOP $draw PERFORM $_; COMMIT; END LOOP; END\$\$" }
+			  $call, 'pg_backend_pid()');
+		stop_background($_) foreach @pids;
+		query("DELETE FROM feed.comb_feed");
+		return sprintf('%.1f', $ns / 1000);
+	},
+	about => "Before each advance a number is drawn, so that the bound moves, unless writers are open.  Commits do\n"
+	  . "not wait for the disk.  The other two ways move no bound.",
+	setup => \&portable_feed, rounds => 1);
+
+row('feed_age', 'Age of the bound of comb_feed_advance(), 8 writers, an advance every 10 ms (ms)',
+	sub { map { ("writers of $_, median", "writers of $_, p99") } '10 ms', '100 ms', '1000 ms' },
+	sub {
+		my ($ms, $which) = $_[0] =~ /of (\d+) ms, (\w+)/;
+		query('SET client_min_messages = error', 'DROP TABLE IF EXISTS ages', 'DROP SEQUENCE IF EXISTS advanced', 'CREATE SEQUENCE advanced', 'CREATE UNLOGGED TABLE ages (ms float8)',
+			"SELECT feed.comb_feed_add('advanced')");
+		my @pids = in_background('pgbench', '-n', '-c', 8, '-T', 12, '-f',
+			script('writer', "BEGIN;\nSELECT nextval('advanced'), pg_current_xact_id();\n\\set us random(0, 2000 * $ms)\n\\sleep :us us\nCOMMIT;"));
+		local $ENV{PGOPTIONS} = '-c synchronous_commit=off';
+		push @pids, in_background(qw(psql -X -q -c), "CALL feed.follow('advanced', 12)");
+		sleep(3);
+		query("DO \$\$BEGIN FOR i IN 1 .. 800 LOOP INSERT INTO ages SELECT 1000 * extract(epoch FROM age) FROM feed.comb_feed_status LIMIT 1;
+			COMMIT; PERFORM pg_sleep(0.01); END LOOP; END\$\$");
+		waitpid($_, 0) foreach @pids;
+		query('DELETE FROM feed.comb_feed');
+		return query("SELECT round((percentile_cont(" . ($which eq 'median' ? 0.5 : 0.99) . ") WITHIN GROUP (ORDER BY ms))::numeric, 1) FROM ages");
+	},
+	about => "A writer draws a number and commits after a random time of up to twice as long.",
+	setup => \&portable_feed, rounds => 1);
+
+row('advance_hour', 'An hour of advances, one a second, beside an old snapshot (us an advance)',
+	sub { ('the first 600', 'the last 600', '600 without the snapshot') },
+	\&hour_of_advances,
+	about => "The 3600 advances follow each other at once, each after a number and in a transaction of its own.\n"
+	  . "Commits do not wait for the disk.  Autovacuum is off, so that only reading cleans pages.",
+	setup => \&portable_feed, details => \&hour_details, rounds => 1);
+
+row('poll_view', 'A poll of 1000 rows, out of ' . $million . ' (ms)',
+	sub { map { ("$_, the last page", "$_, all rows") } 'table', 'view, (SELECT comb_feed_number())', 'view, comb_feed_number()', 'view, comb_snowflake_settled()', 'xid8 column' },
+	sub {
+		my ($from, $which) = $_[0] =~ /^(.*), (the last page|all rows)$/;
+		my $table = $from eq 'table' || $from eq 'xid8 column' ? 'polled' : $from =~ /SELECT/ ? 'polled_by_query' : $from =~ /snowflake/ ? 'polled_snowflakes' : 'polled_by_call';
+		my $column = $from =~ /snowflake/ ? 's' : 'id';
+		my ($start) = query("SELECT $column FROM polled ORDER BY $column DESC OFFSET 1000 LIMIT 1");
+		my $xid = $from eq 'xid8 column' ? 'AND x < pg_snapshot_xmin(pg_current_snapshot())' : '';
+		my $query = $which eq 'all rows' ? "SELECT count(*) FROM $table WHERE true $xid"
+		  : "SELECT count(body) FROM (SELECT * FROM $table WHERE $column > $start $xid ORDER BY $column LIMIT 1000) AS p";
+		return query("SELECT elapsed_ms(\$q\$$query\$q\$, " . ($which eq 'all rows' ? 1 : 200) . ')');
+	},
+	setup => sub {
+		days();
+		portable_feed();
+		return if has_table('polled');
+		query('CREATE TABLE polled (id bigserial PRIMARY KEY, s bigint DEFAULT comb_snowflake(), x xid8 DEFAULT pg_current_xact_id(), body text)',
+			"INSERT INTO polled (body) SELECT repeat('x', 100) FROM generate_series(1, $million)",
+			'CREATE INDEX ON polled (s)', "SELECT feed.comb_feed_add('polled_id_seq')", 'SELECT comb_snowflake()',
+			"CREATE VIEW polled_by_query AS SELECT * FROM polled WHERE id < (SELECT feed.comb_feed_number('polled_id_seq'))",
+			"CREATE VIEW polled_by_call AS SELECT * FROM polled WHERE id < feed.comb_feed_number('polled_id_seq')",
+			'CREATE VIEW polled_snowflakes AS SELECT * FROM polled WHERE s < comb_snowflake_settled()');
+		query('VACUUM (FREEZE, ANALYZE) polled');
+		return;
+	});
 
 # Made by one session without writing rows
 row('ordered_wal', "WAL for $million numbers (bytes)",
