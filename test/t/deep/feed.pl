@@ -202,6 +202,24 @@ foreach my $commits (2, 5, 7, 12)
 }
 
 #
+# A seat is left while a reader looks at it, and an earlier one has a key that the
+# reader's snapshot misses
+#
+{
+	my ($earlier, $later) = @writers;
+
+	$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
+	$later->ask('BEGIN; SELECT comb_generate_ordered()');
+	my $key = begin_event($earlier);
+	$earlier->ask('COMMIT');
+	hold($reader, 'comb-seat-running', 'SELECT comb_settled()');
+	$later->ask('ROLLBACK');
+	cmp_ok(release($reader, 'comb-seat-running'), 'le', $key, 'a seat is left, and the one before counts');
+	$reader->ask('COMMIT');
+	$reader->reads_all('nothing is lost when a seat is left');
+}
+
+#
 # An entry of a history is overwritten while a reader looks, and read while it is
 # overwritten.  The entry can be of the transaction that the reader's snapshot misses
 # first, or older.
