@@ -27,9 +27,9 @@ COMMENT ON COLUMN comb_feed.writers IS 'virtual transactions that must end befor
 CREATE FUNCTION comb_feed_refuse(source regclass, what text) RETURNS comb_feed
 	LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$ BEGIN
-	IF what = 'bound' AND pg_is_in_recovery() THEN
-		RAISE 'bounds do not move on a standby' USING ERRCODE = 'object_not_in_prerequisite_state',
-			HINT = 'Call the function on the primary. The bounds arrive with the rows.';
+	IF what = 'subscriber' OR what = 'bound' AND pg_is_in_recovery() THEN
+		RAISE 'bounds do not move on a %', CASE what WHEN 'bound' THEN 'standby' ELSE what END USING ERRCODE = 'object_not_in_prerequisite_state',
+			HINT = 'Call the function where the rows are written. The bounds arrive with them.';
 	ELSIF what = 'bound' AND current_setting('transaction_isolation') NOT LIKE 'read %' THEN
 		RAISE 'bounds do not move in a % transaction', upper(current_setting('transaction_isolation'))
 			USING ERRCODE = 'invalid_transaction_state', HINT = 'Call the function in a READ COMMITTED transaction.',
@@ -72,7 +72,7 @@ BEGIN
 		RAISE 'there is no bound for "%": it %', f.name, wrong USING ERRCODE = 'feature_not_supported',
 			HINT = 'A sequence needs CACHE 1, NO CYCLE and INCREMENT 1. Otherwise give the table '
 				'a column DEFAULT clock_timestamp(), and call comb_feed_add() with the table.';
-	ELSIF number < greatest(f.number, f.next_number) OR kind <> 'S' AND at + f.margin < f.at THEN
+	ELSIF number < greatest(f.number, f.next_number) OR kind <> 'S' AND at + f.margin < greatest(f.at, f.next_at) THEN
 		RAISE 'the % is behind the bound of "%"', CASE kind WHEN 'S' THEN 'sequence' ELSE 'clock' END, f.name
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = 'It was set back. New rows are below the bound, and can come behind a reader.',
@@ -102,6 +102,7 @@ COMMENT ON FUNCTION comb_feed_next IS 'what the row of a source becomes now; str
 
 CREATE FUNCTION comb_feed_advance(source regclass DEFAULT NULL) RETURNS integer LANGUAGE sql
 BEGIN ATOMIC
+	SELECT comb_feed_refuse($1, 'subscriber') FROM pg_subscription_rel WHERE srrelid = 'comb_feed'::regclass;
 	SELECT comb_feed_refuse($1, 'bound') WHERE pg_is_in_recovery() OR current_setting('transaction_isolation') NOT LIKE 'read %'
 		OR $1 IS NOT NULL AND NOT EXISTS (SELECT FROM comb_feed AS f WHERE f.source = $1);
 	-- Nobody waits, and only a caller whose row nobody else has moved meanwhile writes.

@@ -313,7 +313,15 @@ $first->ask(q{DELETE FROM comb_feed WHERE name IN ('app.later', 'app.gone')});
 $first->ask(q{UPDATE comb_feed SET at = clock_timestamp() + interval '1 h' WHERE number IS NULL});
 like($feed->complaints(q{SELECT comb_feed_advance('orders')}), qr/ERROR:  55000: the clock is behind the bound of "app\.orders"/,
 	'a clock that was set back is an error');
+$first->ask(q{UPDATE comb_feed SET at = clock_timestamp() - interval '1 h', next_at = clock_timestamp() + interval '1 h', writers = '{1/1}' WHERE number IS NULL});
+like($feed->complaints(q{SELECT comb_feed_advance('orders')}), qr/ERROR:  55000: the clock is behind the bound of "app\.orders"/,
+	'also if it was set back behind a candidate only');
 $first->ask(q{DELETE FROM comb_feed WHERE name = 'app.orders'; SELECT comb_feed_add('orders', '0')});
+
+# As if the table of bounds came from a publisher
+$node->safe_psql('postgres', q{SET allow_system_table_mods = on; INSERT INTO pg_subscription_rel VALUES (1, 'app.comb_feed'::regclass, 'r')});
+like($feed->complaints('SELECT comb_feed_advance()'), qr/55000: bounds do not move on a subscriber/, 'refused: on a subscriber of the bounds');
+$node->safe_psql('postgres', q{SET allow_system_table_mods = on; DELETE FROM pg_subscription_rel});
 
 $node->safe_psql('postgres', q{CREATE ROLE poller LOGIN; GRANT USAGE ON SCHEMA app TO poller;
 	ALTER ROLE poller SET search_path = app});
