@@ -203,7 +203,7 @@ sub run_row
 		my @pictures = $row->{charts} ? $row->{charts}->(@labels)
 		  : $name eq 'latency' ? plot_latency($row->{title}, @labels)
 		  : plot_bars($name, $row->{title}, \@labels, \%median);
-		show('', "![$_]($_.svg)") foreach @pictures;
+		show('', $_) foreach @pictures;
 	}
 	$row->{cleanup}->() if $row->{cleanup};
 	return;
@@ -213,19 +213,22 @@ sub run_row
 # Pictures, by gnuplot
 #
 
-# Fonts are named by kind only: an SVG takes what the reader has.
+# Draw a picture, and return the line of Markdown that shows it.  Fonts are named by kind
+# only: an SVG takes what the reader has.  The title begins at the left edge, because the
+# space over the axes can be narrower than the title.
 sub plot
 {
-	my ($name, $height, @commands) = @_;
+	my ($name, $title, $height, @commands) = @_;
 	open(my $fh, '>', "$dir/$name.gp") or die "could not open $name.gp: $!\n";
 	print $fh "$_\n"
 	  foreach "set terminal svg size 760,$height font 'sans-serif,12' background '#ffffff'",
 	  "set output '$report/$name.svg'", 'set encoding utf8', "set datafile separator '\\t'",
-	  "set border 3 lc rgb '#888888'", 'set tics nomirror', 'set xrange [0:*]', @commands;
+	  "set label \"$title\" at screen 0.02, screen 1 offset 0,-1.2 left noenhanced", 'set tmargin 3',
+	  "set border 3 lc rgb '#888888'", "set tics nomirror textcolor rgb '#444444'", 'set xrange [0:*]', @commands;
 	close($fh);
 	local $ENV{LC_ALL} = 'C.UTF-8';
 	output_of('gnuplot', "$dir/$name.gp");
-	return $name;
+	return "![$title]($name.svg)";
 }
 
 # A generator has the same colour in all pictures, and another kind of line for each way
@@ -250,7 +253,8 @@ sub colour_of
 	return $found ? $found->[1] : $other;
 }
 
-# A bar for each label.  Where none is a generator, the first is dark.
+# A bar for each label, with its value, which can stand in the right margin.  The values
+# make an axis of x needless.  Where no label is a generator, the first is dark.
 sub plot_bars
 {
 	my ($name, $title, $labels, $median) = @_;
@@ -261,11 +265,12 @@ sub plot_bars
 		print $fh join("\t", $label, $median->{$label}, hex(substr($colour, 1))), "\n";
 	}
 	close($fh);
-	return plot($name, 90 + 34 * @$labels,
-		"set title \"$title, median\" noenhanced", 'set style fill solid', 'set yrange [' . (@$labels - 0.4) . ':-0.6]',
-		'unset key', "set grid x lc rgb '#dddddd'", 'set ytics noenhanced',
-		"plot '$dir/$name.bars' using (\$2/2):0:(\$2/2):(0.36):3:ytic(1) with boxxyerror lc rgb variable,"
-		  . " '' using 2:0:2 with labels left offset 0.5,0");
+	return plot($name, "$title, median", 62 + 34 * @$labels,
+		'set style fill solid', 'set yrange [' . (@$labels - 0.4) . ':-0.6]',
+		'set xrange [0:' . (max(values %$median) || 1) . ']', 'set rmargin 11',
+		'unset key', 'unset xtics', 'set border 2', 'set ytics scale 0 noenhanced',
+		"plot '$dir/$name.bars' using (\$2/2):0:(\$2/2):(0.36):3:ytic(1) with boxxyerror lc rgb variable notitle,"
+		  . " '' using 2:0:2 with labels left offset 0.5,0 notitle");
 }
 
 # The columns of a file of series: a label's points follow each other, and its name stands
@@ -286,19 +291,18 @@ sub read_series
 }
 
 # A line for each label from a file of series, with its name at its end.  Names whose lines
-# end at one height are moved apart.
+# end at one height are moved apart, upwards and, from the top, downwards.
 sub plot_series
 {
-	my ($name, $file, $x, $y, $labels, %options) = @_;
+	my ($name, $title, $file, $x, $y, $labels, %options) = @_;
 	my $points = read_series($file, $x, $y);
 	my $top    = max(map { $_->[1] } map { @{ $points->{$_} } } @$labels);
 	my $bottom = $options{log} ? min(map { $_->[1] } map { @{ $points->{$_} } } @$labels) : 0;
 	my $height = sub { $options{log} ? log($_[0] / $bottom) / log($top / $bottom) : $_[0] / $top };
-	my ($lowest, %end, %dashes, @lines) = (-1);
-	foreach my $label (sort { $points->{$a}[-1][1] <=> $points->{$b}[-1][1] } @$labels)
-	{
-		$end{$label} = $lowest = max($lowest + 0.06, $height->($points->{$label}[-1][1]));
-	}
+	my ($lowest, $highest, %end, %dashes, @lines) = (-1, 1.06);
+	my @upwards = sort { $points->{$a}[-1][1] <=> $points->{$b}[-1][1] } @$labels;
+	$end{$_} = $lowest = max($lowest + 0.06, $height->($points->{$_}[-1][1])) foreach @upwards;
+	$end{$_} = $highest = min($highest - 0.06, $end{$_}) foreach reverse @upwards;
 	my $range = $options{log} ? "[$bottom:" . $top * 1.2 . ']' : '[0:' . $top * 1.05 . ']';
 	my @names;
 	foreach my $label (@$labels)
@@ -308,9 +312,9 @@ sub plot_series
 		my $at     = $options{log} ? $bottom * ($top / $bottom)**$end{$label} : $top * $end{$label};
 		push @names, "set label \"$label\" at graph 1.02, first $at left noenhanced textcolor rgb '$colour'";
 		push @lines, "'$dir/$file.series' using $x:(stringcolumn(1) eq \"$label\" ? column($y) : NaN)"
-		  . " with linespoints lw 2 pt 7 ps 0.4 dt $dash lc rgb '$colour'";
+		  . " with linespoints lw 2 pt 7 ps 0.4 dt $dash lc rgb '$colour' title \"$label\" noenhanced";
 	}
-	return plot($name, 360, 'unset key', 'set rmargin ' . (3 + max(map { length } @$labels)), "set yrange $range",
+	return plot($name, $title, 360, 'unset key', 'set rmargin ' . (3 + max(map { length } @$labels)), "set yrange $range",
 		"set grid y lc rgb '#dddddd'", @{ $options{set} }, @names, 'plot ' . join(', ', @lines));
 }
 
@@ -318,7 +322,7 @@ sub plot_series
 sub plot_lines
 {
 	my ($name, $title, $xlabel, $file, $column, $labels) = @_;
-	return plot_series($name, $file, 2, $column, $labels, set => [ "set title \"$title\" noenhanced", "set xlabel '$xlabel'" ]);
+	return plot_series($name, $title, $file, 2, $column, $labels, set => [ "set xlabel '$xlabel'" ]);
 }
 
 # A line for each label over the quantiles in latency.series
@@ -329,9 +333,9 @@ sub plot_latency
 	open(my $fh, '<', "$dir/latency.series") or die "could not open latency.series: $!\n";
 	while (<$fh>) { my (undef, $number, $name) = split(/\t/); $tics{"'$name' $number"} = 1 }
 	close($fh);
-	return plot_series('latency', 'latency', 2, 4, \@labels, log => 1,
-		set => [ "set title \"$title\" noenhanced", "set ylabel 'us'", 'set logscale y',
-			'set xrange [-0.2:*]', 'set xtics (' . join(', ', sort keys %tics) . ')' ]);
+	return plot_series('latency', $title, 'latency', 2, 4, \@labels, log => 1,
+		set => [ "set ylabel 'us'", 'set logscale y', 'set xrange [-0.2:*]',
+			'set xtics (' . join(', ', sort keys %tics) . ')' ]);
 }
 
 $| = 1;

@@ -9,7 +9,7 @@
 #   details   prints more than the table
 #   cleanup   undoes what the setup did to the server
 #   chapter   begins a part of the report, with this title
-#   charts    makes the pictures, where they are not bars, and returns their names
+#   charts    makes the pictures, where they are not bars, and returns them as Markdown
 #   rounds    how often, where that is not ROUNDS
 use strict;
 use warnings;
