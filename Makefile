@@ -29,7 +29,7 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/addresses.md doc/clients.md doc/dotnet.md doc/feed.md doc/feed_anywhere.md doc/feed_readers.md \
              doc/guarantees.md doc/installation.md doc/layouts.md doc/migration.md \
              doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
-             doc/pipelines.md doc/range.md doc/snowflake.md \
+             doc/pipelines.md doc/range.md doc/snowflake.md doc/sqlserver.md \
              doc/usage.md doc/key.svg doc/late_commit.svg
 # For servers without the extension; psql runs these files, not CREATE EXTENSION.
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/pg_comb_feed.sql sql/portable/uninstall.sql
