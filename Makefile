@@ -30,7 +30,8 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/guarantees.md doc/installation.md doc/layouts.md doc/migration.md \
              doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
              doc/pipelines.md doc/range.md doc/snowflake.md doc/sqlserver.md \
-             doc/usage.md doc/key.svg doc/late_commit.svg
+             doc/usage.md doc/byte_order.svg doc/key.svg doc/late_commit.svg doc/lease.svg \
+             doc/snowflake_bits.svg
 # For servers without the extension; psql runs these files, not CREATE EXTENSION.
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/pg_comb_feed.sql sql/portable/uninstall.sql
 
