@@ -40,6 +40,7 @@ class MakeOrders < ActiveRecord::Migration[6.1]
       t.bigint :number, null: false, default: -> { 'comb_snowflake()' }
       t.text :item, null: false, index: { unique: true }
       t.integer :amount, null: false, default: 1
+      t.uuid :ref, null: false, default: -> { "comb_generate('rtcomb_sql')" }
     end
   end
 end

@@ -15,11 +15,12 @@ my $nil = '00000000-0000-0000-0000-000000000000';
 my @items = qw(salt oil rice tea milk);
 
 my $db = DBI->connect('dbi:Pg:', '', '', { RaiseError => 1, PrintError => 0 });
-$db->do('CREATE TABLE orders (
+$db->do(q{CREATE TABLE orders (
 	id uuid PRIMARY KEY DEFAULT comb_generate(),
 	number bigint NOT NULL DEFAULT comb_snowflake(),
 	item text NOT NULL UNIQUE,
-	amount int NOT NULL DEFAULT 1)');
+	amount int NOT NULL DEFAULT 1,
+	ref uuid NOT NULL DEFAULT comb_generate('rtcomb_sql'))});
 
 my %row = (Slice => {});
 

@@ -5,9 +5,10 @@
 # Each client is one program in this directory, and prints TAP.  The program uses
 # pg_comb as an ordinary user of the client would.  Each program gets a database of
 # its own with pg_comb in the schema public.  The owner of the database is no
-# superuser.  libpq's environment variables lead there.  Afterwards two more tests
-# check that no object of the extension is missing, and that each query for a period
-# used the primary key's index.
+# superuser.  libpq's environment variables lead there.  What each must show is in
+# statements.sql, which a runner for each language reads.  Afterwards more tests check that no
+# object of the extension is missing or made a second time, that the table's defaults are those of
+# schema.sql, and that each query for a period used the primary key's index.
 #
 # What the clients need comes from the registries of their languages, in the versions of
 # requirements.txt, go.mod, pom.xml, Cargo.toml and package-lock.json, and from NuGet and Debian.  What a registry has
@@ -223,6 +224,12 @@ periods_by_index() {
 		END { judge(); print plans + 0 " plans with a period"; exit !(plans >= least && !scans) }' "$work/log/clients.log"
 }
 
+# schema_is_right DATABASE: prints what is wrong
+schema_is_right() {
+	local wrong
+	wrong=$(sql -d "$1" -f "$work/src/test/clients/schema.sql") && { [ -z "$wrong" ] || { say "$wrong"; return 1; }; }
+}
+
 # Lines of subtests are indented: they are details of a test that failed.  A
 # program that ends badly without a failed test fails by its status.
 run_client() {
@@ -253,6 +260,11 @@ run_client() {
 	sed -E '/^(not )?ok /b; /^ *stack: \|-$/,/^ *\.\.\.$/d; s/^/# /' "$log"
 	passed=$(grep -cE '^(not )?ok ' "$log")
 	tap $((passed + 1)) "all of pg_comb is there afterwards" diff "$before" "$after" || status=1
+	case $file in
+		*.cs) ;;
+		*) passed=$((passed + 1)) && tap $((passed + 1)) "nothing else of pg_comb is there, and the table has its defaults" \
+			schema_is_right "$client" || status=1 ;;
+	esac
 	if [ -f "$(pg_dir pkglibdir)/auto_explain.so" ]; then
 		tap $((passed + 2)) "each period is read by the index" periods_by_index "$client" || status=1
 	else
