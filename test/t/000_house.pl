@@ -328,6 +328,7 @@ for my $page ('doc/feed.md', 'doc/feed_anywhere.md', 'doc/feed_readers.md', 'doc
 # Snippets of clients: the lines of each stand in its program, and every program has a
 # snippet.  The versions are those that npm and NuGet install.
 my $clients = slurp('doc/clients.md') . slurp('doc/dotnet.md');
+my $versions = $clients . slurp('test/README.md');
 my %shown;
 
 while ($clients =~ m{^\[[^\]]+\]\(\.\./(test/clients/[^)]+)\)\n\n```\w+(?: pattern)?\n(.*?)^```$}msg)
@@ -345,27 +346,27 @@ none('doc/clients.md shows every client',
 for my $file ('test/clients/package.json', 'test/clients/prisma/package.json')
 {
 	my $packages = JSON::PP->new->decode(slurp($file))->{dependencies};
-	none("doc/clients.md has the versions of $file",
-		grep { !m{/core$|^reflect-} && $clients !~ /`\Q$_\E` \Q$packages->{$_}\E\b/ } sort keys %$packages);
+	none("test/README.md has the versions of $file",
+		grep { !m{/core$|^reflect-} && $versions !~ /`\Q$_\E` \Q$packages->{$_}\E\b/ } sort keys %$packages);
 }
-none('doc/clients.md has the versions of requirements.txt',
-	grep { $clients !~ /\b\Q$_\E\b/ } map { /^([\w-]+)\S*==([\d.]+)/ ? "$1 $2" : () } split /\n/, slurp('test/clients/requirements.txt'));
-none('doc/clients.md has the versions of Cargo.toml', grep { $clients !~ /\b\Q$_\E\b/ && !/^(?:chrono|uuid) / }
+none('test/README.md has the versions of requirements.txt',
+	grep { $versions !~ /\b\Q$_\E\b/ } map { /^([\w-]+)\S*==([\d.]+)/ ? "$1 $2" : () } split /\n/, slurp('test/clients/requirements.txt'));
+none('test/README.md has the versions of Cargo.toml', grep { $versions !~ /\b\Q$_\E\b/ && !/^(?:chrono|uuid) / }
 	map { /^([\w-]+) = .*"=([\d.]+)"/ ? "$1 $2" : () } split /\n/, slurp('test/clients/Cargo.toml'));
-none('doc/clients.md has the versions of pom.xml', grep { $clients !~ /\b\Q$_\E\b/ }
+none('test/README.md has the versions of pom.xml', grep { $versions !~ /\b\Q$_\E\b/ }
 	map { "$_->[0] $_->[1]" } grep { $_->[0] !~ /codegen|plugin/ }
 	map { m{<artifactId>([^<]+)</artifactId><version>([^<]+)<} ? [ $1, $2 ] : () } split /\n/, slurp('test/clients/pom.xml'));
-none('doc/clients.md has the versions of go.mod', grep { $clients !~ /\b\Q$_\E\b/ }
+none('test/README.md has the versions of go.mod', grep { $versions !~ /\b\Q$_\E\b/ }
 	map { m{/(pgx|pq|gorm|sqlc|bun|goose)(?:/v\d+)? v([\d.]+)} ? "$1 $2" : () } split /\n/, slurp('test/clients/go.mod'));
-none('doc/dotnet.md has the versions of the programs for .NET', grep { !/^(?:Humanizer|Microsoft\.CodeAnalysis)/ && !dotnet_version($_) }
+none('test/README.md has the versions of the programs for .NET', grep { !/^(?:Humanizer|Microsoft\.CodeAnalysis)/ && !dotnet_version($_) }
 	map { slurp($_) =~ /^#:package (\S+)/mg } glob('test/clients/*.cs test/dotnet/*.cs'));
 
 # Is the version of a package in the list of packages or in the table of originals?
 sub dotnet_version
 {
 	my ($name, $version) = split /@/, $_[0];
-	return $clients =~ /`\Q$name\E` \Q$version\E/ || $clients =~ /\b\Q$name\E \Q$version\E\b/
-	  || ($name =~ /^(\w+)\./ && $clients =~ /\b$1 \Q$version\E\b/);
+	return $versions =~ /`\Q$name\E` \Q$version\E/ || $versions =~ /\b\Q$name\E \Q$version\E\b/
+	  || ($name =~ /^(\w+)\./ && $versions =~ /\b$1 \Q$version\E\b/);
 }
 
 # Links lead somewhere
