@@ -54,16 +54,14 @@ def migrate_again():
         assert compare_metadata(context(connection), Base.metadata) == []
 
 
-def insert(item):
-    order = Order(item=item)
-    session.add(order)
-    session.commit()
-    return order
+def query(statement, values):
+    rows = session.execute(text(statement), {f"v{n + 1}": value for n, value in enumerate(values)})
+    return [row._mapping for row in rows] if rows.returns_rows else []
 
 
 # The session inserts them by one statement, and gets the keys back in the order of rows.
-def bulk(items):
-    orders = [Order(item=item) for item in items]
+def insert(items):
+    orders = [Order(item=item) for item in items.split()]
     session.add_all(orders)
     session.commit()
     return orders
@@ -73,59 +71,52 @@ def upsert(item, amount):
     row = pg_insert(Order).values(item=item, amount=amount)
     row = row.on_conflict_do_update(
         index_elements=[Order.item], set_={"amount": row.excluded.amount}).returning(Order)
-    order = session.scalars(row, execution_options={"populate_existing": True}).one()
-    session.commit()
-    return order
+    return session.scalars(row, execution_options={"populate_existing": True}).all()
 
 
 def time(id):
-    return session.scalar(select(func.comb_timestamp(Order.id)).where(Order.id == id))
+    return session.execute(
+        select(Order.item, func.comb_timestamp(Order.id).label("created")).where(Order.id == id)).mappings()
 
 
-def between(since, until):
+def during(since, until):
     return session.scalars(
         select(Order).where(func.comb_during(Order.id, since, until)).order_by(Order.id))
 
 
-def during(since, until):
-    period = Range(since, until)
+def created(since, until):
     return session.scalars(
-        select(Order).where(func.comb_created(Order.id, period)).order_by(Order.id))
-
-
-# psycopg prepares a statement when it runs for the fifth time.
-def prepared(since, until):
-    session.execute(text("SET LOCAL plan_cache_mode = force_generic_plan"))
-    for _ in range(8):
-        orders = between(since, until).all()
-    return orders
+        select(Order).where(func.comb_created(Order.id, Range(since, until))).order_by(Order.id))
 
 
 def page(after, size):
     return session.scalars(select(Order).where(Order.id > after).order_by(Order.id).limit(size))
 
 
-def find(number):
-    return session.scalars(select(Order).where(Order.number == number)).one()
+def find(id, number):
+    return session.scalars(select(Order).where(Order.id == id, Order.number == number))
 
 
 def by_text(id):
-    return session.scalars(select(Order).where(Order.id == uuid.UUID(id))).one()
+    return session.scalars(select(Order).where(Order.id == uuid.UUID(id)))
 
 
-def fail():
-    with engine.connect() as connection:
-        connection.execute(text("SELECT comb_generate('sequential')"))
+# psycopg prepares a statement when it runs for the fifth time.
+def prepared(_, values):
+    session.execute(text("SET LOCAL plan_cache_mode = force_generic_plan"))
+    for _ in range(8):
+        orders = during(*values).all()
+    return orders
 
 
 def told(error):
-    assert isinstance(error, sqlalchemy.exc.DBAPIError)
+    session.rollback()
     return error.orig.sqlstate, error.orig.diag.message_hint
 
 
-test("the first migration makes the table, and nothing else", migrate)
-check_client(insert=insert, bulk=bulk, upsert=upsert, time=time, between=between, during=during,
-             page=page, find=find, fail=fail, told=told, by_text=by_text, prepared=prepared)
-session.close()
+check_client(table=migrate, query=query, place=lambda n: f":v{n}", range=Range, told=told,
+             insert=insert, bulk=insert, upsert=upsert, time=time, during=during, created=created,
+             page=page, find=find, text=by_text, ways={"prepared": prepared})
+session.commit()
 test("a second migration is empty", migrate_again)
 done()

@@ -22,26 +22,22 @@ class Order(SQLModel, table=True):
     number: int | None = Field(default=None, sa_type=BigInteger, nullable=False, sa_column_kwargs={
         "server_default": text("comb_snowflake()")})
     item: str = Field(sa_type=Text, unique=True)
-    amount: int = 1
+    amount: int = Field(default=1, sa_column_kwargs={"server_default": text("1")})
     ref: uuid.UUID | None = Field(default=None, nullable=False, sa_column_kwargs={
         "server_default": text("comb_generate('rtcomb_sql')")})
 
 
 engine = create_engine("postgresql+psycopg://")
 session = Session(engine, autoflush=False, expire_on_commit=False)
-SQLModel.metadata.create_all(engine)
 
 
-def insert(item):
-    order = Order(item=item)
-    session.add(order)
-    session.commit()
-    session.refresh(order)
-    return order
+def query(statement, values):
+    rows = session.execute(text(statement), {f"v{n + 1}": value for n, value in enumerate(values)})
+    return [row._mapping for row in rows] if rows.returns_rows else []
 
 
-def bulk(items):
-    orders = [Order(item=item) for item in items]
+def insert(items):
+    orders = [Order(item=item) for item in items.split()]
     session.add_all(orders)
     session.commit()
     for order in orders:
@@ -49,52 +45,30 @@ def bulk(items):
     return orders
 
 
-def upsert(item, amount):
-    order = session.exec(select(Order).where(Order.item == item)).one()
-    order.amount = amount
-    session.add(order)
-    session.commit()
-    return order
-
-
-def time(id):
-    return session.exec(select(func.comb_timestamp(Order.id)).where(Order.id == id)).one()
-
-
-def between(since, until):
+def during(since, until):
     return session.exec(
         select(Order).where(func.comb_during(Order.id, since, until)).order_by(Order.id))
 
 
-def during(since, until):
-    period = Range(since, until)
+def created(since, until):
     return session.exec(
-        select(Order).where(func.comb_created(Order.id, period)).order_by(Order.id))
+        select(Order).where(func.comb_created(Order.id, Range(since, until))).order_by(Order.id))
 
 
 def page(after, size):
     return session.exec(select(Order).where(Order.id > after).order_by(Order.id).limit(size))
 
 
-def find(number):
-    return session.exec(select(Order).where(Order.number == number)).one()
+def find(id, number):
+    return session.exec(select(Order).where(Order.id == id, Order.number == number))
 
 
 # As from a request's JSON
 def by_text(id):
-    return session.get(Order, Order.model_validate({"id": id, "item": "bread"}).id)
+    return [session.get(Order, Order.model_validate({"id": id, "item": "bread"}).id)]
 
 
-def fail():
-    with engine.connect() as connection:
-        connection.execute(text("SELECT comb_generate('sequential')"))
-
-
-def told(error):
-    return error.orig.sqlstate, error.orig.diag.message_hint
-
-
-check_client(insert=insert, bulk=bulk, upsert=upsert, time=time, between=between, during=during,
-             page=page, find=find, fail=fail, told=told, by_text=by_text)
-session.close()
+check_client(table=lambda: SQLModel.metadata.create_all(engine), query=query, place=lambda n: f":v{n}",
+             range=Range, told=lambda error: (error.orig.sqlstate, error.orig.diag.message_hint),
+             insert=insert, bulk=insert, during=during, created=created, page=page, find=find, text=by_text)
 done()
