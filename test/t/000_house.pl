@@ -128,6 +128,11 @@ for my $model (sort glob('test/models/*.pml'))
 	none("functions named in $model exist", grep { !$defined{$_} } sort keys %named);
 }
 
+# A test that waits at an injection point which nobody reaches waits for its limit.
+my %point = map { $_ => 1 } map { slurp($_) =~ /COMB_INJECTION_POINT\("([\w-]+)"\)/g } glob('src/*.[ch] src/*/*.[ch]');
+none("the sources have the injection points of $_", do { my $file = $_; grep { !$point{$_} } slurp($file) =~ /\b(comb(?:-\w+)+)\b/g })
+  foreach (glob('test/t/deep/*.pl'));
+
 # Each barrier has its pairs of accesses
 my (%writer, %reader);
 for (grep { /^(?:store|exchange) / } split(/\n/, slurp('test/models/barriers.list')))
