@@ -4,14 +4,11 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgconn"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -49,85 +46,62 @@ func migrate(db *gorm.DB) []string {
 	return c.statements
 }
 
-func of(orders []Order) (rows []client.Order) {
-	for _, o := range orders {
-		rows = append(rows, client.Order(o))
-	}
-	return rows
-}
-
 func main() {
 	client.ShowVersions("gorm", "pgx")
-	db := client.Must(gorm.Open(postgres.Open(""), &gorm.Config{Logger: logger.Discard}))
-	var orders []Order
+	config := &gorm.Config{Logger: logger.Discard}
+	db := client.Must(gorm.Open(postgres.Open(""), config))
+	unprepared := client.Must(gorm.Open(postgres.New(postgres.Config{PreferSimpleProtocol: true}), config))
 
 	client.Test("AutoMigrate makes the table, and nothing else", func() bool {
 		made := migrate(db)
 		return len(made) == 1 && strings.HasPrefix(made[0], `CREATE TABLE "orders"`)
 	})
 
-	find := func(query *gorm.DB) []client.Order {
-		orders = nil
+	find := func(query *gorm.DB) []client.Row {
+		var orders []Order
 		client.Check(query.Find(&orders).Error)
-		return of(orders)
+		return client.Structs(orders...)
 	}
-	between := func(since, until time.Time) []client.Order {
-		return find(db.Where("comb_during(id, ?, ?)", since, until).Order("id"))
+	create := func(db *gorm.DB, orders ...Order) []client.Row {
+		client.Check(db.Create(&orders).Error)
+		return client.Structs(orders...)
 	}
-	during := func(since, until time.Time) []client.Order {
-		period := fmt.Sprintf("[%s,%s)", since.Format(time.RFC3339Nano), until.Format(time.RFC3339Nano))
-		return find(db.Where("comb_created(id, ?)", period).Order("id"))
-	}
-	unprepared := client.Must(gorm.Open(postgres.New(postgres.Config{PreferSimpleProtocol: true}),
-		&gorm.Config{Logger: logger.Discard}))
 
-	client.CheckClient(client.Tasks{
-		Insert: func(item string) client.Order {
-			order := Order{Item: item}
-			client.Check(db.Create(&order).Error)
-			return client.Order(order)
-		},
-		Bulk: func(items []string) []client.Order {
-			orders := make([]Order, len(items))
-			for i, item := range items {
-				orders[i].Item = item
-			}
-			client.Check(db.Create(&orders).Error)
-			return of(orders)
-		},
-		Upsert: func(item string, amount int32) client.Order {
-			order := Order{Item: item, Amount: amount}
-			client.Check(db.Clauses(clause.OnConflict{
-				Columns:   []clause.Column{{Name: "item"}},
-				DoUpdates: clause.AssignmentColumns([]string{"amount"}),
-			}, clause.Returning{}).Create(&order).Error)
-			return client.Order(order)
-		},
-		Time: func(id uuid.UUID) (created time.Time) {
-			client.Check(db.Model(&Order{}).Select("comb_timestamp(id)").Where("id = ?", id).Scan(&created).Error)
-			return created
-		},
-		Periods: map[string]client.Period{
-			"two timestamps": between,
-			"a range":        during,
-			"two timestamps, unprepared": func(since, until time.Time) []client.Order {
-				return find(unprepared.Where("comb_during(id, ?, ?)", since, until).Order("id"))
+	client.CheckClient(client.Client{
+		Query: func(text string, values ...any) []client.Row { return client.Rows(db.Raw(text, values...).Rows()) },
+		Place: "?",
+		Ways: map[string]client.Query{"unprepared": func(_ string, values ...any) []client.Row {
+			return find(unprepared.Where("comb_during(id, ?, ?)", values...).Order("id"))
+		}},
+		Own: map[string]any{
+			"table":  func() []client.Row { return nil },
+			"insert": func(item string) []client.Row { return create(db, Order{Item: item}) },
+			"bulk": func(items string) []client.Row {
+				var orders []Order
+				for _, item := range strings.Fields(items) {
+					orders = append(orders, Order{Item: item})
+				}
+				return create(db, orders...)
 			},
-		},
-		Page: func(after uuid.UUID, size int) []client.Order {
-			return find(db.Where("id > ?", after).Order("id").Limit(size))
-		},
-		Find: func(number int64) client.Order {
-			return find(db.Where("number = ?", number))[0]
-		},
-		ByText: func(id string) client.Order {
-			return find(db.Where("id = ?", id))[0]
-		},
-		Fail: func() error { return db.Exec("SELECT comb_generate('sequential')").Error },
-		Told: func(err error) (string, string) {
-			var told *pgconn.PgError
-			errors.As(err, &told)
-			return told.Code, told.Hint
+			"upsert": func(item string, amount int32) []client.Row {
+				return create(db.Clauses(clause.OnConflict{
+					Columns:   []clause.Column{{Name: "item"}},
+					DoUpdates: clause.AssignmentColumns([]string{"amount"}),
+				}, clause.Returning{}), Order{Item: item, Amount: amount})
+			},
+			"during": func(since, until time.Time) []client.Row {
+				return find(db.Where("comb_during(id, ?, ?)", since, until).Order("id"))
+			},
+			"created": func(since, until time.Time) []client.Row {
+				return find(db.Where("comb_created(id, ?)", client.TextRange(since, until)).Order("id"))
+			},
+			"page": func(after uuid.UUID, size int) []client.Row {
+				return find(db.Where("id > ?", after).Order("id").Limit(size))
+			},
+			"find": func(id uuid.UUID, number int64) []client.Row {
+				return find(db.Where("id = ? AND number = ?", id, number))
+			},
+			"text": func(id string) []client.Row { return find(db.Where("id = ?", id)) },
 		},
 	})
 

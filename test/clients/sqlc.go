@@ -4,24 +4,20 @@ package main
 
 import (
 	"context"
-	"errors"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	client "clients/go"
 	"clients/sqlc/orders"
 )
 
-func of(rows []orders.Order, err error) (all []client.Order) {
+func of(rows []orders.Order, err error) []client.Row {
 	client.Check(err)
-	for _, o := range rows {
-		all = append(all, client.Order(o))
-	}
-	return all
+	return client.Structs(rows...)
 }
 
 func at(t time.Time) pgtype.Timestamptz {
@@ -34,44 +30,38 @@ func main() {
 	db := client.Must(pgx.Connect(ctx, ""))
 	// The plan of a prepared statement must do for every period.
 	client.Must(db.Exec(ctx, "SET plan_cache_mode = force_generic_plan"))
-	client.Must(db.Exec(ctx, client.Migration("goose/00001_orders.sql")))
 	queries := orders.New(db)
 
-	client.CheckClient(client.Tasks{
-		Insert: func(item string) client.Order { return client.Order(client.Must(queries.Insert(ctx, item))) },
-		Bulk:   func(items []string) []client.Order { return of(queries.Bulk(ctx, items)) },
-		Upsert: func(item string, amount int32) client.Order {
-			return client.Order(client.Must(queries.Upsert(ctx, orders.UpsertParams{Item: item, Amount: amount})))
+	client.CheckClient(client.Client{
+		Query: func(text string, values ...any) []client.Row {
+			return client.Must(pgx.CollectRows(client.Must(db.Query(ctx, text, values...)), pgx.RowToMap))
 		},
-		Time: func(id uuid.UUID) time.Time { return client.Must(queries.Time(ctx, id)).Time },
-		Periods: map[string]client.Period{
-			"two timestamps": func(since, until time.Time) []client.Order {
+		Own: map[string]any{
+			"insert": func(item string) []client.Row { return client.Structs(client.Must(queries.Insert(ctx, item))) },
+			"bulk":   func(items string) []client.Row { return of(queries.Bulk(ctx, strings.Fields(items))) },
+			"time": func(id uuid.UUID) []client.Row {
+				row := client.Must(queries.Time(ctx, id))
+				return []client.Row{{"item": row.Item, "created": row.Created.Time}}
+			},
+			"during": func(since, until time.Time) []client.Row {
 				return of(queries.Between(ctx, orders.BetweenParams{Since: at(since), Until: at(until)}))
 			},
-			"a range": func(since, until time.Time) []client.Order {
+			"created": func(since, until time.Time) []client.Row {
 				return of(queries.During(ctx, pgtype.Range[pgtype.Timestamptz]{
 					Lower: at(since), LowerType: pgtype.Inclusive,
 					Upper: at(until), UpperType: pgtype.Exclusive, Valid: true,
 				}))
 			},
-		},
-		Page: func(after uuid.UUID, size int) []client.Order {
-			return of(queries.Page(ctx, orders.PageParams{After: after, Size: int32(size)}))
-		},
-		Find:   func(number int64) client.Order { return client.Order(client.Must(queries.Find(ctx, number))) },
-		ByText: func(id string) client.Order { return client.Order(client.Must(queries.Get(ctx, uuid.MustParse(id)))) },
-		Copy: func(items []string) []client.Order {
-			client.Must(queries.Copy(ctx, items))
-			return of(queries.Items(ctx, items))
-		},
-		Fail: func() error {
-			_, err := queries.Fail(ctx)
-			return err
-		},
-		Told: func(err error) (string, string) {
-			var told *pgconn.PgError
-			errors.As(err, &told)
-			return told.Code, told.Hint
+			"page": func(after uuid.UUID, size int32) []client.Row {
+				return of(queries.Page(ctx, orders.PageParams{After: after, Size: size}))
+			},
+			"find": func(id uuid.UUID, number int64) []client.Row {
+				return of(queries.Find(ctx, orders.FindParams{ID: id, Number: number}))
+			},
+			"copy": func(items string) []client.Row {
+				client.Must(queries.Copy(ctx, strings.Fields(items)))
+				return nil
+			},
 		},
 	})
 	client.Done()

@@ -1,45 +1,32 @@
-// Package client has what the programs for Go share: the checks, and TAP
-//
-// A program makes the table orders (id, number, item, amount, ref), as its client's users
-// would, and gives Check() one function for each task.
+// Package client is the runner of statements.sql for Go, and TAP
 package client
 
 import (
-	"encoding/binary"
+	"database/sql"
+	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"regexp"
-	"sort"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
-type Order struct {
-	ID     uuid.UUID
-	Number int64
-	Item   string
-	Amount int32
-	Ref    uuid.UUID
-}
+type Row = map[string]any
 
-// A Period returns the rows from since on and before until.
-type Period func(since, until time.Time) []Order
+// Query runs a statement, and returns its rows.  It ends by a panic if something fails, see Must.
+type Query func(text string, values ...any) []Row
 
-// Tasks end by a panic if something fails, see Must.
-type Tasks struct {
-	Insert  func(item string) Order                 // inserts a row
-	Bulk    func(items []string) []Order            // inserts rows in one statement, in order
-	Upsert  func(item string, amount int32) Order   // inserts or updates by item
-	Time    func(id uuid.UUID) time.Time            // the time of the key
-	Periods map[string]Period                       // ways to read a period
-	Page    func(after uuid.UUID, size int) []Order // the next rows by the key
-	Find    func(number int64) Order                // the row of a Snowflake
-	ByText  func(id string) Order                   // the row of a key that is a text
-	Copy    func(items []string) []Order            // inserts rows by COPY, in order, or nil
-	Fail    func() error                            // calls comb_generate('sequential')
-	Told    func(err error) (sqlstate, hint string) // what the client says of the error
+type Client struct {
+	Query Query
+	Place string                              // the form of a parameter, if not $1
+	Range func(since, until time.Time) any    // the range of two times, if not a text
+	Ways  map[string]Query                    // more forms of Query for a period by two timestamps
+	Told  func(error) (sqlstate, hint string) // what the client says of an error, if not pgx
+	Own   map[string]any                      // functions in place of statements, which return rows
 }
 
 var count, failed int
@@ -80,119 +67,132 @@ func Must[T any](value T, err error) T {
 	return value
 }
 
+func read(file string) string { return string(Must(os.ReadFile(file))) }
+
 // The runner copies the versions from this line into its table.
 func ShowVersions(modules ...string) {
-	file := string(Must(os.ReadFile("go.mod")))
 	var versions []string
 	for _, module := range modules {
-		line := regexp.MustCompile(`/` + module + `(?:/v\d+)? v(\S+)`).FindStringSubmatch(file)
+		line := regexp.MustCompile(`/` + module + `(?:/v\d+)? v(\S+)`).FindStringSubmatch(read("go.mod"))
 		versions = append(versions, module+" "+line[1])
 	}
 	fmt.Println("# versions: " + strings.Join(versions, ", "))
 }
 
-// Migration returns the text of a migration up to the part that undoes it.
-func Migration(file string) string {
-	up, _, _ := strings.Cut(string(Must(os.ReadFile(file))), "-- +goose Down")
-	return up
-}
-
-func isKey(id uuid.UUID) bool {
-	return id.Version() == 7 && id.Variant() == uuid.RFC4122
-}
-
-func inOrder(orders []Order) bool {
-	for i, o := range orders {
-		if !isKey(o.ID) || i > 0 && orders[i-1].ID.String() >= o.ID.String() {
-			return false
-		}
-	}
-	return true
-}
-
-func items(orders []Order) string {
-	var names []string
-	for _, o := range orders {
-		names = append(names, o.Item)
-	}
-	return strings.Join(names, " ")
-}
-
-func isNow(at time.Time) bool {
-	return time.Since(at).Abs() < time.Minute
-}
-
-// The time of a key in the layout rtcomb_sql
-func layoutTime(ref uuid.UUID) time.Time {
-	return time.UnixMilli(int64(binary.BigEndian.Uint64(ref[8:]) & (1<<48 - 1)))
-}
-
-func CheckClient(t Tasks) {
-	goods := []string{"salt", "oil", "rice", "tea", "milk"}
-	all := "bread " + strings.Join(goods, " ")
-	var orders []Order
-
-	Test("an insert gives the id back", func() bool {
-		orders = []Order{t.Insert("bread")}
-		return isKey(orders[0].ID)
-	})
-	Test("rows of one statement have keys in order", func() bool {
-		orders = append(orders, t.Bulk(goods)...)
-		return items(orders) == all && inOrder(orders)
-	})
-	Test("an upsert keeps the id", func() bool {
-		o := t.Upsert("bread", 7)
-		return o.ID == orders[0].ID && o.Amount == 7
-	})
-	Test("the key has the time", func() bool { return isNow(t.Time(orders[0].ID)) })
-
-	var names []string
-	for name := range t.Periods {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
-		period := t.Periods[name]
-		Test("a period by "+name, func() bool {
-			now, created := time.Now(), t.Time(orders[0].ID)
-			return items(period(now.Add(-time.Minute), now.Add(time.Minute))) == all &&
-				len(period(now.Add(-2*time.Hour), now.Add(-time.Hour))) == 0 &&
-				strings.HasPrefix(items(period(created, created.Add(time.Millisecond))), "bread") &&
-				len(period(now.Add(-time.Hour), created)) == 0
-		})
-	}
-
-	Test("pages by the key", func() bool {
-		var seen []Order
-		for page := t.Page(uuid.Nil, 4); len(page) > 0; page = t.Page(page[len(page)-1].ID, 4) {
-			seen = append(seen, page...)
-		}
-		return items(seen) == all
-	})
-	Test("a key as text finds its row", func() bool { return t.ByText(orders[0].ID.String()).Item == "bread" })
-	Test("a DEFAULT with a layout makes its keys", func() bool {
-		for _, o := range orders {
-			if isKey(o.Ref) || !isNow(layoutTime(o.Ref)) {
-				return false
+// Rows of database/sql, with keys as uuid.UUID
+func Rows(rows *sql.Rows, err error) (all []Row) {
+	Check(err)
+	defer rows.Close()
+	columns := Must(rows.ColumnTypes())
+	for rows.Next() {
+		values, row := make([]any, len(columns)), Row{}
+		for i, column := range columns {
+			values[i] = new(any)
+			if column.DatabaseTypeName() == "UUID" {
+				values[i] = new(uuid.UUID)
 			}
 		}
-		return true
-	})
-	Test("a Snowflake keeps its digits", func() bool {
-		var found []Order
-		for _, o := range orders {
-			found = append(found, t.Find(o.Number))
+		Check(rows.Scan(values...))
+		for i, column := range columns {
+			row[column.Name()] = reflect.ValueOf(values[i]).Elem().Interface()
 		}
-		return items(found) == all && orders[0].Number > 1<<53
-	})
-	Test("an error has its SQLSTATE and hint", func() bool {
-		sqlstate, hint := t.Told(t.Fail())
-		return sqlstate == "22023" && strings.HasPrefix(hint, "The layouts are uuidv7, ")
-	})
-	if t.Copy != nil {
-		Test("COPY makes keys", func() bool {
-			copied := t.Copy([]string{"flour", "yeast"})
-			return items(copied) == "flour yeast" && inOrder(copied)
+		all = append(all, row)
+	}
+	Check(rows.Err())
+	return all
+}
+
+// Structs returns the fields of a mapper's structs as rows.
+func Structs[T any](structs ...T) (all []Row) {
+	for _, s := range structs {
+		row, value := Row{}, reflect.ValueOf(s)
+		for i := range value.NumField() {
+			row[strings.ToLower(value.Type().Field(i).Name)] = value.Field(i).Interface()
+		}
+		all = append(all, row)
+	}
+	return all
+}
+
+func pgxTold(err error) (string, string) {
+	var told *pgconn.PgError
+	errors.As(err, &told)
+	return told.Code, told.Hint
+}
+
+// TextRange is the form that PostgreSQL reads.
+func TextRange(since, until time.Time) any {
+	return fmt.Sprintf("[%s,%s)", since.Format(time.RFC3339Nano), until.Format(time.RFC3339Nano))
+}
+
+func call(own any, values []any) []Row {
+	function, arguments := reflect.ValueOf(own), []reflect.Value{}
+	for i, value := range values {
+		arguments = append(arguments, reflect.ValueOf(value).Convert(function.Type().In(i)))
+	}
+	return function.Call(arguments)[0].Interface().([]Row)
+}
+
+var (
+	statement = regexp.MustCompile(`(?m)^-- (\w+): (.*)\n((?:[^-].*\n)+)-->(.*)$`)
+	parameter = regexp.MustCompile(`\$(?:(\w+)|\[(\w+),(\w+)\))`)
+)
+
+func CheckClient(c Client) {
+	known := Row{}
+	if c.Range == nil {
+		c.Range = TextRange
+	}
+	if c.Told == nil {
+		c.Told = pgxTold
+	}
+	for _, part := range statement.FindAllStringSubmatch(read("statements.sql"), -1) {
+		name, title, expected := part[1], part[2], strings.TrimSpace(part[4])
+		var mine, values []any
+		text := parameter.ReplaceAllStringFunc(part[3], func(match string) string {
+			names := parameter.FindStringSubmatch(match)
+			if names[1] != "" {
+				mine, values = append(mine, known[names[1]]), append(values, known[names[1]])
+			} else {
+				since, until := known[names[2]], known[names[3]]
+				mine, values = append(mine, since, until), append(values, c.Range(since.(time.Time), until.(time.Time)))
+			}
+			if c.Place != "" {
+				return c.Place
+			}
+			return fmt.Sprintf("$%d", len(values))
 		})
+		run := func(query func() []Row) func() bool {
+			return func() (passed bool) {
+				var items []string
+				defer func() {
+					if problem := recover(); problem != nil {
+						if name != "error" {
+							panic(problem)
+						}
+						sqlstate, hint := c.Told(problem.(error))
+						passed = strings.HasPrefix(sqlstate+" "+hint, expected+",")
+					}
+				}()
+				for _, row := range query() {
+					items = append(items, row["item"].(string))
+					for column, value := range row {
+						known[column] = value
+					}
+				}
+				return strings.Join(items, " ") == expected
+			}
+		}
+		Test(title, run(func() []Row {
+			if own := c.Own[name]; own != nil {
+				return call(own, mine)
+			}
+			return c.Query(text, values...)
+		}))
+		for way, query := range c.Ways {
+			if name == "during" {
+				Test(title+", "+way, run(func() []Row { return query(text, values...) }))
+			}
+		}
 	}
 }

@@ -2,4 +2,3 @@
 CREATE FUNCTION comb_timestamp(id uuid) RETURNS timestamptz AS '' LANGUAGE sql;
 CREATE FUNCTION comb_during(id uuid, since timestamptz, until timestamptz) RETURNS boolean AS '' LANGUAGE sql;
 CREATE FUNCTION comb_created(id uuid, during tstzrange) RETURNS boolean AS '' LANGUAGE sql;
-CREATE FUNCTION comb_generate(layout text) RETURNS uuid AS '' LANGUAGE sql;
