@@ -7,6 +7,7 @@ import java.sql.SQLException;
 import java.time.OffsetDateTime;
 import java.util.List;
 import java.util.UUID;
+import java.util.stream.Stream;
 
 import org.apache.ibatis.annotations.Insert;
 import org.apache.ibatis.annotations.Options;
@@ -22,6 +23,10 @@ import org.apache.ibatis.type.BaseTypeHandler;
 import org.apache.ibatis.type.JdbcType;
 
 class Orders extends Client {
+	public record Order(UUID id, long number, String item, int amount, UUID ref) { }
+
+	public record Created(String item, OffsetDateTime created) { }
+
 	public static class Row {
 		public UUID id;
 		public String item;
@@ -50,51 +55,41 @@ class Orders extends Client {
 			+ " ON CONFLICT (item) DO UPDATE SET amount = excluded.amount RETURNING *", affectData = true)
 		Order upsert(@Param("item") String item, @Param("amount") int amount);
 
-		@Select("SELECT comb_timestamp(#{id})")
-		OffsetDateTime time(UUID id);
+		@Select("SELECT item, comb_timestamp(id) AS created FROM orders WHERE id = #{id}")
+		Created time(UUID id);
 
 		@Select("SELECT * FROM orders WHERE comb_during(id, #{since}, #{until}) ORDER BY id")
 		List<Order> during(@Param("since") OffsetDateTime since, @Param("until") OffsetDateTime until);
 
-		@Select("SELECT * FROM orders WHERE comb_created(id, #{period}::tstzrange) ORDER BY id")
-		List<Order> created(String period);
+		@Select("SELECT * FROM orders WHERE comb_created(id, tstzrange(#{since}, #{until})) ORDER BY id")
+		List<Order> created(@Param("since") OffsetDateTime since, @Param("until") OffsetDateTime until);
 
 		@Select("SELECT * FROM orders WHERE id > #{after} ORDER BY id LIMIT #{size}")
 		List<Order> page(@Param("after") UUID after, @Param("size") int size);
 
-		@Select("SELECT * FROM orders WHERE number = #{number}")
-		Order find(long number);
+		@Select("SELECT * FROM orders WHERE id = #{id} AND number = #{number}")
+		Order find(@Param("id") UUID id, @Param("number") long number);
 
 		@Select("SELECT * FROM orders WHERE id = #{id}::uuid")
-		Order byText(String id);
+		Order text(String id);
 
 		@Select("SELECT comb_generate('sequential')")
-		UUID fail();
+		UUID error();
 	}
 
-	Mapper mapper;
+	Mapper orders;
 
-	Orders(Mapper mapper) { this.mapper = mapper; }
+	List<?> bulk(String items) {
+		List<Row> rows = Stream.of(items.split(" ")).map(Row::new).toList();
+		orders.bulk(rows);
+		return rows.stream().map(row -> orders.text(row.id.toString())).toList();
+	}
 
-	Order insert(String item) {
+	List<?> insert(String item) {
 		Row row = new Row(item);
-		mapper.insert(row);
-		return mapper.byText(row.id.toString());
+		orders.insert(row);
+		return List.of(orders.text(row.id.toString()));
 	}
-
-	List<Order> bulk(List<String> items) {
-		List<Row> rows = items.stream().map(Row::new).toList();
-		mapper.bulk(rows);
-		return rows.stream().map(row -> mapper.byText(row.id.toString())).toList();
-	}
-
-	Order upsert(String item, int amount) { return mapper.upsert(item, amount); }
-	OffsetDateTime time(UUID id) { return mapper.time(id); }
-	List<Order> page(UUID after, int size) { return mapper.page(after, size); }
-	Order find(long number) { return mapper.find(number); }
-	Order byText(String id) { return mapper.byText(id); }
-	void fail() { mapper.fail(); }
-	Told told(Exception e) { return server(e); }
 
 	public static void main(String[] arguments) throws Exception {
 		showVersions("mybatis");
@@ -104,11 +99,10 @@ class Orders extends Client {
 		configuration.getTypeHandlerRegistry().register(UUID.class, new UUIDHandler());
 		configuration.addMapper(Mapper.class);
 		SqlSession session = new SqlSessionFactoryBuilder().build(configuration).openSession(true);
-		session.getConnection().createStatement().execute(migration());
-		Orders orders = new Orders(session.getMapper(Mapper.class));
-		orders.periods.put("two timestamps", orders.mapper::during);
-		orders.periods.put("a range", (since, until) -> orders.mapper.created("[" + since + "," + until + ")"));
-		orders.check();
+		Orders program = new Orders();
+		program.db = session.getConnection();
+		program.mapper = program.orders = session.getMapper(Mapper.class);
+		program.check();
 		done();
 	}
 }

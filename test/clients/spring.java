@@ -3,6 +3,7 @@
 import java.time.OffsetDateTime;
 import java.util.List;
 import java.util.UUID;
+import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
@@ -27,7 +28,6 @@ class Orders extends Client {
 	@Table("orders")
 	public record Row(@Id UUID id, @ReadOnlyProperty Long number, String item, int amount, @ReadOnlyProperty UUID ref) {
 		static Row of(String item) { return new Row(null, null, item, 1, null); }
-		Order order() { return new Order(id, number, item, amount, ref); }
 	}
 
 	public interface Repository extends ListCrudRepository<Row, UUID> {
@@ -35,14 +35,14 @@ class Orders extends Client {
 		List<Row> during(OffsetDateTime since, OffsetDateTime until);
 
 		@Query("SELECT * FROM orders WHERE comb_created(id, :period::tstzrange) ORDER BY id")
-		List<Row> created(String period);
+		List<Row> createdIn(String period);
 
 		@Query("INSERT INTO orders (item, amount) VALUES (:item, :amount)"
 			+ " ON CONFLICT (item) DO UPDATE SET amount = excluded.amount RETURNING *")
 		Row upsert(String item, int amount);
 
 		List<Row> findByIdGreaterThanOrderById(UUID after, Limit size);
-		Row findByNumber(long number);
+		List<Row> findByIdAndNumber(UUID id, long number);
 	}
 
 	@Configuration
@@ -53,43 +53,28 @@ class Orders extends Client {
 		@Bean public PlatformTransactionManager transactionManager(DataSource source) { return new DataSourceTransactionManager(source); }
 	}
 
-	NamedParameterJdbcOperations template;
 	Repository repository;
 
-	static List<Order> of(List<Row> rows) { return rows.stream().map(Row::order).toList(); }
-
 	// save() brings the key, and no other column.
-	Order insert(String item) {
-		Row row = repository.save(Row.of(item));
-		return repository.findById(row.id()).get().order();
+	List<?> bulk(String items) {
+		return repository.saveAll(Stream.of(items.split(" ")).map(Row::of).toList()).stream()
+			.map(row -> repository.findById(row.id()).get()).toList();
 	}
 
-	List<Order> bulk(List<String> items) {
-		return repository.saveAll(items.stream().map(Row::of).toList()).stream()
-			.map(row -> repository.findById(row.id()).get().order()).toList();
-	}
-
-	Order upsert(String item, int amount) { return repository.upsert(item, amount).order(); }
-
-	OffsetDateTime time(UUID id) {
-		return template.getJdbcOperations().queryForObject("SELECT comb_timestamp(?)", OffsetDateTime.class, id);
-	}
-
-	List<Order> page(UUID after, int size) { return of(repository.findByIdGreaterThanOrderById(after, Limit.of(size))); }
-	Order find(long number) { return repository.findByNumber(number).order(); }
-	Order byText(String id) { return repository.findById(UUID.fromString(id)).get().order(); }
-	void fail() { template.getJdbcOperations().queryForObject("SELECT comb_generate('sequential')", UUID.class); }
-	Told told(Exception e) { return server(e); }
+	List<?> insert(String item) { return bulk(item); }
+	List<?> during(OffsetDateTime since, OffsetDateTime until) { return repository.during(since, until); }
+	List<?> created(OffsetDateTime since, OffsetDateTime until) { return repository.createdIn("[" + since + "," + until + ")"); }
+	List<?> upsert(String item, int amount) { return List.of(repository.upsert(item, amount)); }
+	List<?> page(UUID after, int size) { return repository.findByIdGreaterThanOrderById(after, Limit.of(size)); }
+	List<?> find(UUID id, long number) { return repository.findByIdAndNumber(id, number); }
+	List<?> text(String id) { return List.of(repository.findById(UUID.fromString(id)).get()); }
 
 	public static void main(String[] arguments) throws Exception {
 		showVersions("spring-data-jdbc", "postgresql");
 		var context = new AnnotationConfigApplicationContext(Config.class);
 		Orders orders = new Orders();
-		orders.template = context.getBean(NamedParameterJdbcOperations.class);
+		orders.db = context.getBean(DataSource.class).getConnection();
 		orders.repository = context.getBean(Repository.class);
-		orders.template.getJdbcOperations().execute(migration());
-		orders.periods.put("two timestamps", (since, until) -> of(orders.repository.during(since, until)));
-		orders.periods.put("a range", (since, until) -> of(orders.repository.created("[" + since + "," + until + ")")));
 		orders.check();
 		done();
 	}

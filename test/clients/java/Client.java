@@ -1,47 +1,42 @@
-// What the programs for Java share: the checks, and TAP
+// The runner of statements.sql for Java, and TAP
 //
-// A program makes the table orders (id, number, item, amount, ref), as its client's users
-// would, and is a subclass with one method for each task.
+// A program is a subclass.  Its methods with the name of a statement are called in its place, and
+// return rows: maps, records, or objects with public fields.
 
+import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.RecordComponent;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.time.Instant;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.ResultSetMetaData;
+import java.sql.SQLException;
+import java.sql.Types;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 public abstract class Client {
-	public record Order(UUID id, long number, String item, int amount, UUID ref) { }
-
 	public record Told(String sqlState, String hint) { }
 
-	// The rows from since on and before until
-	public interface Period { List<Order> rows(OffsetDateTime since, OffsetDateTime until) throws Exception; }
+	public interface Way { List<?> rows(String text, Object... values) throws Exception; }
 
-	abstract Order insert(String item) throws Exception;
-	abstract List<Order> bulk(List<String> items) throws Exception;       // in one statement, or batch, in order
-	abstract Order upsert(String item, int amount) throws Exception;      // inserts or updates by item
-	abstract OffsetDateTime time(UUID id) throws Exception;               // the time of the key
-	abstract List<Order> page(UUID after, int size) throws Exception;     // the next rows by the key
-	abstract Order find(long number) throws Exception;                    // the row of a Snowflake
-	abstract Order byText(String id) throws Exception;                    // the row of a key that is a text
-	abstract void fail() throws Exception;                                // calls comb_generate('sequential')
-	abstract Told told(Exception e);                                      // what the client says of the error
-	boolean copies() { return false; }                                    // whether it has the next one
-	List<Order> copy(List<String> items) throws Exception { return null; } // inserts by COPY, in order
-
-	final Map<String, Period> periods = new LinkedHashMap<>();            // ways to read a period
-
-	static final List<String> ITEMS = List.of("salt", "oil", "rice", "tea", "milk");
-	static final List<String> ALL = List.of("bread", "salt", "oil", "rice", "tea", "milk");
 	static int count, failed;
+	Connection db;
+	Object mapper = this;                                   // has more methods in place of statements
+	final Map<String, Way> ways = new LinkedHashMap<>();  // forms of a period by two timestamps
 
 	// libpq's variables, as test/run sets them
 	static String database() { return System.getenv("PGDATABASE"); }
@@ -63,18 +58,13 @@ public abstract class Client {
 		System.out.println("# versions: " + String.join(", ", shown) + ", Java " + Runtime.version().feature());
 	}
 
-	static String migration() throws Exception {
-		return Files.readString(Path.of("flyway/V1__orders.sql"));
-	}
-
 	static void test(String name, Callable<Boolean> check) {
 		boolean passed = false;
 		count++;
 		try {
 			passed = check.call();
 		} catch (Throwable e) {
-			System.out.println("# " + e.toString().replace("\n", "\n# "));
-			for (Throwable cause = e.getCause(); cause != null; cause = cause.getCause())
+			for (Throwable cause = e; cause != null; cause = cause.getCause())
 				System.out.println("# " + cause.toString().replace("\n", "\n# "));
 		}
 		failed += passed ? 0 : 1;
@@ -86,83 +76,108 @@ public abstract class Client {
 		System.exit(failed > 0 ? 1 : 0);
 	}
 
-	static List<String> items(List<Order> orders) {
-		return orders.stream().map(Order::item).toList();
-	}
-
-	// UUID.compareTo() has an order of its own, that of two signed numbers.
-	static boolean ordered(List<Order> orders) {
-		List<String> ids = orders.stream().map(order -> order.id().toString()).toList();
-		return orders.stream().allMatch(order -> order.id().version() == 7)
-			&& ids.equals(ids.stream().sorted().distinct().toList());
-	}
-
-	static boolean isNow(Instant at) {
-		return Duration.between(at, Instant.now()).abs().toSeconds() < 60;
-	}
-
-	// The time of a key in the layout rtcomb_sql
-	static Instant layoutTime(UUID ref) {
-		return Instant.ofEpochMilli(ref.getLeastSignificantBits() & (1L << 48) - 1);
-	}
-
-	void check() {
-		List<Order> rows = new ArrayList<>();
-
-		test("an insert gives the id back", () -> {
-			rows.add(insert("bread"));
-			return rows.get(0).id().version() == 7;
-		});
-		test("rows of one statement have keys in order", () -> {
-			rows.addAll(bulk(ITEMS));
-			return items(rows).equals(ALL) && ordered(rows);
-		});
-		test("an upsert keeps the id", () -> {
-			Order order = upsert("bread", 7);
-			return order.id().equals(rows.get(0).id()) && order.amount() == 7;
-		});
-		test("the key has the time", () -> isNow(time(rows.get(0).id()).toInstant()));
-		periods.forEach((name, period) -> test("a period by " + name, () -> {
-			OffsetDateTime now = OffsetDateTime.now(), created = time(rows.get(0).id());
-			return items(period.rows(now.minusMinutes(1), now.plusMinutes(1))).equals(ALL)
-				&& period.rows(now.minusHours(2), now.minusHours(1)).isEmpty()
-				&& items(period.rows(created, created.plusNanos(1_000_000))).contains("bread")
-				&& period.rows(now.minusHours(1), created).isEmpty();
-		}));
-		test("pages by the key", () -> {
-			List<Order> seen = new ArrayList<>(), page;
-			for (UUID after = new UUID(0, 0); !(page = page(after, 4)).isEmpty(); after = page.get(page.size() - 1).id())
-				seen.addAll(page);
-			return items(seen).equals(ALL);
-		});
-		test("a key as text finds its row", () -> byText(rows.get(0).id().toString()).item().equals("bread"));
-		test("a DEFAULT with a layout makes its keys", () -> rows.stream().allMatch(row ->
-			row.ref().version() == 4 && isNow(layoutTime(row.ref()))));
-		test("a Snowflake keeps its digits", () -> {
-			List<Order> found = new ArrayList<>();
-			for (Order row : rows)
-				found.add(find(row.number()));
-			return items(found).equals(ALL) && rows.get(0).number() > 1L << 53;
-		});
-		test("an error has its SQLSTATE and hint", () -> {
-			try {
-				fail();
-				return false;
-			} catch (Exception e) {
-				Told told = told(e);
-				return told.sqlState().equals("22023") && told.hint().startsWith("The layouts are uuidv7, ");
+	static List<Map<String, Object>> query(Connection db, String text, Object... values) throws SQLException {
+		List<Map<String, Object>> rows = new ArrayList<>();
+		try (PreparedStatement statement = db.prepareStatement(text)) {
+			for (int i = 0; i < values.length; i++)
+				statement.setObject(i + 1, values[i]);
+			if (!statement.execute())
+				return rows;
+			ResultSet row = statement.getResultSet();
+			ResultSetMetaData columns = row.getMetaData();
+			while (row.next()) {
+				rows.add(new HashMap<>());
+				for (int i = 1; i <= columns.getColumnCount(); i++)
+					rows.get(rows.size() - 1).put(columns.getColumnName(i), columns.getColumnTypeName(i).equals("timestamptz")
+						? row.getObject(i, OffsetDateTime.class) : row.getObject(i));
 			}
-		});
-		if (copies()) test("COPY makes keys", () -> {
-			List<Order> copied = copy(List.of("flour", "yeast"));
-			return items(copied).equals(List.of("flour", "yeast")) && ordered(copied);
-		});
+		}
+		return rows;
+	}
+
+	List<?> run(String text, Object... values) throws Exception { return query(db, text, values); }
+
+	String place(int n) { return "?"; }
+
+	// JDBC sends a string as varchar, which is no uuid.
+	List<?> text(String id) throws Exception {
+		try (PreparedStatement statement = db.prepareStatement("SELECT item FROM orders WHERE id = ?")) {
+			statement.setObject(1, id, Types.OTHER);
+			ResultSet row = statement.executeQuery();
+			row.next();
+			return List.of(Map.of("item", row.getString(1)));
+		}
 	}
 
 	// The server's error, which most clients wrap
-	static Told server(Throwable e) {
+	Told told(Throwable e) {
 		while (!(e instanceof org.postgresql.util.PSQLException told))
 			e = e.getCause();
 		return new Told(told.getSQLState(), told.getServerErrorMessage().getHint());
+	}
+
+	private static Map<String, Object> columns(Object row) throws Exception {
+		Map<String, Object> columns = new HashMap<>();
+		if (row instanceof Map<?, ?> map)
+			map.forEach((name, value) -> columns.put((String) name, value));
+		else if (row.getClass().isRecord())
+			for (RecordComponent part : row.getClass().getRecordComponents())
+				columns.put(part.getName(), part.getAccessor().invoke(row));
+		else
+			for (Field field : row.getClass().getFields())
+				columns.put(field.getName(), field.get(row));
+		return columns;
+	}
+
+	// A method of the program, of the mapper, or of this class
+	private List<?> own(String name, List<Object> values) throws Exception {
+		for (Object object : List.of(this, mapper))
+			for (Class<?> type : List.of(object.getClass(), object.getClass().getInterfaces().length > 0
+					? object.getClass().getInterfaces()[0] : Client.class))
+				for (Method method : type.getDeclaredMethods())
+					if (method.getName().equals(name)) {
+						method.setAccessible(true);
+						Object rows = method.invoke(object, values.toArray());
+						return rows instanceof List<?> list ? list : Stream.ofNullable(rows).toList();
+					}
+		return null;
+	}
+
+	private static final Pattern STATEMENT = Pattern.compile("^-- (\\w+): (.*)\n((?:[^-].*\n)+)-->(.*)$", Pattern.MULTILINE);
+	private static final Pattern PARAMETER = Pattern.compile("\\$(?:(\\w+)|\\[(\\w+),(\\w+)\\))");
+
+	void check() throws Exception {
+		Map<String, Object> known = new HashMap<>();
+		Matcher part = STATEMENT.matcher(Files.readString(Path.of("statements.sql")));
+		while (part.find()) {
+			String name = part.group(1), statement = part.group(3), expected = part.group(4).strip();
+			Map<String, Way> runs = new LinkedHashMap<>(Map.of("", this::run));
+			if (name.equals("during"))
+				runs.putAll(ways);
+			runs.forEach((way, run) -> test(part.group(2) + way, () -> {
+				List<Object> mine = new ArrayList<>(), values = new ArrayList<>();
+				String text = PARAMETER.matcher(statement).replaceAll(match -> {
+					Object since = known.get(match.group(2)), until = known.get(match.group(3));
+					boolean one = match.group(1) != null;
+					mine.addAll(one ? List.of(known.get(match.group(1))) : List.of(since, until));
+					values.add(one ? known.get(match.group(1)) : "[" + since + "," + until + ")");
+					return Matcher.quoteReplacement(place(values.size()) + (one ? "" : "::tstzrange"));
+				});
+				List<Object> items = new ArrayList<>();
+				try {
+					List<?> rows = way.isEmpty() ? own(name, mine) : null;
+					for (Object row : rows != null ? rows : run.rows(text, values.toArray())) {
+						known.putAll(columns(row));
+						items.add(columns(row).get("item"));
+					}
+				} catch (Exception e) {
+					if (!name.equals("error"))
+						throw e;
+					Told told = told(e);
+					return (told.sqlState() + " " + told.hint()).startsWith(expected + ",");
+				}
+				return items.stream().map(Object::toString).collect(Collectors.joining(" ")).equals(expected);
+			}));
+		}
 	}
 }

@@ -1,5 +1,7 @@
 // Makes the table, and runs jOOQ's code generator on the schema, in which pg_comb is, too.
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 
@@ -15,7 +17,7 @@ import org.jooq.meta.jaxb.Target;
 class Main {
 	public static void main(String[] arguments) throws Exception {
 		try (Connection db = DriverManager.getConnection(Client.url())) {
-			db.createStatement().execute(Client.migration());
+			db.createStatement().execute(Files.readString(Path.of("flyway/V1__orders.sql")));
 		}
 		GenerationTool.generate(new Configuration()
 			.withLogging(Logging.WARN)
