@@ -218,6 +218,7 @@ lacks() { lacking "$@" | cut -d ' ' -f 1 | sort -u | paste -s -d , - | sed 's/,/
 lose_nothing() {
 	local lost
 	case $strict in yes | true) ;; *) return 0 ;; esac
+	[ $# -gt 0 ] || return 0
 	lost=$(lacking "$@" | sed -n 's/ [^-].*//p' | sort -u | paste -s -d ' ' -)
 	[ -n "$lost" ] || return 0
 	say 1..1
