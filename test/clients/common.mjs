@@ -32,7 +32,7 @@ export function range(since, until) {
 
 export function checkClient({ query, place = (n) => `$${n}`, ways = {}, told = (error) => error, bigint = 'string', ...own }) {
 	const types = { number: bigint, created: 'object' };
-	const known = {};
+	const known = { clock: new Date() };
 	const statements = readFileSync(new URL('statements.sql', import.meta.url), 'utf8')
 		.matchAll(/^-- (\w+): (.*)\n((?:[^-].*\n)+)-->(.*)$/mg);
 

@@ -250,6 +250,11 @@ run_client() {
 	[ -d "$work/clients" ] || start_clients_server || return
 	sql -d postgres -c "CREATE DATABASE \"$client\" OWNER app" &&
 		sql -d "$client" -c "SET ROLE app" -c "CREATE EXTENSION pg_comb_ordered SCHEMA public CASCADE" || return
+	# A time that loses its zone is another time.
+	case $file in
+		*.cs | *.rs) ;;
+		*) environment+=(TZ=America/St_Johns) && sql -d postgres -c "ALTER DATABASE \"$client\" SET timezone = 'Asia/Kathmandu'" || return ;;
+	esac
 	members "$client" >"$before"
 	client_command "$file"
 	cd "$work/src/test/clients" || return

@@ -18,7 +18,7 @@ execFileSync('node_modules/.bin/prisma', ['generate'], {
 });
 const { PrismaClient, PrismaPg } = await import('./prisma/orders.mjs');
 
-const prisma = new PrismaClient({ adapter: new PrismaPg({ host, database, user }) });
+const prisma = new PrismaClient({ adapter: new PrismaPg({ host, database, user, options: '-c timezone=UTC' }) });
 
 after(() => prisma.$disconnect());
 

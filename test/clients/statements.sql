@@ -4,7 +4,8 @@
 -- each row, or SQLSTATE and hint (up to its comma) of an error.  $name is a parameter, and
 -- $[a,b) the client's own range of two.  Their values are the columns of this name in the last
 -- row of the statements before, in the types that the client made of them.  So SQL compares, and
--- a value that lost a digit, a microsecond or its zone finds no row.
+-- a value that lost a digit, a microsecond or its zone finds no row.  $clock is the client's own time:
+-- a client that lost the zone of a time twice would find its rows.
 --
 -- A client that has a function of the statement's name calls it in the statement's place, with the
 -- same values: query builders and mappers so show their own form, drivers their COPY.
@@ -48,7 +49,8 @@ SELECT item, comb_timestamp(id) AS created FROM orders WHERE id = $id
 
 -- now: the time keeps its zone and its digits
 SELECT item, comb_timestamp(id) + interval '1 ms' AS next FROM orders
-WHERE id = $first AND comb_timestamp(id) = $created AND now() - comb_timestamp(id) < interval '1 minute'
+WHERE id = $first AND comb_timestamp(id) = $created
+	AND abs(extract(epoch FROM comb_timestamp(id) - $clock)) < 60
 --> bread
 
 -- during: a period by two timestamps has its begin

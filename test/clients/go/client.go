@@ -139,7 +139,7 @@ var (
 )
 
 func CheckClient(c Client) {
-	known := Row{}
+	known := Row{"clock": time.Now()}
 	if c.Range == nil {
 		c.Range = TextRange
 	}

@@ -147,7 +147,7 @@ public abstract class Client {
 	private static final Pattern PARAMETER = Pattern.compile("\\$(?:(\\w+)|\\[(\\w+),(\\w+)\\))");
 
 	void check() throws Exception {
-		Map<String, Object> known = new HashMap<>();
+		Map<String, Object> known = new HashMap<>(Map.of("clock", OffsetDateTime.now()));
 		Matcher part = STATEMENT.matcher(Files.readString(Path.of("statements.sql")));
 		while (part.find()) {
 			String name = part.group(1), statement = part.group(3), expected = part.group(4).strip();

@@ -12,7 +12,7 @@ import re
 import sys
 import traceback
 import uuid
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
 STATEMENT = re.compile(r"^-- (\w+): (.*)\n((?:[^-].*\n)+)-->(.*)$", re.M)
@@ -58,7 +58,7 @@ def columns(row):
 
 
 def check_client(*, query, range, told, place=lambda n: "%s", ways={}, **own):
-    known = {}
+    known = {"clock": datetime.now(timezone.utc)}
 
     def check(name, statement, expected, query):
         names, values = [], []
