@@ -23,7 +23,8 @@ HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src
 PG_CPPFLAGS = -I$(srcdir)/src
 
 # Listed, not wildcarded: a wildcard is empty in a VPATH build.  Under sql/ a
-# name with "--" is installed, one without is a test.
+# name with "--" is installed, one without is a test of pg_regress: PGXS looks
+# for those in sql/, and for their output in expected/.
 DATA       = sql/pg_comb--1.0.sql sql/pg_comb_ordered--1.0.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/addresses.md doc/clients.md doc/dotnet.md doc/feed.md doc/feed_anywhere.md doc/feed_readers.md \
