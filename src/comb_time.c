@@ -70,9 +70,9 @@ comb_timestamp_layout(PG_FUNCTION_ARGS)
  * comb_stamp(id uuid, at timestamptz [, layout text]) returns uuid
  *
  * Returns the key that the original software would make from this time and
- * the other bits of the uuid.  The default layout is UUIDv7 (RFC 9562, 5.7).  The
- * time is truncated to the layout's unit.  Version and variant are written if
- * the layout requires them, and all other bits stay.  This also works for
+ * the other bits of the uuid.  The default layout is UUIDv7 (RFC 9562, 5.7).
+ * The time is truncated to the layout's unit.  Version and variant are written
+ * if the layout requires them, and all other bits stay.  This also works for
  * layouts that comb_generate() cannot make.  NULL for NULL.  Raises 22008 for
  * a time that the field cannot hold, even if the original wraps around, and
  * 22023 for an unknown layout.

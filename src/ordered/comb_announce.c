@@ -212,17 +212,17 @@ comb_seats_recover(CombSeats *seats)
 	{
 		PGPROC	   *proc = &PreparedXactProcs[i];
 		uint32		number = comb_prepared_number(proc);
+		uint64		fxid;
 		int			series;
 
 		if (!TransactionIdIsValid(proc->xid) || !COMB_PROC_HAS_NO_BACKEND(proc))
 			continue;
+		fxid = comb_full_xid(proc->xid, seats->head.h.started);
 		for (series = 0; series < COMB_SERIES; series++)
 		{
 			CombSeat   *seat = comb_prepared_seat(seats, series, number);
 
-			pg_atomic_write_u64(&seat->s.last,
-								comb_full_xid(proc->xid,
-											  comb_next_full_xid()));
+			pg_atomic_write_u64(&seat->s.last, fxid);
 			pg_atomic_write_u32(&seat->s.database, proc->databaseId);
 		}
 		comb_seats_use(&seats->head.h.used_prepared, number);

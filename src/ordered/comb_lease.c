@@ -4,8 +4,9 @@
  *	  Order that survives: limits of times, written ahead of the keys.
  *
  * Ordered keys and Snowflakes take their times from a counter in shared
- * memory, by compare-and-swap (comb_ordered.c, comb_snowflake_generate.c).  Shared
- * memory does not survive a crash, and the clock cannot be trusted after one.
+ * memory, by compare-and-swap (comb_ordered.c, comb_snowflake_generate.c).
+ * Shared memory does not survive a crash, and the clock cannot be trusted
+ * after one.
  * A key is therefore handed out only if a limit above its time is already in
  * the WAL, and a server continues beyond the limit that it finds.
  *
@@ -175,10 +176,10 @@ comb_lease_limit(CombTime at)
  *
  * If another incarnation wrote the limit, and the limit is not below "at", keys
  * up to the limit may exist.  The counter then moves to the limit, and the
- * lease does not cover "at".  The limit is on disk before the counter moves, so that no
- * crash takes back what moved the counters of the whole server.  Keys and
- * bounds do not rely on this order, because each is below a limit on disk of
- * its own database.
+ * lease does not cover "at".  The limit is on disk before the counter moves,
+ * so that no crash takes back what moved the counters of the whole server.
+ * Keys and bounds do not rely on this order, because each is below a limit on
+ * disk of its own database.
  *
  * The generation is read while the sequence is locked, so a later change of
  * the sequence makes the lease unknown again.

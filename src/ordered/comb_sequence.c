@@ -190,7 +190,10 @@ comb_sequence_open_nowait(CombSeries series, LOCKMODE lockmode)
 	return relation;
 }
 
-/* Return the columns of the sequence's tuple on a page */
+/*
+ * Return the columns of the sequence's tuple on a page.  Raises XX001 if the
+ * file was damaged.
+ */
 static Form_pg_sequence_data
 comb_page_columns(Page page)
 {
@@ -198,7 +201,10 @@ comb_page_columns(Page page)
 	HeapTupleHeader tuple;
 
 	if (!ItemIdIsNormal(item))
-		elog(ERROR, "page of a pg_comb sequence holds no tuple");
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("page of a pg_comb sequence holds no tuple"),
+				 errhint("Restore the database, or drop the extension and create it again.  Keys then start at the clock.")));
 	tuple = (HeapTupleHeader) PageGetItem(page, item);
 	return (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
 }

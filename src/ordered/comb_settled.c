@@ -124,7 +124,7 @@ comb_any_forgotten(const CombView *view)
 	return false;
 }
 
-/* Return the smallest time that the transactions of some seats may have taken */
+/* Return the smallest time that transactions of these seats may have taken */
 static uint64
 comb_seats_bound(CombSeat *seats, pg_atomic_uint64 *used, const CombView *view)
 {
@@ -217,7 +217,7 @@ comb_settled_snapshot(void)
 /*
  * Return the smallest time of a series that is not settled, as the calling
  * statement sees the database, or COMB_UNKNOWN.  Raises the errors of
- * comb_settled_snapshot() and comb_lease_learn(), and 54000 if too many other
+ * comb_settled_snapshot() and comb_lease_read(), and 54000 if too many other
  * queries of the transaction have asked since this one did.
  */
 uint64
@@ -255,9 +255,9 @@ comb_settled_key(uint64 time)
  * Returns a bound for ordered keys of this database.  Every key below belongs
  * to a transaction that the calling statement sees, or to one that nobody
  * will ever see.  Returns the nil uuid, which is smaller than all keys, if
- * no bound is known to this snapshot.  Raises 55000 on a standby, and in the cases in which
- * comb_generate_ordered() raises it for the limit of this database.  Raises
- * an error of dynamic shared memory if there is none left.
+ * no bound is known to this snapshot.  Raises 55000 on a standby, and in the
+ * cases in which comb_generate_ordered() raises it for the limit of this
+ * database.  Raises an error of dynamic shared memory if there is none left.
  */
 Datum
 comb_settled(PG_FUNCTION_ARGS)

@@ -265,6 +265,7 @@ for my $name (sort keys %setting)
 sub messages
 {
 	my %sqlstate = (
+		DATA_CORRUPTED => 'XX001',
 		DATA_EXCEPTION => '22000',
 		DATETIME_VALUE_OUT_OF_RANGE => '22008',
 		FEATURE_NOT_SUPPORTED => '0A000',

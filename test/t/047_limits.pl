@@ -151,6 +151,18 @@ is($node->safe_psql('postgres', 'SELECT comb_snowflake_claim(4)'), $claimed + 1,
 crash($node);
 start_at($node, '-1h');
 larger('LSNs ahead of the WAL: keys after a crash', @last);
+
+#
+# The file is damaged
+#
+$node->stop;
+open($fh, '+<:raw', $file) or die "could not open $file: $!";
+print $fh "\0" x 8192;
+close($fh) or die "could not write $file: $!";
+start_at($node, '-1h');
+like(error_of($node, 'postgres', "SELECT comb_$_()"), qr/ERROR:  XX001: page of a pg_comb sequence/, "a damaged file: comb_$_()")
+  foreach qw(generate_ordered settled ordered_status);
+is($node->safe_psql('postgres', 'SELECT comb_snowflake(instance_bits => 0) > 0'), 't', 'and the other sequence works');
 $node->stop;
 
 done_testing();
