@@ -799,7 +799,8 @@ sub measure_delays
 	push @pids, in_background(qw(psql -X -q -c), 'INSERT INTO unrelated VALUES (1); SELECT pg_sleep(10)') if $writer;
 	pgbench("INSERT INTO event DEFAULT VALUES;\nINSERT INTO event DEFAULT VALUES;", qw(-M prepared -c 8 -j 2 -R 1000 -T 10));
 	waitpid($_, 0) foreach @pids;
-	query('CREATE INDEX ON looks (at); CREATE INDEX ON looks (settled); CREATE INDEX ON looks (n); CREATE INDEX ON looks ((pg_snapshot_xmin(seen)))',
+	query('CREATE INDEX ON looks (at); CREATE INDEX ON looks (settled, at); CREATE INDEX ON looks (n, at);
+			CREATE INDEX ON looks (pg_snapshot_xmin(seen), at)',
 		'ANALYZE looks');
 	my ($settled, $xid8, $anywhere) = map { query("SELECT concat_ws(' ', round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric, 2),
 			round(percentile_cont(0.999) WITHIN GROUP (ORDER BY ms)::numeric, 2))
@@ -807,10 +808,9 @@ sub measure_delays
 				LATERAL (SELECT at AS visible FROM looks WHERE at >= comb_timestamp(id)
 					AND pg_visible_in_snapshot(x, seen) ORDER BY at LIMIT 1) AS v,
 				LATERAL ($_) AS r) AS d") }
-	  'SELECT min(at) AS at FROM looks WHERE settled = (SELECT settled FROM looks WHERE settled > id ORDER BY settled LIMIT 1)',
-	  'SELECT min(at) AS at FROM looks WHERE pg_snapshot_xmin(seen) = (SELECT pg_snapshot_xmin(seen) FROM looks
-		WHERE pg_snapshot_xmin(seen) > x ORDER BY pg_snapshot_xmin(seen) LIMIT 1)',
-	  'SELECT min(at) AS at FROM looks WHERE n = (SELECT n FROM looks WHERE n > event.n ORDER BY n LIMIT 1)';
+	  'SELECT at FROM looks WHERE settled > id ORDER BY settled, at LIMIT 1',
+	  'SELECT at FROM looks WHERE pg_snapshot_xmin(seen) > x ORDER BY pg_snapshot_xmin(seen), at LIMIT 1',
+	  'SELECT at FROM looks WHERE n > event.n ORDER BY n, at LIMIT 1';
 	my $with = $writer ? ', beside a long writer' : '';
 	@delays{ "comb_settled()$with, median", "comb_settled()$with, p99.9" } = split(/ /, $settled);
 	@delays{ "xid8 column$with, median",    "xid8 column$with, p99.9" }    = split(/ /, $xid8);
@@ -830,7 +830,7 @@ row('feed_delay', 'From visible to readable, 2000 rows a second from 8 sessions 
 	},
 	about => "A session looks as often as it can.  A row's delay begins at the first look that sees the row, and\n"
 	  . "ends at the first that may read it: below `comb_settled()`, below `comb_feed_number()` that another\n"
-	  . "session moves every 10 ms, or by an `xid8` column and `pg_snapshot_xmin()`.  The long writer of another table is open for 10 of the 12 seconds.");
+	  . "session moves every 10 ms, or by an `xid8` column and `pg_snapshot_xmin()`.  The long writer of\nanother table is open for 10 of the 12 seconds.");
 
 # sql/portable/pg_comb_feed.sql in the schema feed
 sub portable_feed
