@@ -1,18 +1,94 @@
-# Functions for tests with several processes: servers with a wrong clock, and
-# servers that crash.
+# What TAP tests begin with.  "use CombTest" brings strict, warnings, Test::More,
+# PostgreSQL::Test::Cluster and PostgreSQL::Test::Utils, and these functions:
+#
+#   servers   server standby configure wait_until ask error_of wait_for_server crash
+#   clocks    need_faketime start_at start_with_clock clock_function clock_settings
+#             clock_ends_in_2038 replace_file
+#   psql that runs beside the test
+#             background shown_in finish_background
+#   others    tempdir compile_c objects_differ
+#
+# Sessions that stay open are in CombSession.pm, the pages' recipes in CombFeed.pm, and
+# the clients of soaks in CombSoak.pm.  All servers end with the test.
 package CombTest;
 
 use strict;
 use warnings;
 
-use Exporter 'import';
+use Exporter ();
 use IPC::Run ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(need_faketime clock_settings clock_ends_in_2038 start_at start_with_clock
-  replace_file clock_function compile_c crash wait_for_server ask
-  error_of background finish_background shown_in objects_differ);
+our @EXPORT = (
+	@Test::More::EXPORT, @PostgreSQL::Test::Utils::EXPORT,
+	qw(server standby configure wait_until tempdir
+	  need_faketime clock_settings clock_ends_in_2038 start_at start_with_clock
+	  replace_file clock_function compile_c crash wait_for_server ask
+	  error_of background finish_background shown_in objects_differ));
+
+sub import
+{
+	strict->import;
+	warnings->import;
+	goto &Exporter::import;
+}
+
+sub tempdir { return PostgreSQL::Test::Utils::tempdir(); }
+
+# Make and start a server.  The options are
+#   conf   settings
+#   sql    statements that run in the database postgres
+#   init   the options of PostgreSQL::Test::Cluster's init, as [ allows_streaming => 1 ]
+#   clock  the shift of its clock, see start_at
+#   start  0 if it shall not start, and sql not run
+sub server
+{
+	my ($name, %with) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(@{ $with{init} // [] });
+	$node->append_conf('postgresql.conf', $with{conf}) if $with{conf};
+	return $node unless $with{start} // 1;
+	if (exists $with{clock}) { start_at($node, $with{clock}) }
+	else { $node->start }
+	$node->safe_psql('postgres', $with{sql}) if $with{sql};
+	return $node;
+}
+
+# Make and start a standby, with these settings.
+sub standby
+{
+	my ($primary, $name, $conf) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$primary->backup("for_$name");
+	$node->init_from_backup($primary, "for_$name", has_streaming => 1);
+	$node->append_conf('postgresql.conf', $conf) if $conf;
+	$node->start;
+	return $node;
+}
+
+# Change settings, and wait until new sessions have them.
+sub configure
+{
+	my ($node, $conf) = @_;
+	my $before = $node->safe_psql('postgres', 'SELECT pg_conf_load_time()');
+
+	$node->append_conf('postgresql.conf', $conf);
+	$node->reload;
+	return wait_until($node, "SELECT pg_conf_load_time() > '$before'", 'the settings do not arrive');
+}
+
+# Wait until a query gives true, or die with these words.
+sub wait_until
+{
+	my ($node, $query, $otherwise) = @_;
+	$node->poll_query_until('postgres', $query) or die $otherwise // "never true: $query";
+	return;
+}
 
 my $library;
 my @shared;

@@ -1,34 +1,21 @@
 # Crashes under load, each with the clock set back: every new key is larger than
 # every key that was committed or shown to a client
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+use lib 'test/perl';
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 
 need_faketime();
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q{
+my $node = server('main', clock => undef, conf => q{
 autovacuum = off
 restart_after_crash = on
 wal_writer_delay = 10s
 pg_comb.snowflake_instance = 5
 pg_comb.lease_duration = 200ms
-});
-start_at($node);
-$node->safe_psql(
-	'postgres', q{
+}, sql => q{
 	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE TABLE made (n bigserial, key uuid PRIMARY KEY DEFAULT comb_generate_ordered(),
 	                   id bigint UNIQUE DEFAULT comb_snowflake())});
-my $dir = PostgreSQL::Test::Utils::tempdir();
+my $dir = tempdir();
 my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
 
 # New keys must be larger than all rows, and than all keys that a client has seen
@@ -68,8 +55,7 @@ sub crash_under_load
 
 	# wait until both kinds of sessions have made keys
 	my $rows = $node->safe_psql('postgres', 'SELECT count(*) FROM made');
-	$node->poll_query_until('postgres', "SELECT count(*) > $rows + 500 FROM made")
-	  or die 'the load does not run';
+	wait_until($node, "SELECT count(*) > $rows + 500 FROM made", 'the load does not run');
 	shown_in($shown_file, qr/(.+\n){20}/);
 	crash($node);
 	finish_background($load);
@@ -115,17 +101,11 @@ foreach my $function ('comb_generate_ordered()', 'comb_snowflake()')
 is( $node->safe_psql(
 		'postgres', q{SELECT comb_timestamp(comb_generate()) - clock_timestamp() BETWEEN '-1 min' AND '0'}),
 	't', 'comb_generate() still works');
-$node->append_conf('postgresql.conf', "pg_comb.max_ordered_drift = '10d'");
-$node->reload;
-$node->poll_query_until('postgres', q{SELECT current_setting('pg_comb.max_ordered_drift') = '10d'})
-  or die 'the setting does not arrive';
+configure($node, "pg_comb.max_ordered_drift = '10d'");
 ($key, $id) = larger('a week back, drift allowed', $shown, $again, [ $key, $id ]);
 
 # with the drift lowered again, keys are refused
-$node->append_conf('postgresql.conf', "pg_comb.max_ordered_drift = '1d'");
-$node->reload;
-$node->poll_query_until('postgres', q{SELECT current_setting('pg_comb.max_ordered_drift') = '1d'})
-  or die 'the setting does not arrive';
+configure($node, "pg_comb.max_ordered_drift = '1d'");
 like(error_of($node, 'postgres', "SELECT comb_generate_ordered()"),
 	qr/ERROR:  55000: the next key would be too far ahead of the clock/,
 	'with the drift lowered, refused again');
@@ -158,14 +138,11 @@ sub stop_at_lease
 		SELECT pg_advisory_unlock(1);
 		SELECT pg_sleep(60);
 	}, "$dir/holder");
-	$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory'})
-	  or die 'the holder does not start';
+	wait_until($node, q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory'}, 'the holder does not start');
 	my $maker = background($node, 'postgres',
 		"SELECT $function;\nSELECT pg_advisory_lock(1);\nSELECT $function;\n", "$dir/maker");
-	$node->poll_query_until(
-		'postgres', "SELECT count(*) = 1 FROM pg_locks
-		 WHERE relation = '$sequence'::regclass AND mode = 'RowExclusiveLock' AND NOT granted")
-	  or die 'no session waits for the lease';
+	wait_until($node, "SELECT count(*) = 1 FROM pg_locks
+		 WHERE relation = '$sequence'::regclass AND mode = 'RowExclusiveLock' AND NOT granted", 'no session waits for the lease');
 	my ($first) = split(/\n/, slurp_file("$dir/maker"));
 	is( $node->safe_psql(
 			'postgres', "SELECT last >= $time('$first') + interval '0.2 s' FROM comb_ordered_status() WHERE series = '$line'"),
@@ -211,5 +188,4 @@ finish_background($victim);
 wait_for_server($node);
 larger('crash of a backend', [ $key, $id ], [ split(/\|/, $line) ]);
 
-$node->stop;
 done_testing();

@@ -1,15 +1,8 @@
 # A reader of events on a standby and after its promotion, on servers whose
 # transaction ids pass 2^32, and after a restart with more connections.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+use lib 'test/perl';
 use CombSession;
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 
 #
 # Transaction ids: 50 below 2^32, in epoch 2
@@ -17,10 +10,7 @@ use Test::More;
 # initdb leaves rows that are not frozen, and half of all ids are in the future.
 # So the ids go to 2^30 first, where all rows are frozen.
 #
-my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1);
-$primary->append_conf(
-	'postgresql.conf', q{
+my $primary = server('primary', init => [ allows_streaming => 1 ], start => 0, conf => q{
 autovacuum = off
 autovacuum_freeze_max_age = 2000000000
 max_connections = 10
@@ -96,10 +86,7 @@ $_->quit foreach (@more);
 #
 # Standby
 #
-$primary->backup('backup');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'backup', has_streaming => 1);
-$standby->start;
+my $standby = standby($primary, 'standby');
 foreach my $call ('comb_settled()', 'comb_snowflake_settled(instance_bits => 0)', 'count(*) FROM comb_unsettled()')
 {
 	like(error_of($standby, 'postgres', "SELECT $call"),
@@ -118,7 +105,7 @@ $first->ask('COMMIT');
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 $primary->stop;
 $standby->promote;
-$standby->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'the standby is not promoted';
+wait_until($standby, 'SELECT NOT pg_is_in_recovery()', 'the standby is not promoted');
 my $new = CombSession->new($standby);
 is($new->poll, $rows + 1, 'a new session reads everything after the promotion');
 $new->event;
@@ -128,7 +115,4 @@ is($old->poll, $rows + 2, 'the next one does');
 $old->reads_all('as on any primary');
 $new->reads_all('in all sessions');
 
-$_->forget foreach ($first, $second, $reader);
-$_->quit foreach ($old, $new);
-$standby->stop;
 done_testing();
