@@ -27,7 +27,7 @@ PG_CPPFLAGS = -I$(srcdir)/src
 # for those in sql/, and for their output in expected/.
 DATA       = sql/pg_comb--1.0.sql sql/pg_comb_ordered--1.0.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE \
-             doc/addresses.md doc/clients.md doc/dotnet.md doc/feed.md doc/feed_anywhere.md doc/feed_readers.md \
+             doc/clients.md doc/dotnet.md doc/feed.md doc/feed_anywhere.md doc/feed_readers.md \
              doc/guarantees.md doc/installation.md doc/layouts.md doc/migration.md \
              doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
              doc/pipelines.md doc/range.md doc/snowflake.md doc/sqlserver.md \
