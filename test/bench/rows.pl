@@ -18,6 +18,12 @@ use FindBin qw($RealBin);
 
 our ($million, $growth, $dir, %generators, @generators);
 
+sub library
+{
+	my ($name, @options) = @_;
+	return output_of('cc', '-O2', '-fPIC', '-shared', '-o', "$dir/$name.so", "$RealBin/$name.c", @options);
+}
+
 #
 # Keys
 #
@@ -168,11 +174,6 @@ sub days
 		query("CREATE INDEX ${table}_id ON $table (id)");
 		query("VACUUM (FREEZE, ANALYZE) $table");
 	}
-	return timing_functions();
-}
-
-sub timing_functions
-{
 	query(q{
 		CREATE OR REPLACE FUNCTION elapsed_ms(query text, n int) RETURNS numeric LANGUAGE plpgsql AS $$
 		DECLARE
@@ -194,44 +195,6 @@ sub timing_functions
 			ms := plan->0->>'Planning Time';
 		END $$});
 	return;
-}
-
-# The last 98 days, today and tomorrow, a partition each, with a row every five
-# minutes: by its key, and by a time
-sub parts
-{
-	return if has_table('part');
-	foreach ([ 'part', 'id uuid', 'comb_min', 'comb_at' ], [ 'made', 'created_at timestamptz', '', '' ])
-	{
-		my ($table, $column, $bound, $value) = @$_;
-		my ($name) = split(/ /, $column);
-		query("CREATE TABLE $table ($column PRIMARY KEY, n int) PARTITION BY RANGE ($name)");
-		query("DO \$\$
-			BEGIN
-				FOR i IN 0 .. 99 LOOP
-					EXECUTE format('CREATE TABLE ${table}_%s PARTITION OF $table FOR VALUES FROM (%L) TO (%L)', i,
-						$bound(current_date + i - 98), $bound(current_date + i - 97));
-				END LOOP;
-			END \$\$");
-		query("INSERT INTO $table SELECT $value(at), 1
-			FROM generate_series(current_date - interval '98 days', now(), '5 min') at");
-		query("VACUUM (FREEZE, ANALYZE) $table");
-	}
-	return timing_functions();
-}
-
-# Microseconds to plan a query on the partitions, between two times
-sub planning_of
-{
-	my ($label, $since, $until) = @_;
-	my $clause = $label =~ /^id <@/ ? "id <@ tstzrange($since, $until)"
-	  : $label =~ /^id/ ? "id >= comb_min($since) AND id < comb_min($until)"
-	  : "created_at >= $since AND created_at < $until";
-	my $table = $label =~ /^id/ ? 'part' : 'made';
-	return query("WITH planned AS MATERIALIZED (
-			SELECT n, (explained(\$q\$SELECT * FROM $table WHERE $clause\$q\$)).ms FROM generate_series(1, 52) AS n
-		)
-		SELECT round(min(ms)::numeric * 1000) FROM planned WHERE n > 2");
 }
 
 # The condition of a label for a day, 0 to 999
@@ -292,7 +255,7 @@ my @quantiles = sort { $quantiles{$a} <=> $quantiles{$b} } keys %quantiles;
 
 sub slow_disk
 {
-	output_of('cc', '-O2', '-fPIC', '-shared', '-o', "$dir/slow_disk.so", "$RealBin/slow_disk.c", '-ldl');
+	library('slow_disk', '-ldl');
 	query("ALTER SYSTEM SET wal_sync_method = 'fdatasync'");
 	query('CREATE UNLOGGED TABLE latency (label text, us real)');
 	foreach my $i (0 .. $#latency)
@@ -379,7 +342,7 @@ sub growth_charts
 
 # Each kind of key: the table's column, and what follows the table's columns.  The table
 # without an index shows which waits are those of the index's pages.
-our $processors = query_processors();
+our $processors = output_of(qw(getconf _NPROCESSORS_ONLN)) + 0;
 my $parts = 4 * $processors;
 my %scale = (
 	'comb_generate()'           => [ 'uuid DEFAULT comb_generate() PRIMARY KEY',        '' ],
@@ -389,14 +352,6 @@ my %scale = (
 	'comb_generate(), hash'     => [ 'uuid DEFAULT comb_generate() PRIMARY KEY',        'PARTITION BY HASH (id)' ],
 	'comb_generate(), no index' => [ 'uuid DEFAULT comb_generate()',                    '' ]);
 my %scaled;    # what each label was measured to have besides its figure
-
-sub query_processors
-{
-	open(my $pipe, '-|', 'getconf', '_NPROCESSORS_ONLN') or die "could not run getconf: $!\n";
-	my $n = <$pipe>;
-	close($pipe);
-	return $n + 0;
-}
 
 # Powers of two up to the number of processors, then twice and four times as many
 sub session_counts
@@ -525,8 +480,7 @@ row('generate', 'Making a key, net of the query (ns)',
 	chapter => 'What to decide by',
 	about   => "\"$limit\" is a function in C that reads the clock, allocates 16 bytes, and does nothing else.",
 	setup   => sub {
-		output_of('cc', '-O2', '-fPIC', '-shared', '-I' . output_of($ENV{PG_CONFIG}, '--includedir-server') =~ s/\n//r,
-			'-o', "$dir/limit.so", "$RealBin/limit.c");
+		library('limit', '-I' . output_of($ENV{PG_CONFIG}, '--includedir-server') =~ s/\n//r);
 		return query("CREATE FUNCTION clock_and_16_bytes() RETURNS uuid VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS '$dir/limit'");
 	});
 
@@ -664,22 +618,6 @@ row('range_plan', 'Planning one day (us)',
 	},
 	setup => \&days);
 
-# Each partition has its own copy of the conditions, and its own estimate.
-my @planned = ('id <@ period', 'id >= ... AND id < ...', 'created_at >= ... AND created_at < ...');
-row('range_plan_now', 'Planning the last 24 hours, by now(), on 100 partitions (us)',
-	sub { @planned },
-	sub { planning_of($_[0], q{now() - interval '1 day'}, 'now()') },
-	setup => \&parts);
-
-row('range_plan_parts', 'Planning 80 days by constants on 100 partitions (us)',
-	sub { @planned },
-	sub {
-		my @times = split(/\|/, query("SELECT quote_literal(current_date - interval '90.5 days') || '::timestamptz', "
-				. "quote_literal(current_date - interval '10.5 days') || '::timestamptz'"));
-		return planning_of($_[0], @times);
-	},
-	setup => \&parts);
-
 # How good the estimates are: the mean error of the rows estimated for 100 days
 # after a fresh ANALYZE.  A day is a tenth of one bin of the histogram.
 row('range_estimate', 'Rows estimated for one day of 1000, mean error (%)',
@@ -712,27 +650,29 @@ row('ordered', 'Ordered across sessions (million a second, all sessions together
 	},
 	better => 'more');
 
-# Transactions with one key each, in a procedure's loop, less the same loop
-# without a key.  A transaction with an ordered key announces the key.
+# What so many transactions with one call each take, in a procedure's loop, less the same
+# loop with a trivial function, in ns a call.  "Before" begins each turn of both loops.
+sub net_of_calls
+{
+	my ($call, $n, $before) = @_;
+	return net_ns($n, map { "DO \$\$BEGIN FOR i IN 1 .. $n LOOP $before PERFORM $_; COMMIT; END LOOP; END\$\$" }
+		  $call, 'pg_backend_pid()');
+}
+
+# A transaction with an ordered key announces the key.
 row('feed_transaction', 'A transaction with one key, net of an empty transaction (ns)',
 	sub { ('comb_generate_ordered()', 'comb_snowflake()', 'comb_generate()', "nextval('numbers')") },
-	sub {
-		my $n = $million / 5;
-		return net_ns($n, map { "DO \$\$BEGIN FOR i IN 1 .. $n LOOP PERFORM $_; COMMIT; END LOOP; END\$\$" }
-			  $_[0], 'pg_backend_pid()');
-	});
+	sub { net_of_calls($_[0], $million / 5, '') });
 
 row('settled', 'A call of comb_settled(), net of a trivial function (us)',
 	sub { ('100 connections', '1000 connections', '1000 connections, 100 open transactions') },
 	sub {
 		my ($connections, $open) = $_[0] =~ /^(\d+) connections(?:, (\d+))?/;
-		my $n = $million / 10;
 		pgbench("SELECT comb_generate_ordered();\n\\sleep 3 s", '-c', $connections, '-j', 2, '-t', 1);
 		my $pid = in_background('pgbench', '-n', '-c', $open || 1, '-t', 1, '-f',
 			script('open', "BEGIN;\nSELECT comb_generate_ordered(), pg_current_xact_id();\n\\sleep 60 s"));
 		sleep(2);
-		my $ns = net_ns($n, map { "DO \$\$BEGIN FOR i IN 1 .. $n LOOP PERFORM $_; COMMIT; END LOOP; END\$\$" }
-			  'comb_settled()', 'pg_backend_pid()');
+		my $ns = net_of_calls('comb_settled()', $million / 10, '');
 		stop_background($pid);
 		return sprintf('%.2f', $ns / 1000);
 	},
@@ -740,36 +680,6 @@ row('settled', 'A call of comb_settled(), net of a trivial function (us)',
 	  . "transaction with a key, and the open ones still have it.  Each call is in a transaction of its own,\n"
 	  . "because a transaction remembers the bound of a snapshot.",
 	rounds => 1);
-
-# An hour of advances beside a snapshot of before, in six parts
-my %hour;
-
-sub hour_of_advances
-{
-	my ($label) = @_;
-	return delete $hour{$label} if defined $hour{$label};
-	query('SET client_min_messages = error', 'DROP SEQUENCE IF EXISTS advanced', 'CREATE SEQUENCE advanced', "SELECT feed.comb_feed_add('advanced')", 'VACUUM FULL feed.comb_feed');
-	local $ENV{PGOPTIONS} = '-c synchronous_commit=off';
-	my $part = "DO \$\$BEGIN FOR i IN 1 .. 600 LOOP PERFORM nextval('advanced'); COMMIT; PERFORM feed.comb_feed_advance('advanced'); COMMIT; END LOOP; END\$\$";
-	$hour{'600 without the snapshot'} = sprintf('%.1f', timed($part) / 0.6);
-	query('VACUUM FULL feed.comb_feed');
-	my $pid = in_background(qw(psql -X -q -c), 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT pg_sleep(600)');
-	sleep(1);
-	my $lsn = query('SELECT pg_current_wal_insert_lsn()');
-	my @us = map { sprintf('%.1f', timed($part) / 0.6) } 1 .. 6;
-	($hour{'the first 600'}, $hour{'the last 600'}) = @us[ 0, 5 ];
-	$hour{wal} = query("SELECT pg_size_pretty(pg_current_wal_insert_lsn() - '$lsn')");
-	$hour{size} = query("SELECT pg_size_pretty(pg_relation_size('feed.comb_feed')) || ', index ' || pg_size_pretty(pg_indexes_size('feed.comb_feed'))");
-	stop_background($pid);
-	query('DELETE FROM feed.comb_feed');
-	return delete $hour{$label};
-}
-
-sub hour_details
-{
-	show('', "Afterwards the table of one source has $hour{size}.  WAL: $hour{wal}, with that of the numbers.");
-	return;
-}
 
 # How long a row that is visible waits until a reader takes it.  A session looks
 # as often as it can, and notes its snapshot and both bounds.  Afterwards each row
@@ -780,7 +690,7 @@ sub measure_delays
 {
 	my ($writer) = @_;
 	portable_feed();
-	query('DROP TABLE IF EXISTS event, looks, unrelated',
+	query('SET client_min_messages = error', 'DROP TABLE IF EXISTS event, looks, unrelated',
 		'CREATE TABLE event (id uuid DEFAULT comb_generate_ordered(), x xid8 DEFAULT pg_current_xact_id(), n bigserial)',
 		'SELECT feed.comb_feed_add(\'event_n_seq\')',
 		'CREATE UNLOGGED TABLE looks (at timestamptz, seen pg_snapshot, settled uuid, n bigint)',
@@ -802,19 +712,21 @@ sub measure_delays
 	query('CREATE INDEX ON looks (at); CREATE INDEX ON looks (settled, at); CREATE INDEX ON looks (n, at);
 			CREATE INDEX ON looks (pg_snapshot_xmin(seen), at)',
 		'ANALYZE looks');
-	my ($settled, $xid8, $anywhere) = map { query("SELECT concat_ws(' ', round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric, 2),
-			round(percentile_cont(0.999) WITHIN GROUP (ORDER BY ms)::numeric, 2))
-			FROM (SELECT 1000 * extract(epoch FROM greatest(at, visible) - visible) AS ms FROM event,
-				LATERAL (SELECT at AS visible FROM looks WHERE at >= comb_timestamp(id)
-					AND pg_visible_in_snapshot(x, seen) ORDER BY at LIMIT 1) AS v,
-				LATERAL ($_) AS r) AS d") }
-	  'SELECT at FROM looks WHERE settled > id ORDER BY settled, at LIMIT 1',
-	  'SELECT at FROM looks WHERE pg_snapshot_xmin(seen) > x ORDER BY pg_snapshot_xmin(seen), at LIMIT 1',
-	  'SELECT at FROM looks WHERE n > event.n ORDER BY n, at LIMIT 1';
 	my $with = $writer ? ', beside a long writer' : '';
-	@delays{ "comb_settled()$with, median", "comb_settled()$with, p99.9" } = split(/ /, $settled);
-	@delays{ "xid8 column$with, median",    "xid8 column$with, p99.9" }    = split(/ /, $xid8);
-	@delays{ "comb_feed_number()$with, median", "comb_feed_number()$with, p99.9" } = split(/ /, $anywhere);
+	my %readable = (
+		'comb_settled()'     => 'settled > id ORDER BY settled',
+		'comb_feed_number()' => 'n > event.n ORDER BY n',
+		'xid8 column'        => 'pg_snapshot_xmin(seen) > x ORDER BY pg_snapshot_xmin(seen)');
+	foreach my $way (keys %readable)
+	{
+		@delays{ "$way$with, median", "$way$with, p99.9" } = split(/\|/, query("
+			SELECT round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric, 2),
+				round(percentile_cont(0.999) WITHIN GROUP (ORDER BY ms)::numeric, 2)
+			FROM (SELECT 1000 * extract(epoch FROM greatest(at, visible) - visible) AS ms FROM event,
+					LATERAL (SELECT at AS visible FROM looks WHERE at >= comb_timestamp(id)
+						AND pg_visible_in_snapshot(x, seen) ORDER BY at LIMIT 1) AS v,
+					LATERAL (SELECT at FROM looks WHERE $readable{$way}, at LIMIT 1) AS r) AS d"));
+	}
 	return;
 }
 
@@ -847,85 +759,27 @@ sub portable_feed
 	return;
 }
 
-row('advance', 'Moving a bound, net of a trivial function (us)',
+row('advance', 'Moving a bound by comb_feed_advance(), net of a trivial function (us)',
+	sub { ('10 connections', '100 connections', '1000 connections', '1000 connections, 100 open writers') },
 	sub {
-		my @connections = ('10 connections', '100 connections', '1000 connections', '1000 connections, 100 open writers');
-		return ((map { "comb_feed_advance(), $_" } @connections), 'comb_settled(), 1000 connections', 'pg_snapshot_xmin(), 1000 connections');
-	},
-	sub {
-		my ($function, $connections, $open) = $_[0] =~ /^(\w+)\(\), (\d+) connections(?:, (\d+))?/;
-		my $n = $million / 500;
-		query('SET client_min_messages = error', 'DROP SEQUENCE IF EXISTS advanced', 'CREATE SEQUENCE advanced', "SELECT feed.comb_feed_add('advanced')");
-		my @pids = in_background('pgbench', '-n', '-c', $connections - ($open // 0) - 5, '-t', 1, '-f', script('idle', "SELECT 1;\n\\sleep 120 s"));
-		push @pids, in_background('pgbench', '-n', '-c', $open, '-t', 1, '-f',
-			script('open', "BEGIN;\nSELECT nextval('advanced'), pg_current_xact_id();\n\\sleep 120 s")) if $open;
+		my ($connections, $open) = $_[0] =~ /^(\d+) connections(?:, (\d+))?/;
+		query('SET client_min_messages = error', 'DROP SEQUENCE IF EXISTS advanced', 'CREATE SEQUENCE advanced',
+			"SELECT feed.comb_feed_add('advanced')");
+		my @pids = map {
+			my ($name, $sessions, $statements) = @$_;
+			$sessions ? in_background('pgbench', '-n', '-c', $sessions, '-t', 1, '-f', script($name, "$statements;\n\\sleep 120 s")) : ()
+		} ([ 'idle', $connections - ($open // 0) - 5, 'SELECT 1' ],
+			[ 'open', $open, "BEGIN;\nSELECT nextval('advanced'), pg_current_xact_id()" ]);
 		sleep(4);
 		local $ENV{PGOPTIONS} = '-c synchronous_commit=off';
-		my $call = $function eq 'comb_feed_advance' ? "feed.comb_feed_advance('advanced')"
-		  : $function eq 'comb_settled' ? 'comb_settled()' : 'pg_snapshot_xmin(pg_current_snapshot())';
-		my $draw = $function eq 'comb_feed_advance' ? "PERFORM nextval('advanced'); COMMIT;" : '';
-		my $ns = net_ns($n, map { "DO \$\$BEGIN FOR i IN 1 .. $n LOOP $draw PERFORM $_; COMMIT; END LOOP; END\$\$" }
-			  $call, 'pg_backend_pid()');
+		my $ns = net_of_calls("feed.comb_feed_advance('advanced')", $million / 500, "PERFORM nextval('advanced'); COMMIT;");
 		stop_background($_) foreach @pids;
-		query("DELETE FROM feed.comb_feed");
+		query('DELETE FROM feed.comb_feed');
 		return sprintf('%.1f', $ns / 1000);
 	},
 	about => "Before each advance a number is drawn, so that the bound moves, unless writers are open.  Commits do\n"
-	  . "not wait for the disk.  The other two ways move no bound.",
+	  . "not wait for the disk.",
 	setup => \&portable_feed, rounds => 1);
-
-row('feed_age', 'Age of the bound of comb_feed_advance(), 8 writers, an advance every 10 ms (ms)',
-	sub { map { ("writers of $_, median", "writers of $_, p99") } '10 ms', '100 ms', '1000 ms' },
-	sub {
-		my ($ms, $which) = $_[0] =~ /of (\d+) ms, (\w+)/;
-		query('SET client_min_messages = error', 'DROP TABLE IF EXISTS ages', 'DROP SEQUENCE IF EXISTS advanced', 'CREATE SEQUENCE advanced', 'CREATE UNLOGGED TABLE ages (ms float8)',
-			"SELECT feed.comb_feed_add('advanced')");
-		my @pids = in_background('pgbench', '-n', '-c', 8, '-T', 12, '-f',
-			script('writer', "BEGIN;\nSELECT nextval('advanced'), pg_current_xact_id();\n\\set us random(0, 2000 * $ms)\n\\sleep :us us\nCOMMIT;"));
-		local $ENV{PGOPTIONS} = '-c synchronous_commit=off';
-		push @pids, in_background(qw(psql -X -q -c), "CALL feed.follow('advanced', 12)");
-		sleep(3);
-		query("DO \$\$BEGIN FOR i IN 1 .. 800 LOOP INSERT INTO ages SELECT 1000 * extract(epoch FROM age) FROM feed.comb_feed_status LIMIT 1;
-			COMMIT; PERFORM pg_sleep(0.01); END LOOP; END\$\$");
-		waitpid($_, 0) foreach @pids;
-		query('DELETE FROM feed.comb_feed');
-		return query("SELECT round((percentile_cont(" . ($which eq 'median' ? 0.5 : 0.99) . ") WITHIN GROUP (ORDER BY ms))::numeric, 1) FROM ages");
-	},
-	about => "A writer draws a number and commits after a random time of up to twice as long.",
-	setup => \&portable_feed, rounds => 1);
-
-row('advance_hour', 'An hour of advances, one a second, beside an old snapshot (us an advance)',
-	sub { ('the first 600', 'the last 600', '600 without the snapshot') },
-	\&hour_of_advances,
-	about => "The 3600 advances follow each other at once, each after a number and in a transaction of its own.\n"
-	  . "Commits do not wait for the disk.  Autovacuum is off, so that only reading cleans pages.",
-	setup => \&portable_feed, details => \&hour_details, rounds => 1);
-
-row('poll_view', 'A poll of 1000 rows, out of ' . $million . ' (ms)',
-	sub { map { ("$_, the last page", "$_, all rows") } 'table', 'view, (SELECT comb_feed_number())', 'view, comb_feed_number()', 'view, comb_snowflake_settled()', 'xid8 column' },
-	sub {
-		my ($from, $which) = $_[0] =~ /^(.*), (the last page|all rows)$/;
-		my $table = $from eq 'table' || $from eq 'xid8 column' ? 'polled' : $from =~ /SELECT/ ? 'polled_by_query' : $from =~ /snowflake/ ? 'polled_snowflakes' : 'polled_by_call';
-		my $column = $from =~ /snowflake/ ? 's' : 'id';
-		my ($start) = query("SELECT $column FROM polled ORDER BY $column DESC OFFSET 1000 LIMIT 1");
-		my $xid = $from eq 'xid8 column' ? 'AND x < pg_snapshot_xmin(pg_current_snapshot())' : '';
-		my $query = $which eq 'all rows' ? "SELECT count(*) FROM $table WHERE true $xid"
-		  : "SELECT count(body) FROM (SELECT * FROM $table WHERE $column > $start $xid ORDER BY $column LIMIT 1000) AS p";
-		return query("SELECT elapsed_ms(\$q\$$query\$q\$, " . ($which eq 'all rows' ? 1 : 200) . ')');
-	},
-	setup => sub {
-		days();
-		portable_feed();
-		return if has_table('polled');
-		query('CREATE TABLE polled (id bigserial PRIMARY KEY, s bigint DEFAULT comb_snowflake(), x xid8 DEFAULT pg_current_xact_id(), body text)',
-			"INSERT INTO polled (body) SELECT repeat('x', 100) FROM generate_series(1, $million)",
-			'CREATE INDEX ON polled (s)', "SELECT feed.comb_feed_add('polled_id_seq')", 'SELECT comb_snowflake()',
-			"CREATE VIEW polled_by_query AS SELECT * FROM polled WHERE id < (SELECT feed.comb_feed_number('polled_id_seq'))",
-			"CREATE VIEW polled_by_call AS SELECT * FROM polled WHERE id < feed.comb_feed_number('polled_id_seq')",
-			'CREATE VIEW polled_snowflakes AS SELECT * FROM polled WHERE s < comb_snowflake_settled()');
-		query('VACUUM (FREEZE, ANALYZE) polled');
-		return;
-	});
 
 # Made by one session without writing rows
 row('ordered_wal', "WAL for $million numbers (bytes)",
