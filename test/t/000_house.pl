@@ -7,6 +7,8 @@ use warnings;
 
 use File::Basename qw(basename dirname);
 use FindBin qw($RealBin);
+use lib "$RealBin/../perl";
+use CombSeeds;
 use JSON::PP;
 use Test::More;
 
@@ -154,29 +156,14 @@ for my $source (map { slurp($_) } glob('src/ordered/*.c'))
 is_deeply($barrier{read},  \%reader, 'barriers.list has the functions with a read barrier');
 is_deeply($barrier{write}, \%writer, 'barriers.list has the functions with a write barrier');
 
-# Each seeded fault of the models still fits: the text that it replaces stands in exactly
-# one place.  Return the titles of those that do not.  test/mutants, which is run before a
-# release, does this itself for mutants.list: it would be a toll on each change of src.
-sub misfits
-{
-	my ($list, $source_of) = @_;
-	my ($entries, $count, @misfits) = (slurp($list), 0);
-	while ($entries =~ /^= ([^\n]*)\n(.*?)(?=^= |\z)/msg)
-	{
-		my ($title, $entry) = ($1, $2);
-		my $source = $source_of->($entry);
-		for ($entry =~ /((?:^-.*\n)+)/mg)
-		{
-			my $text = quotemeta(s/^- ?//mgr =~ s/\n\z//r);
-			push @misfits, $title if (() = $source =~ /$text/g) != 1;
-			$count++;
-		}
-	}
-	return $count > 0 ? @misfits : 'it has no entries';
-}
-none('twins.list fits the models and the sources',
-	misfits('test/models/twins.list',
-		sub { slurp($_[0] =~ /^! \w+ (\S+\.\w+)/m ? "src/$1" : $_[0] =~ /^! \w+ (\S+)/m ? "test/models/$1.pml" : '') }));
+# Each seeded fault of the models still fits: the text that it replaces stands in exactly one
+# place.  test/mutants, which is run before a release, looks at its own list: here it would be
+# a toll on each change of src.
+none('twins.list fits the models and the sources', map {
+	my ($twin, $name) = ($_, $_->{run} =~ /^\w+ (\S+)/);
+	my $source = slurp($name =~ /\./ ? "src/$name" : "test/models/$name.pml");
+	(grep { places_of($source, $_->[0]) != 1 } @{ $twin->{places} }) ? $twin->{title} : ();
+} seeds('test/models/twins.list'));
 
 # Each file uses only files above it in the tables of src/README.md, or in its own row.
 # A header's inline functions may call what the header declares.
