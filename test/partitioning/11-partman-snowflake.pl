@@ -1,16 +1,9 @@
 # Partitions of Snowflakes by pg_partman: bigint ranges, from version 4 on
-use strict;
-use warnings;
+use lib 'test/perl';
+use CombTest;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\ntimezone = 'UTC'\npg_comb.snowflake_instance = 3\n");
-$node->start;
-my $version = $node->safe_psql('postgres', q{SELECT default_version FROM pg_available_extensions WHERE name = 'pg_partman'});
+my $node = server('main', conf => "fsync = off\nautovacuum = off\ntimezone = 'UTC'\npg_comb.snowflake_instance = 3\n");
+my $version = sql(q{SELECT default_version FROM pg_available_extensions WHERE name = 'pg_partman'});
 plan skip_all => 'pg_partman is not installed (Debian: postgresql-NN-partman)' unless $version;
 note "pg_partman $version";
 
@@ -55,5 +48,4 @@ is(sql($days), wanted(1, 6), 'retention goes by the largest id, and drops a day'
 sql("INSERT INTO post SELECT comb_snowflake_min(current_date + 12) + n, n FROM generate_series(1, 50) n");
 is(sql(q{SELECT partman.partition_data_id('public.post', p_batch_count := 100)}), '50', 'partition_data_id() moves rows out of the default partition');
 
-$node->stop;
 done_testing();

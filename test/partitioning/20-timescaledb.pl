@@ -1,26 +1,14 @@
 # TimescaleDB: a hypertable whose time is the key
-use strict;
-use warnings;
+use lib 'test/perl';
+use CombTest;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->start;
-my $version = $node->safe_psql('postgres', q{SELECT default_version FROM pg_available_extensions WHERE name = 'timescaledb'});
+my $node = server('main');
+my $version = sql(q{SELECT default_version FROM pg_available_extensions WHERE name = 'timescaledb'});
 plan skip_all => 'TimescaleDB is not installed (Debian: postgresql-NN-timescaledb)' unless $version;
 $node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\ntimezone = 'UTC'\nshared_preload_libraries = 'timescaledb'\ntimescaledb.telemetry_level = off\n");
 $node->restart;
 
 sub sql { return $node->safe_psql('postgres', "SET client_min_messages = warning;\n$_[0]"); }
-
-sub error_of
-{
-	my ($rc, $stdout, $stderr) = $node->psql('postgres', $_[0]);
-	return $stderr;
-}
 
 # The number of chunks in a plan, after "before" has run in the session
 sub chunks
@@ -64,15 +52,12 @@ is(sql('SELECT string_agg(day || \' \' || c, \' \' ORDER BY day) FROM (SELECT da
 is(chunks("SELECT * FROM measurement WHERE id <@ (SELECT period FROM during WHERE day = 4)"), 30, 'a sub-select excludes nothing');
 is(sql("SELECT count(*) FROM measurement WHERE id <@ (SELECT period FROM during WHERE day = 4)"), '144', 'but the rows are right');
 
-#
 # What a hypertable takes, and its own functions
-#
-like(error_of('INSERT INTO measurement SELECT gen_random_uuid()'), qr/ERROR:/, 'a v4 key is refused');
-like(error_of("INSERT INTO measurement SELECT comb_min('2026-11-20', 'ulid')"), qr/ERROR:/, 'and a ULID that is no UUIDv7');
+like(error_of($node, 'postgres', 'INSERT INTO measurement SELECT gen_random_uuid()'), qr/ERROR:/, 'a v4 key is refused');
+like(error_of($node, 'postgres', "INSERT INTO measurement SELECT comb_min('2026-11-20', 'ulid')"), qr/ERROR:/, 'and a ULID that is no UUIDv7');
 is(sql("SELECT count(*) FROM drop_chunks('measurement', older_than => '2026-11-11'::timestamptz)"), '10', 'drop_chunks() takes a time');
 is(sql('SELECT count(*), min(comb_timestamp(id)) FROM measurement'), 20 * 144 . '|2026-11-11 00:00:00+00', 'and drops the days before');
 is(sql("SELECT count(*) FROM (SELECT time_bucket('1 day', id) AS day, count(*) AS c FROM measurement GROUP BY 1) AS s WHERE c = 144"),
 	'20', 'time_bucket() reads the time of the key');
 
-$node->stop;
 done_testing();
