@@ -1,9 +1,9 @@
 # pg_comb/Makefile
 #
-# Building and installing need PostgreSQL's development files (PGXS).  The
-# goals in HARNESS do not: their scripts find or install what they need, and
-# call this file again.  Name one of them alone: they hide all other goals, and
-# "make clean demo" finds no rule for clean.
+# Building and installing need PostgreSQL's development files (PGXS).  The goals in
+# HARNESS do not: their scripts find or install what they need.
+
+all:
 
 EXTENSION  = pg_comb pg_comb_ordered
 MODULE_big = pg_comb
@@ -23,8 +23,8 @@ HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src
 PG_CPPFLAGS = -I$(srcdir)/src
 
 # Listed, not wildcarded: a wildcard is empty in a VPATH build.  Under sql/ a
-# name with "--" is installed, one without is a test of pg_regress: PGXS looks
-# for those in sql/, and for their output in expected/.
+# name with "--" is installed, one without is a test of pg_regress: pg_regress
+# looks for sql/ and expected/ in one directory, and here that is the top.
 DATA       = sql/pg_comb--1.0.sql sql/pg_comb_ordered--1.0.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/clients.md doc/dotnet.md doc/feed.md doc/feed_anywhere.md doc/feed_readers.md \
@@ -46,15 +46,14 @@ REGRESS_V18    = generate-v18
 REGRESS_V20    = generate-v20
 ISOLATION      = keys ordered
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation $(addprefix --load-extension=,$(EXTENSION))
-TAP_TESTS      = 1
-# prove starts in the source directory
+# "make installcheck TAP_TESTS=1" also runs these, as autopkgtest does.  prove starts in
+# the source directory.
 PROVE_TESTS   ?= test/t/*.pl
 
 HARNESS    = demo demo-cluster test test-all test-deep test-models test-clients test-pipelines \
              test-dotnet test-packages test-partitioning test-cluster bench instructions fuzz soak indent dist
 
 .PHONY: $(HARNESS)
-ifneq ($(filter $(HARNESS),$(MAKECMDGOALS)),)
 
 # PG_CONFIG is only handed on when the user named one.
 ifdef PG_CONFIG
@@ -109,15 +108,14 @@ dist:
 	@git diff --quiet HEAD || echo "Changes that are not committed are not in the archive."
 	git archive --format=zip --prefix=$(DIST)/ --output=$(DIST).zip HEAD
 
-else
-
 PG_CONFIG ?= pg_config
-PGXS := $(shell $(PG_CONFIG) --pgxs)
+PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 # Debian's client package has PGXS without the headers.
-ifeq ($(and $(wildcard $(PGXS)),$(wildcard $(shell $(PG_CONFIG) --includedir-server)/postgres.h)),)
+ifneq ($(and $(wildcard $(PGXS)),$(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/postgres.h)),)
+include $(PGXS)
+else ifneq ($(filter-out $(HARNESS),$(or $(MAKECMDGOALS),all)),)
 $(error $(PG_CONFIG) leads to no PGXS: install the server's development package (Debian: postgresql-server-dev-NN), or name its pg_config with PG_CONFIG=)
 endif
-include $(PGXS)
 
 REGRESS += $(if $(filter 15 16 17,$(MAJORVERSION)),,$(REGRESS_V18))
 REGRESS += $(if $(filter 15 16 17 18 19,$(MAJORVERSION)),,$(REGRESS_V20))
@@ -161,4 +159,3 @@ endif
 print-%:
 	@echo $($*)
 
-endif
