@@ -58,7 +58,7 @@ sub connect
 	@$self{qw(in out err)} = ('', '', '');
 	$self->{timer} = IPC::Run::timeout(90);
 	$self->{run} = IPC::Run::start(
-		[ 'psql', '-XqAt', '-f', '-', '-d', $self->{node}->connstr($self->{database}) . $user ],
+		[ 'psql', '-XqAt', '-v', 'VERBOSITY=verbose', '-f', '-', '-d', $self->{node}->connstr($self->{database}) . $user ],
 		'<', \$self->{in}, '>', \$self->{out}, '2>', \$self->{err}, $self->{timer});
 	$self->{pid} = $self->ask('SELECT pg_backend_pid()');
 	return $self;
@@ -123,7 +123,7 @@ sub ask
 sub complaints
 {
 	my ($self, $sql) = @_;
-	$self->send("\\set VERBOSITY verbose\n$sql");
+	$self->send($sql);
 	my (undef, $err) = $self->result;
 	return $err;
 }

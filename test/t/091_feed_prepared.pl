@@ -1,318 +1,56 @@
 # A reader of events and prepared transactions: committed while a query runs, many of
 # them, before a restart and a crash, of other databases.
-use strict;
-use warnings;
+use lib 'test/perl';
+use CombSchedule;
+use CombTest;
 
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
-use CombSession;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+my $node = server('main', conf => "autovacuum = off\nmax_prepared_transactions = 4", sql => 'CREATE DATABASE other');
+$node->safe_psql($_, $CombSchedule::setup) foreach ('postgres', 'other');
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q{
-autovacuum = off
-max_prepared_transactions = 4
+my $schedule = CombSchedule->new($node, 'a b o r u w', other => 'o', statements => {
+	unsettled => 'SELECT count(*) FROM comb_unsettled()',
+	shown     => q{SELECT p.gid, p.database, u.series
+		FROM comb_unsettled() AS u FULL JOIN pg_prepared_xacts AS p USING (transaction) ORDER BY p.gid},
+	passes    => 'SELECT comb_settled() > last_seen()' });
+
+$schedule->test(q{
+	# before, during and after a query
+	a.prepared1 b.event r.poll=0 w.lock r.pollate=0 b.commitp1 w.unlock r.check
+	a.begin a.event b.event w.lock r.pollate=0 a.prepare1 b.commitp1 w.unlock r.check
+	a.begin a.event b.event w.lock r.pollate=0 a.prepare1 w.unlock a.many12 r.poll=0 b.commitp1 r.check
+	a.prepared1 b.event r.poll=0 b.rollbackp1 r.poll=1 r.check
+	# comb_unsettled() says what is, whatever the statement's snapshot sees
+	a.prepared1 r.repeatable r.count=0 b.commitp1 r.unsettled=0 r.commit r.check
+	# a second one of the name, one with a savepoint, and one with Snowflakes alone
+	a.prepared1 a.begin a.event a.prepare1=42710 a.rollback b.event r.poll=0 b.commitp1 r.poll=2
+	a.begin a.undone a.event a.prepare1 b.event r.poll=0 b.commitp1 r.check
+	a.begin a.snowflake a.xid a.prepare1 b.event r.poll=1 b.commitp1
+	# several of one PGPROC; the second one made its key before the first one did
+	a.prepared1 b.event w.lock r.pollate=0 b.commitp1 a.prepared2 b.commitp2 a.prepared3 w.unlock r.poll=3 b.commitp3 r.check
+	a.begin a.event u.event b.prepared1 w.lock r.pollate=0 u.commitp1 a.prepare2 w.unlock u.commitp2 r.check
+	# one of another database
+	o.prepared1 b.event r.poll=1 o.rollbackp1
+	# a plain transaction and many prepared ones end after the snapshot: the bound lags behind,
+	# and does not stand still
+	b.event r.poll=1 a.twophase30 u.begin u.event r.repeatable r.count=31 a.twophase12 u.commit r.passes=t r.atleast0=t r.commit r.check
+	b.event r.poll=1 o.twophase30 u.begin u.event r.repeatable r.count=1 o.twophase12 u.commit r.passes=t r.atleast0=t r.commit r.check
+	a.prepared1 b.event w.lock r.pollate=0 b.commitp1 a.twophase12 w.unlock r.check
+	# the transaction has a key and no xid yet when the reader takes its snapshot
+	a.begin a.key b.event w.lock r.pollate=0 a.late a.prepare1 b.commitp1 a.twophase12 w.unlock r.check
+	# many beside a long transaction, and after one that is still prepared
+	u.begin u.xid a.twophase12 r.poll=12 b.event a.prepared1 b.event r.poll=1 b.commitp1 u.commit r.check
+	b.event a.prepared1 a.twophase12 r.poll=1 b.commitp1 r.check
+	# as many as can be prepared
+	a.prepared1 a.prepared2 a.prepared3 a.prepared4 b.event r.poll=0 b.commitp2 b.commitp4 b.commitp3 r.poll=0 b.commitp1 r.check
+	# before a restart and a crash
+	o.prepared2 a.prepared1 b.event restart r.poll=0 r.shown=p1|postgres|,p2|other| b.event r.poll=0 b.keyless3 w.lock r.pollate=0 b.commitp1 w.unlock r.poll=3 b.rollbackp3 r.check o.poll=0 o.commitp2 o.poll=1
+	o.prepared2 a.prepared1 b.event crash r.poll=0 r.shown=p1|postgres|,p2|other| b.event r.poll=0 b.keyless3 w.lock r.pollate=0 b.commitp1 w.unlock r.poll=3 b.rollbackp3 r.check o.poll=0 o.commitp2 o.poll=1
+	# without keys: before the first key after a restart, beside a report, and between others
+	b.event restart b.keyless1 a.event r.poll=2 o.begin o.xid a.twophase3 a.keyless2 a.twophase9 r.poll=12 o.rollback b.rollbackp1 b.rollbackp2 r.check
+	# one from before a restart ends before anybody asks, and another one takes its PGPROC
+	a.prepared1 b.event restart r.repeatable r.count=1 b.commitp1 b.keyless2 r.poll=0 r.commit r.poll=2 b.rollbackp2
+	# the first key after a restart, while no transaction has ended since
+	b.event restart a.begin a.snowflake a.xid r.poll=1 a.commit r.check
 });
-$node->start;
-$node->safe_psql('postgres', 'CREATE DATABASE other');
-$node->safe_psql($_, $CombSession::setup) foreach ('postgres', 'other');
 
-my ($first, $second, $reader) = map { CombSession->new($node) } 1 .. 3;
-
-# A transaction with a key, prepared
-sub prepare
-{
-	my ($session, $name) = @_;
-	$session->ask('BEGIN');
-	$session->event;
-	$session->ask("PREPARE TRANSACTION '$name'");
-	return;
-}
-
-#
-# Prepared and committed before, during and after a query
-#
-prepare($first, 'a');
-$second->event;
-is($reader->poll, 0, 'a prepared transaction holds the reader back');
-$reader->poll_late(sub { $second->ask("COMMIT PREPARED 'a'") });
-$reader->reads_all('its commit after the snapshot of a query');
-
-$first->ask('BEGIN');
-$first->event;
-$second->event;
-$reader->poll_late(
-	sub {
-		$first->ask("PREPARE TRANSACTION 'a'");
-		$second->ask("COMMIT PREPARED 'a'");
-	});
-$reader->reads_all('prepared and committed after the snapshot');
-
-$first->ask('BEGIN');
-$first->event;
-$second->event;
-$reader->poll_late(sub { $first->ask("PREPARE TRANSACTION 'a'") });
-$first->event for 1 .. 12;
-is($reader->poll, 0, 'prepared after the snapshot: it still holds the reader back');
-$second->ask("COMMIT PREPARED 'a'");
-$reader->reads_all('and then it is read');
-
-# comb_unsettled() says what is, whatever the statement's snapshot sees
-prepare($first, 'a');
-$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
-$second->ask("COMMIT PREPARED 'a'");
-is($reader->ask('SELECT count(*) FROM comb_unsettled()'), 0, 'a prepared transaction that has ended is not shown');
-$reader->ask('COMMIT');
-$reader->reads_all('but read');
-
-prepare($first, 'a');
-$second->event;
-is($reader->poll, 0, 'prepared again');
-$second->ask("ROLLBACK PREPARED 'a'");
-is($reader->poll, 1, 'rolled back: others are read');
-$reader->reads_all('and nothing else');
-
-prepare($first, 'a');
-$first->ask('BEGIN');
-$first->event;
-like($first->complaints("PREPARE TRANSACTION 'a'"), qr/ERROR:  42710/, 'a second one of the name fails');
-$first->ask('ROLLBACK');
-$second->event;
-is($reader->poll, 0, 'the first one holds the reader back');
-$second->ask("COMMIT PREPARED 'a'");
-is($reader->poll, 2, 'until it has ended');
-
-# A savepoint of its own, and Snowflakes alone
-$first->ask('BEGIN; SAVEPOINT s');
-$first->event;
-$first->ask("ROLLBACK TO s; INSERT INTO event (what) VALUES ('after'); PREPARE TRANSACTION 'a'");
-$second->event;
-is($reader->poll, 0, 'a prepared transaction with a savepoint holds the reader back');
-$second->ask("COMMIT PREPARED 'a'");
-$reader->reads_all('and then it is read');
-$first->ask("BEGIN; SELECT comb_snowflake(instance_bits => 0), txid_current(); PREPARE TRANSACTION 'a'");
-$second->event;
-is($reader->poll, 1, 'one with a Snowflake does not');
-$second->ask("COMMIT PREPARED 'a'");
-
-#
-# Several of one PGPROC
-#
-prepare($first, 'a');
-$second->event;
-is( $reader->poll_late(
-		sub {
-			$second->ask("COMMIT PREPARED 'a'");
-			prepare($first, 'b');
-			$second->ask("COMMIT PREPARED 'b'");
-			prepare($first, 'c');
-		}),
-	0, 'two end and a third is prepared while a query needs the first');
-is($reader->poll, 3, 'the next query reads the two');
-$second->ask("COMMIT PREPARED 'c'");
-$reader->reads_all('none is lost');
-
-# The second one made its key before the first one did.
-my $unrelated = CombSession->new($node);
-$first->ask('BEGIN');
-$first->event;
-$unrelated->event;
-prepare($second, 'a');
-is( $reader->poll_late(
-		sub {
-			$unrelated->ask("COMMIT PREPARED 'a'");
-			$first->ask("PREPARE TRANSACTION 'b'");
-		}),
-	0, 'one is prepared that made its key before another one that has just ended');
-$unrelated->ask("COMMIT PREPARED 'b'");
-$reader->reads_all('both are read');
-
-my $other = CombSession->new($node, 'other');
-prepare($other, 'elsewhere');
-$second->event;
-is($reader->poll, 1, 'one of another database holds nobody back');
-$other->ask("ROLLBACK PREPARED 'elsewhere'");
-
-# A plain transaction and many prepared ones end after the snapshot.
-foreach my $session ($first, $other)
-{
-	my $end = sub {
-		foreach (1 .. $_[0])
-		{
-			prepare($session, 'b');
-			$session->ask("COMMIT PREPARED 'b'");
-		}
-	};
-	my $database = $session->{database};
-
-	$second->event;
-	$reader->reads_all("before many prepared transactions of $database");
-	$end->(30);
-	$unrelated->ask('BEGIN');
-	$unrelated->event;
-	$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
-	$end->(12);
-	$unrelated->ask('COMMIT');
-	is($reader->ask("SELECT comb_settled() > '$reader->{last}'"), 't', 'the bound lags behind, and does not stand still');
-	$reader->poll;
-	$reader->ask('COMMIT');
-	$reader->reads_all('the next query reads all');
-}
-$other->ask('DELETE FROM event');
-$other->quit;
-
-prepare($first, 'a');
-$second->event;
-$reader->poll_late(
-	sub {
-		$second->ask("COMMIT PREPARED 'a'");
-		foreach (1 .. 12)
-		{
-			prepare($first, 'b');
-			$second->ask("COMMIT PREPARED 'b'");
-		}
-	});
-$reader->reads_all('twelve more end while a query needs the first');
-
-# The first transaction has a key and no xid yet when the reader takes its snapshot.
-$first->ask(q{BEGIN; SELECT set_config('feed.key', comb_generate_ordered()::text, false)});
-$second->event;
-is( $reader->poll_late(
-		sub {
-			$first->ask(q{INSERT INTO event (id) VALUES (current_setting('feed.key')::uuid); PREPARE TRANSACTION 'a'});
-			$second->ask("COMMIT PREPARED 'a'");
-			foreach (1 .. 12)
-			{
-				prepare($first, 'b');
-				$second->ask("COMMIT PREPARED 'b'");
-			}
-		}),
-	0, 'a transaction whose xid came after the snapshot, and twelve more: nothing is read');
-$reader->reads_all('and the next query reads all');
-
-$unrelated->ask('BEGIN; SELECT txid_current()');
-foreach (1 .. 12)
-{
-	prepare($first, 'b');
-	$second->ask("COMMIT PREPARED 'b'");
-}
-is($reader->poll, 12, 'twelve of them beside a long transaction: all are read at once');
-$second->event;
-prepare($first, 'b');
-$second->event;
-is($reader->poll, 1, 'one more that has not ended: the rows before it are read');
-$second->ask("COMMIT PREPARED 'b'");
-$unrelated->ask('COMMIT');
-
-$reader->reads_all('and the other rows then');
-
-# The first one is still prepared.
-$second->event;
-prepare($first, 'p');
-foreach (1 .. 12)
-{
-	prepare($first, 'b');
-	$second->ask("COMMIT PREPARED 'b'");
-}
-is($reader->poll, 1, 'twelve more end after one that has not: the rows before that one are read');
-$second->ask("COMMIT PREPARED 'p'");
-$reader->reads_all('and then all');
-
-prepare($first, "p$_") for 1 .. 4;
-$second->event;
-is($reader->poll, 0, 'as many as can be prepared hold the reader back');
-$second->ask("COMMIT PREPARED 'p$_'") for (2, 4, 3);
-is($reader->poll, 0, 'the first one alone does');
-$second->ask("COMMIT PREPARED 'p1'");
-$reader->reads_all('all are read');
-
-#
-# Restart and crash
-#
-foreach my $mode ('fast', 'immediate')
-{
-	my $other = CombSession->new($node, 'other');
-
-	prepare($other, 'elsewhere');
-	prepare($first, 'a');
-	$second->event;
-	$other->quit;
-	$node->stop($mode);
-	$node->start;
-	$_->again for ($first, $second, $reader);
-	is($reader->poll, 0, "prepared before a restart ($mode): the reader is held back");
-	is( $reader->ask(
-			q{SELECT p.gid, p.database, u.series
-			  FROM comb_unsettled() AS u FULL JOIN pg_prepared_xacts AS p USING (transaction) ORDER BY p.gid}),
-		"a|postgres|\nelsewhere|other|",
-		'pg_prepared_xacts shows both transactions');
-	$second->event;
-	is($reader->poll, 0, 'by later keys, too');
-	$second->ask("BEGIN; SELECT txid_current(); PREPARE TRANSACTION 'without keys'");
-	is($reader->poll_late(sub { $second->ask("COMMIT PREPARED 'a'") }), 0, 'committed after the snapshot');
-	is($reader->poll, 3, 'then all is read, beside transactions without keys and of another database');
-	$second->ask("ROLLBACK PREPARED 'without keys'");
-	$reader->reads_all("all is read ($mode)");
-	$other = CombSession->new($node, 'other');
-	is($other->poll, 0, 'the other database');
-	$other->ask("COMMIT PREPARED 'elsewhere'");
-	is($other->poll, 1, 'is held back by its own');
-	$other->ask('DELETE FROM event');
-	$other->quit;
-}
-
-#
-# Transactions that are prepared without keys hold nobody back
-#
-$second->event;
-$node->restart;
-$_->again for ($first, $second, $reader);
-$second->ask("BEGIN; SELECT txid_current(); PREPARE TRANSACTION 'without keys'");
-$first->event;
-is($reader->poll, 2, 'prepared before the first key after a restart');
-my $report = CombSession->new($node, 'other');
-$report->ask('BEGIN; SELECT txid_current()');
-foreach (1 .. 12)
-{
-	prepare($first, 'b');
-	$second->ask("COMMIT PREPARED 'b'");
-	$first->ask("BEGIN; SELECT txid_current(); PREPARE TRANSACTION 'another $_'") if $_ == 3;
-}
-is($reader->poll, 12, 'prepared beside a report, and twelve others');
-$report->quit;
-$second->ask("ROLLBACK PREPARED '$_'") for ('without keys', 'another 3');
-$reader->reads_all('nothing is lost');
-
-#
-# A transaction prepared before a restart ends before anybody asks, and another one takes
-# its PGPROC.
-#
-prepare($first, 'a');
-$second->event;
-$node->restart;
-$_->again for ($first, $second, $reader);
-$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM event');
-$second->ask(q{COMMIT PREPARED 'a'; BEGIN; SELECT txid_current(); PREPARE TRANSACTION 'without keys'});
-is($reader->poll, 0, 'prepared before a restart, and committed after the snapshot and before the first key');
-$reader->ask('COMMIT');
-is($reader->poll, 2, 'the next query reads it');
-$second->ask("ROLLBACK PREPARED 'without keys'");
-
-#
-# The first key after a restart, while no transaction has ended since
-#
-$second->event;
-$node->restart;
-$_->again for ($first, $second, $reader);
-$first->ask('BEGIN; SELECT txid_current(), comb_snowflake(instance_bits => 0)');
-is($reader->poll, 1, 'nothing was prepared before a restart: rows from before it are read');
-$first->ask('COMMIT');
-$reader->reads_all('and all others');
-
-$_->quit for ($first, $second, $reader, $unrelated);
-$node->stop;
 done_testing();

@@ -1,24 +1,8 @@
-# A reader of events asks comb_settled() while writers commit, in forty schedules.  Each row of
-# the table event must come to the reader once, in the order of the keys.
-#
-# A schedule lists steps in their order: the session, a dot and the statement, "=" and what the
-# statement shows.  A number behind the name replaces N in the statement.  "r.check" reads the
-# rest, and compares everything that was read with the table.  Session a's seat is before the
-# reader's, session z's after it.
-#
-# A late query takes its snapshot, waits for the lock of session w, and asks comb_settled() after
-# that.  What happens in between is what the query does not see, although the writers have
-# already taken their announcements back.  Its answer stands with the step that sent it.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
-use CombSession;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-use Time::HiRes qw(usleep);
+# A reader of events asks comb_settled() while writers commit, in forty schedules
+# (CombSchedule.pm says how to read them).
+use lib 'test/perl';
+use CombSchedule;
+use CombTest;
 
 my $setup = q{
 	CREATE TABLE event_a (id uuid PRIMARY KEY DEFAULT comb_generate_ordered());
@@ -26,11 +10,6 @@ my $setup = q{
 	CREATE TABLE number (
 		id bigint PRIMARY KEY DEFAULT comb_snowflake(instance_bits => 0),
 		other bigint DEFAULT comb_snowflake('2020-01-01', instance_bits => 0, sequence_bits => 10));
-	CREATE TABLE seen (n serial, id uuid);
-
-	-- the last key that the reader has seen
-	CREATE FUNCTION last_seen() RETURNS uuid STABLE LANGUAGE sql AS
-		$$ SELECT coalesce((SELECT id FROM seen ORDER BY n DESC LIMIT 1), '00000000-0000-0000-0000-000000000000') $$;
 	CREATE FUNCTION wait_here() RETURNS integer STABLE LANGUAGE plpgsql AS
 	$$
 	BEGIN
@@ -103,14 +82,6 @@ my $setup = q{
 	$$;
 };
 
-# New rows up to a bound, which the reader remembers
-sub new_rows
-{
-	my ($bound, $shown) = @_;
-	return "WITH got AS (INSERT INTO seen (id)
-		SELECT id FROM event WHERE id > last_seen() AND id < $bound ORDER BY id RETURNING id) SELECT $shown FROM got";
-}
-
 # Two tables, of which the second is asked for after the lock
 sub parts
 {
@@ -120,39 +91,22 @@ sub parts
 		UNION ALL SELECT id FROM event_b WHERE id < $bound) AS parts";
 }
 
-my $both     = 'SELECT id FROM event_a WHERE id < comb_settled() UNION ALL SELECT id FROM event_b WHERE id < comb_settled()';
-my $unread   = 'SELECT id FROM event WHERE id > last_seen() AND id < comb_settled() ORDER BY id';
-my %statement = (
-	begin        => 'BEGIN',
-	repeatable   => 'BEGIN ISOLATION LEVEL REPEATABLE READ',
+my $both = 'SELECT id FROM event_a WHERE id < comb_settled() UNION ALL SELECT id FROM event_b WHERE id < comb_settled()';
+my %statements = (
 	serializable => 'BEGIN ISOLATION LEVEL SERIALIZABLE',
-	commit       => 'COMMIT',
-	rollback     => 'ROLLBACK',
 	chain        => 'COMMIT AND CHAIN',
-	count        => 'SELECT count(*) FROM event',
 
 	# writers
-	event  => "INSERT INTO event (what) VALUES ('event')",
-	many   => 'CALL many(N)',
-	key    => q{DO $$ BEGIN PERFORM set_config('feed.key', comb_generate_ordered()::text, false); END $$},
-	late   => "INSERT INTO event (id) VALUES (current_setting('feed.key')::uuid)",
-	undone => 'SAVEPOINT s; DO $$ BEGIN PERFORM comb_generate_ordered(); END $$; ROLLBACK TO s',
 	nested => q{DO $$ BEGIN FOR i IN 1..N LOOP
 		BEGIN INSERT INTO event (what) VALUES ('nested'); EXCEPTION WHEN division_by_zero THEN NULL; END; END LOOP; END $$},
 	parta   => 'INSERT INTO event_a DEFAULT VALUES',
 	partab  => 'INSERT INTO event_a DEFAULT VALUES; INSERT INTO event_b DEFAULT VALUES',
 	number  => 'INSERT INTO number DEFAULT VALUES',
-	nokey   => 'CREATE TABLE unrelated (); DROP TABLE unrelated',
 	update  => "UPDATE event SET what = 'updated' WHERE id = (SELECT id FROM event ORDER BY id LIMIT 1)",
-	lock    => 'DO $$ BEGIN PERFORM pg_advisory_lock(1); END $$',
-	unlock  => 'DO $$ BEGIN PERFORM pg_advisory_unlock(1); END $$',
 
 	# readers
-	poll     => new_rows('comb_settled()', 'count(*)'),
-	pollate  => new_rows('(SELECT late_settled())', 'count(*)'),
-	atleast  => new_rows('(SELECT late_settled())', 'count(*) >= N'),
-	declare  => "DECLARE c CURSOR FOR $unread",
-	hold     => "DECLARE c CURSOR WITH HOLD FOR $unread",
+	declare  => "DECLARE c CURSOR FOR $CombSchedule::unread",
+	hold     => "DECLARE c CURSOR WITH HOLD FOR $CombSchedule::unread",
 	declares => "DECLARE c CURSOR FOR $both",
 	fetch    => "SELECT take('c', N)",
 	close    => 'CLOSE c',
@@ -171,17 +125,13 @@ my %statement = (
 	numbers  => q{SELECT count(*) FILTER (WHERE id < comb_snowflake_settled(instance_bits => 0)),
 		count(*) FILTER (WHERE other < comb_snowflake_settled('2020-01-01', instance_bits => 0, sequence_bits => 10)) FROM number},
 	series   => 'SELECT (SELECT count(*) FROM event WHERE id < comb_settled()),
-		(SELECT count(*) FROM number WHERE id < comb_snowflake_settled(instance_bits => 0))',
-	check => "WITH got AS (INSERT INTO seen (id) $unread) SELECT;
-		SELECT count(*) FILTER (WHERE seen.id IS NULL AND event.id < last_seen()) || ' lost',
-		       count(*) FILTER (WHERE seen.id IS NULL AND event.id > last_seen()) || ' held back',
-		       count(*) FILTER (WHERE event.id IS NULL) || ' never committed',
-		       (SELECT count(*) - count(DISTINCT id) FROM seen) || ' twice',
-		       (SELECT count(*) FROM (SELECT id < lag(id) OVER (ORDER BY n) AS down FROM seen) AS s WHERE down) || ' out of order'
-		FROM event FULL JOIN seen USING (id)");
-my $good = '0 lost|0 held back|0 never committed|0 twice|0 out of order';
+		(SELECT count(*) FROM number WHERE id < comb_snowflake_settled(instance_bits => 0))');
 
-my @schedules = grep { /^[^#]/ } map { s/^\s+//r } split(/\n/, q{
+my $node = server('main', conf => 'autovacuum = off', sql => $CombSchedule::setup . $setup);
+my $schedule = CombSchedule->new($node, 'a b r u w z', statements => \%statements,
+	clean => 'TRUNCATE event, event_a, event_b, number, seen');
+
+$schedule->test(q{
 	# everything is committed
 	a.event b.event a.event r.poll=3 r.check
 	# a writer is open: with a row, and with a key only
@@ -240,57 +190,4 @@ my @schedules = grep { /^[^#]/ } map { s/^\s+//r } split(/\n/, q{
 	a.begin a.key b.number b.event r.series=0|1 a.commit r.series=1|1
 });
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "autovacuum = off\n");
-$node->start;
-$node->safe_psql('postgres', $CombSession::setup . $setup);
-my %session = map { $_ => CombSession->new($node) } qw(a b r u w z);
-my $observer = CombSession->new($node);
-
-sub waits
-{
-	my ($session) = @_;
-	return $observer->ask("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = $session->{pid}") > 0;
-}
-
-# Run a schedule, and return the schedule with what its steps have shown.  A step of a session
-# that waits for a lock goes on when the lock is free.
-sub run_schedule
-{
-	my @shown = map { s/=.*//r } split(/ /, $_[0]);
-	my %pending;
-
-	# Take the answer of the step that the session has been given, if it has one by now.
-	my $collect = sub {
-		my ($name) = @_;
-		my ($out, $err) = $session{$name}->result;
-		${ delete $pending{$name} } .= ($out ne '' && $out ne $good ? '=' . $out =~ s/\n/,/gr : '') . ($err =~ /((?:ERROR|FATAL): .*)/ ? " $1" : '');
-	};
-
-	foreach my $step (@shown)
-	{
-		my ($name, $what, $n) = $step =~ /^(\w)\.([a-z]+)(\d*)$/;
-		my $session = $session{$name};
-		foreach my $other (grep { $_ eq $name || !waits($session{$_}) } sort keys %pending)
-		{
-			$collect->($other);
-		}
-		$session->send($statement{$what} =~ s/\bN\b/$n/gr);
-		$pending{$name} = \$step;
-		usleep(1000) until $session->answered || waits($session);
-		$collect->($name) if $session->answered;
-	}
-	$collect->($_) foreach sort keys %pending;
-	return "@shown";
-}
-
-foreach my $schedule (@schedules)
-{
-	is(run_schedule($schedule), $schedule, $schedule);
-	$observer->ask('TRUNCATE event, event_a, event_b, number, seen');
-}
-
-$_->quit foreach ($observer, values %session);
-$node->stop;
 done_testing();

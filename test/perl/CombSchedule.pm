@@ -1,0 +1,208 @@
+# Schedules: what several sessions do, step by step, in one line with the expected answers.
+#
+# A step is the session, a dot and the statement, and after "=" what the statement shows: its
+# rows with commas between them, or the SQLSTATE of its error.  A number behind the statement
+# replaces N in it.  "r.check" reads the rest, and compares everything that was read with the
+# table event: each row must come once, in the order of the keys.
+#
+# A late query takes its snapshot, waits for the lock of session w, and asks comb_settled() after
+# that.  What happens in between is what the query does not see, although the writers have
+# already taken their announcements back.  Its answer stands with the step that sent it, as do
+# those of all steps that wait for a lock.
+#
+# "a.commit@end-seat" is held at the injection point comb-end-seat until the step "a.go".
+#
+# The order of the names is the order of connecting: session a's seat is before the reader's,
+# session z's after it.  Statements are SQL, or functions of the schedule, the session and the
+# number, which may return SQL.  Those of the server have no session.
+package CombSchedule;
+
+use strict;
+use warnings;
+
+use CombSession;
+use CombTest;
+use Time::HiRes qw(usleep);
+
+our $setup = $CombSession::setup . q{
+	CREATE TABLE seen (n serial, id uuid);
+
+	-- the last key that the reader has seen
+	CREATE FUNCTION last_seen() RETURNS uuid STABLE LANGUAGE sql AS
+		$$ SELECT coalesce((SELECT id FROM seen ORDER BY n DESC LIMIT 1), '00000000-0000-0000-0000-000000000000') $$;
+};
+my $good = '0 lost|0 held back|0 never committed|0 twice|0 out of order';
+
+# New rows up to a bound, which the reader remembers
+sub new_rows
+{
+	my ($bound, $shown) = @_;
+	return "WITH got AS (INSERT INTO seen (id)
+		SELECT id FROM event WHERE id > last_seen() AND id < $bound ORDER BY id RETURNING id) SELECT $shown FROM got";
+}
+
+our $unread = 'SELECT id FROM event WHERE id > last_seen() AND id < comb_settled() ORDER BY id';
+my %common = (
+	begin      => 'BEGIN',
+	repeatable => 'BEGIN ISOLATION LEVEL REPEATABLE READ',
+	commit     => 'COMMIT',
+	rollback   => 'ROLLBACK',
+	count      => 'SELECT count(*) FROM event',
+
+	# writers
+	event  => "INSERT INTO event (what) VALUES ('event')",
+	many   => 'CALL many(N)',
+	key    => q{DO $$ BEGIN PERFORM set_config('feed.key', comb_generate_ordered()::text, false); END $$},
+	undone => "SAVEPOINT s; INSERT INTO event (what) VALUES ('undone'); ROLLBACK TO s",
+	snowflake => 'DO $$ BEGIN PERFORM comb_snowflake(instance_bits => 0); END $$',
+	late   => "INSERT INTO event (id) VALUES (current_setting('feed.key')::uuid)",
+	nokey  => 'CREATE TABLE unrelated (); DROP TABLE unrelated',
+	xid    => 'DO $$ BEGIN PERFORM txid_current(); END $$',
+	lock   => 'DO $$ BEGIN PERFORM pg_advisory_lock(1); END $$',
+	unlock => 'DO $$ BEGIN PERFORM pg_advisory_unlock(1); END $$',
+
+	# transactions prepared with a key, and without
+	prepare   => "PREPARE TRANSACTION 'pN'",
+	prepared  => "BEGIN; INSERT INTO event (what) VALUES ('event'); PREPARE TRANSACTION 'pN'",
+	keyless   => q{BEGIN; DO $$ BEGIN PERFORM txid_current(); END $$; PREPARE TRANSACTION 'pN'},
+	twophase  => sub { "BEGIN; INSERT INTO event (what) VALUES ('two'); PREPARE TRANSACTION 'p0'; COMMIT PREPARED 'p0';" x $_[2] },
+	commitp   => "COMMIT PREPARED 'pN'",
+	rollbackp => "ROLLBACK PREPARED 'pN'",
+
+	# readers
+	poll    => new_rows('comb_settled()', 'count(*)'),
+	pollate => new_rows('(SELECT late_settled())', 'count(*)'),
+	atleast => new_rows('(SELECT late_settled())', 'count(*) >= N'),
+	check   => "WITH got AS (INSERT INTO seen (id) $unread) SELECT;
+		SELECT count(*) FILTER (WHERE seen.id IS NULL AND event.id < last_seen()) || ' lost',
+		       count(*) FILTER (WHERE seen.id IS NULL AND event.id > last_seen()) || ' held back',
+		       count(*) FILTER (WHERE event.id IS NULL) || ' never committed',
+		       (SELECT count(*) - count(DISTINCT id) FROM seen) || ' twice',
+		       (SELECT count(*) FROM (SELECT id < lag(id) OVER (ORDER BY n) AS down FROM seen) AS s WHERE down) || ' out of order'
+		FROM event FULL JOIN seen USING (id)",
+
+	# sessions and the server
+	connect   => sub { $_[1]->connect; return },
+	quit      => sub { $_[1]->quit; return },
+	go        => sub { $_[0]->release($_[1]); return },
+	restart   => sub { $_[0]->restart('fast') },
+	crash     => sub { $_[0]->restart('immediate') });
+
+# Connect sessions of these names.  The options are
+#   statements  more than the common ones
+#   other       names of sessions that use this database
+#   user        roles by name
+#   clean       a statement after each schedule
+sub new
+{
+	my ($class, $node, $names, %with) = @_;
+	my $self = bless {
+		node => $node, database => 'other', clean => 'TRUNCATE event, seen', %with,
+		statements => { %common, %{ $with{statements} // {} } } }, $class;
+	my %elsewhere = map { $_ => 'other' } split(/ /, $with{other} // '');
+
+	foreach my $name (split(/ /, $names))
+	{
+		my @user = exists $with{user}{$name} ? (user => $with{user}{$name}) : ();
+		$self->{session}{$name} = CombSession->new($node, $elsewhere{$name} // 'postgres', @user);
+	}
+	$self->{observer} = [ map { CombSession->new($node, $_) } ('postgres', %elsewhere ? 'other' : ()) ];
+	return $self;
+}
+
+sub all
+{
+	my ($self) = @_;
+	return (@{ $self->{observer} }, map { $self->{session}{$_} } sort keys %{ $self->{session} });
+}
+
+sub observe
+{
+	my ($self, $sql) = @_;
+	return $self->{observer}[0]->ask($sql);
+}
+
+sub restart
+{
+	my ($self, $mode) = @_;
+	$self->{node}->stop($mode);
+	$self->{node}->start;
+	$_->again foreach $self->all;
+	return;
+}
+
+# Whether a session waits for a lock, or is held
+sub waits
+{
+	my ($self, $session) = @_;
+	return $self->observe("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND pid = $session->{pid})
+		OR EXISTS (SELECT FROM pg_stat_activity WHERE wait_event LIKE 'comb-%' AND pid = $session->{pid})") eq 't';
+}
+
+sub release
+{
+	my ($self, $session) = @_;
+	my $point = $session->{held};
+	$self->observe("SELECT injection_points_detach('$point'), injection_points_wakeup('$point')");
+	return;
+}
+
+# Run a schedule, and return the schedule with what its steps have shown.
+sub run
+{
+	my ($self, $schedule) = @_;
+	my @shown = map { s/=.*//r } split(/ /, $schedule);
+	my %pending;
+
+	# Take the answer of the step that the session has been given, if it has one by now.
+	my $collect = sub {
+		my ($name) = @_;
+		my $step = delete $pending{$name} or return;
+		my ($out, $err) = $self->{session}{$name}->result;
+		$$step .= '=' . $out =~ s/\n/,/gr if $out ne '' && $out ne $good;
+		return unless $err =~ /(?:ERROR|FATAL|PANIC):  (\w{5})/;
+		$$step .= "=$1";
+		push @{ $self->{errors} }, $err;
+	};
+
+	$self->{errors} = [];
+	foreach my $step (@shown)
+	{
+		my ($name, $what, $n, $point) = $step =~ /^(?:(\w)\.)?([a-z]+)(\d*)(?:@([a-z-]+))?$/ or die "not a step: $step";
+		my $session = defined $name ? $self->{session}{$name} : undef;
+		my $sql = $self->{statements}{$what} // die "not a statement: $what";
+
+		$sql = $sql->($self, $session, $n) if ref $sql;
+		foreach my $other (sort keys %pending)
+		{
+			$collect->($other) if $other eq ($name // '') || !$self->waits($self->{session}{$other});
+		}
+		next unless defined $sql;
+		if (defined $point)
+		{
+			$session->{held} = "comb-$point";
+			$session->ask("SELECT injection_points_attach('comb-$point', 'wait')");
+		}
+		$session->send($sql =~ s/(?<![A-Z])N\b/$n/gr);
+		$pending{$name} = \$step;
+		usleep(1000) until $session->answered || $self->waits($session);
+		$collect->($name) if $session->answered;
+	}
+	$collect->($_) foreach sort keys %pending;
+	return "@shown";
+}
+
+# Run the schedules of a text, one a line.  Lines that begin with # are comments.
+sub test
+{
+	my ($self, $text) = @_;
+
+	foreach my $schedule (grep { /^[^#]/ } map { s/^\s+//r } split(/\n/, $text))
+	{
+		is($self->run($schedule), $schedule, $schedule) or diag(@{ $self->{errors} });
+		$_->ask($self->{clean}) foreach @{ $self->{observer} };
+	}
+	return;
+}
+
+1;
