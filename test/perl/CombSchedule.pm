@@ -10,7 +10,8 @@
 # already taken their announcements back.  Its answer stands with the step that sent it, as do
 # those of all steps that wait for a lock.
 #
-# "a.commit@end-seat" is held at the injection point comb-end-seat until the step "a.go".
+# "a.commit@end-seat" is held at the injection point comb-end-seat until the step "a.go", and
+# "a.event!announce" fails there.
 #
 # The order of the names is the order of connecting: session a's seat is before the reader's,
 # session z's after it.  Statements are SQL, or functions of the schedule, the session and the
@@ -90,23 +91,24 @@ my %common = (
 
 # Connect sessions of these names.  The options are
 #   statements  more than the common ones
-#   other       names of sessions that use this database
+#   database    what they use, by default postgres
+#   other       the names of those that use the database other
 #   user        roles by name
 #   clean       a statement after each schedule
 sub new
 {
 	my ($class, $node, $names, %with) = @_;
 	my $self = bless {
-		node => $node, database => 'other', clean => 'TRUNCATE event, seen', %with,
+		node => $node, database => 'postgres', clean => 'TRUNCATE event, seen', %with,
 		statements => { %common, %{ $with{statements} // {} } } }, $class;
 	my %elsewhere = map { $_ => 'other' } split(/ /, $with{other} // '');
 
 	foreach my $name (split(/ /, $names))
 	{
 		my @user = exists $with{user}{$name} ? (user => $with{user}{$name}) : ();
-		$self->{session}{$name} = CombSession->new($node, $elsewhere{$name} // 'postgres', @user);
+		$self->{session}{$name} = CombSession->new($node, $elsewhere{$name} // $self->{database}, @user);
 	}
-	$self->{observer} = [ map { CombSession->new($node, $_) } ('postgres', %elsewhere ? 'other' : ()) ];
+	$self->{observer} = [ map { CombSession->new($node, $_) } ($self->{database}, %elsewhere ? 'other' : ()) ];
 	return $self;
 }
 
@@ -139,6 +141,17 @@ sub waits
 		OR EXISTS (SELECT FROM pg_stat_activity WHERE wait_event LIKE 'comb-%' AND pid = $session->{pid})") eq 't';
 }
 
+# An injection point holds the session, or raises an error, and does nothing to others.
+sub attach
+{
+	my ($session, $point, $action) = @_;
+	$session->ask('SELECT injection_points_set_local()') if ($session->{local} // 0) != $session->{pid};
+	$session->{local} = $session->{pid};
+	$session->{held}  = $point;
+	$session->ask("SELECT injection_points_attach('$point', '$action')");
+	return;
+}
+
 sub release
 {
 	my ($self, $session) = @_;
@@ -168,25 +181,25 @@ sub run
 	$self->{errors} = [];
 	foreach my $step (@shown)
 	{
-		my ($name, $what, $n, $point) = $step =~ /^(?:(\w)\.)?([a-z]+)(\d*)(?:@([a-z-]+))?$/ or die "not a step: $step";
+		my ($name, $what, $n, $at, $point) = $step =~ /^(?:(\w)\.)?([a-z]+)(\d*)(?:([@!])([a-z-]+))?$/
+		  or die "not a step: $step";
 		my $session = defined $name ? $self->{session}{$name} : undef;
 		my $sql = $self->{statements}{$what} // die "not a statement: $what";
 
 		$sql = $sql->($self, $session, $n) if ref $sql;
 		foreach my $other (sort keys %pending)
 		{
-			$collect->($other) if $other eq ($name // '') || !$self->waits($self->{session}{$other});
+			my $running = $self->{session}{$other};
+			usleep(1000) until $other eq ($name // '') || $running->answered || $self->waits($running);
+			$collect->($other) if $other eq ($name // '') || $running->answered;
 		}
 		next unless defined $sql;
-		if (defined $point)
-		{
-			$session->{held} = "comb-$point";
-			$session->ask("SELECT injection_points_attach('comb-$point', 'wait')");
-		}
+		attach($session, "comb-$point", $at eq '@' ? 'wait' : 'error') if defined $point;
 		$session->send($sql =~ s/(?<![A-Z])N\b/$n/gr);
 		$pending{$name} = \$step;
 		usleep(1000) until $session->answered || $self->waits($session);
 		$collect->($name) if $session->answered;
+		$self->observe("SELECT injection_points_detach('comb-$point')") if ($at // '') eq '!';
 	}
 	$collect->($_) foreach sort keys %pending;
 	return "@shown";

@@ -1,5 +1,6 @@
 # A reader of events asks comb_settled() while writers commit, in forty schedules
-# (CombSchedule.pm says how to read them).
+# (CombSchedule.pm says how to read them).  Then sessions take turns with ordered keys, Snowflakes
+# and claims, and one of them drops the extension or resets the limits.
 use lib 'test/perl';
 use CombSchedule;
 use CombTest;
@@ -127,7 +128,7 @@ my %statements = (
 	series   => 'SELECT (SELECT count(*) FROM event WHERE id < comb_settled()),
 		(SELECT count(*) FROM number WHERE id < comb_snowflake_settled(instance_bits => 0))');
 
-my $node = server('main', conf => 'autovacuum = off', sql => $CombSchedule::setup . $setup);
+my $node = server('main', conf => "autovacuum = off\npg_comb.lease_duration = 100ms", sql => $CombSchedule::setup . $setup);
 my $schedule = CombSchedule->new($node, 'a b r u w z', statements => \%statements,
 	clean => 'TRUNCATE event, event_a, event_b, number, seen');
 
@@ -188,6 +189,44 @@ $schedule->test(q{
 	a.begin a.number b.number r.numbers=0|0 a.commit r.numbers=2|2
 	a.begin a.key b.number r.numbers=1|1 a.commit r.numbers=1|1
 	a.begin a.key b.number b.event r.series=0|1 a.commit r.series=1|1
+});
+
+my $create = 'CREATE EXTENSION pg_comb_ordered CASCADE';
+my $tables = 'CREATE TABLE made (n serial, key uuid DEFAULT comb_generate_ordered(),
+	id bigint DEFAULT comb_snowflake(instance_bits => 0)); CREATE TABLE claims (n serial, number bigint)';
+$node->safe_psql('postgres', 'CREATE DATABASE keys');
+$node->safe_psql('keys', "$create; $tables");
+$schedule = CombSchedule->new($node, 'a b c', database => 'keys', clean => "DROP EXTENSION pg_comb CASCADE;
+	DROP TABLE made, claims; $create; $tables", statements => {
+	make  => 'INSERT INTO made SELECT FROM generate_series(1, 100)',
+	rows  => 'SELECT count(*) FROM made',
+	order => 'SELECT array_agg(n ORDER BY key) = array_agg(n ORDER BY n), array_agg(n ORDER BY id) = array_agg(n ORDER BY n), count(*) FROM made',
+	claim => 'INSERT INTO claims (number) SELECT comb_snowflake_claim(2)',
+	steps => q{SELECT string_agg(((number - (SELECT number FROM claims WHERE n = 1) + 4) % 4)::text, '' ORDER BY n) FROM claims},
+	free  => 'DO $$ BEGIN PERFORM pg_advisory_unlock_all(); END $$',
+	plan  => 'PREPARE make AS SELECT comb_generate_ordered() IS NOT NULL',
+	execute => 'EXECUTE make',
+
+	# the second key needs another lease
+	twice  => 'SELECT comb_generate_ordered() IS NOT NULL, pg_advisory_xact_lock(1), pg_sleep(0.2), comb_generate_ordered() IS NOT NULL',
+	drop   => 'DROP EXTENSION pg_comb_ordered CASCADE',
+	create => $create,
+	reset  => 'DO $$ BEGIN PERFORM comb_ordered_reset(clock_timestamp()); END $$' });
+
+$schedule->test(q{
+	# keys are in the order in which sessions made them, not in that of commits
+	a.make b.make a.make a.repeatable a.rows=300 b.make a.make b.make a.commit b.make a.order=t|t|700
+	# each claim takes the next number, and wraps around; a number that is free comes when it is the next
+	a.claim b.claim c.claim a.claim b.claim=55006 c.steps=0123 a.free c.claim a.claim b.claim=55006 c.steps=012303
+	# another session drops the extension of a prepared statement, or during a statement
+	a.plan a.execute=t b.drop a.execute=42883 b.create
+	b.lock a.twice=55000 b.drop b.unlock a.rows=0 b.create
+	# ... and creates it again, with other sequences: whoever asks for a lease waits for that transaction
+	b.lock a.twice=t|||t b.drop b.create b.unlock
+	b.lock a.twice=t|||t b.begin b.drop b.create b.unlock b.commit
+	b.lock a.twice=t|||t b.begin b.drop b.create b.unlock b.rollback
+	# a reset ends the leases of other sessions
+	a.make b.reset a.make=55000
 });
 
 done_testing();
