@@ -190,8 +190,9 @@ sub run
 		foreach my $other (sort keys %pending)
 		{
 			my $running = $self->{session}{$other};
-			usleep(1000) until $other eq ($name // '') || $running->answered || $self->waits($running);
-			$collect->($other) if $other eq ($name // '') || $running->answered;
+			my $goes_on = $other eq ($name // '') && (defined $sql || $what eq 'go');
+			usleep(1000) until $goes_on || $running->answered || $self->waits($running);
+			$collect->($other) if $goes_on || $running->answered;
 		}
 		next unless defined $sql;
 		attach($session, "comb-$point", $at eq '@' ? 'wait' : 'error') if defined $point;
