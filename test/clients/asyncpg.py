@@ -4,20 +4,12 @@ import asyncio
 
 import asyncpg
 
-from common import check_client, done, show_versions
-
-show_versions(asyncpg=asyncpg.__version__)
+from common import check_client
 
 run = asyncio.new_event_loop().run_until_complete
 connection = run(asyncpg.connect())
 # As a pooler in transaction mode needs it
 unprepared = run(asyncpg.connect(statement_cache_size=0))
-# The plan of a prepared statement must do for every period.
-run(connection.execute("SET plan_cache_mode = force_generic_plan"))
-
-
-def query(text, values):
-    return run(connection.fetch(text, *values))
 
 
 async def prepared(text, values):
@@ -29,8 +21,7 @@ def copy(items):
         "orders", columns=["item"], records=[(item,) for item in items.split()]))
 
 
-check_client(query=query, place=lambda n: f"${n}", range=asyncpg.Range, copy=copy,
-             told=lambda error: (error.sqlstate, error.hint),
+check_client(query=lambda text, values: run(connection.fetch(text, *values)), place=lambda n: f"${n}",
+             range=asyncpg.Range, copy=copy, told=lambda error: (error.sqlstate, error.hint),
              ways={"prepared": lambda text, values: run(prepared(text, values)),
                    "unprepared": lambda text, values: run(unprepared.fetch(text, *values))})
-done()

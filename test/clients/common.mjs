@@ -6,37 +6,40 @@
 //   ways                  has more forms of query() for a period by two timestamps
 //   told(error)           returns the SQLSTATE and the hint as { code, hint }
 //   bigint                is the JavaScript type of 64-bit numbers
+//   insert(rows)          takes [{ item }, ...], as bulk() does, and stands in for it
 
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 // test/run sets libpq's variables.
 export const { PGHOST: host, PGPORT: port, PGDATABASE: database, PGUSER: user } = process.env;
 
-// The runner copies the versions from this line into its table.
-export function showVersions(...packages) {
-	const versions = packages.map((name) => {
-		const file = [`node_modules/${name}`, `prisma/node_modules/${name}`]
-			.map((directory) => new URL(`${directory}/package.json`, import.meta.url)).find(existsSync);
-		return `${name} ${JSON.parse(readFileSync(file)).version}`;
-	});
-	console.log(`# versions: ${versions.join(', ')}`);
-}
+const read = (file) => readFileSync(new URL(file, import.meta.url), 'utf8');
+
+// The table at the end of test/run has the versions of what a program imports.
+const program = readFileSync(process.argv[1], 'utf8');
+const { dependencies, devDependencies } = JSON.parse(read('package.json'));
+const versions = Object.entries({ ...dependencies, ...devDependencies })
+	.filter(([name]) => RegExp(`(from '|\\.bin/)${name}'`).test(program)).map((entry) => entry.join(' '));
+console.log(`# versions: ${versions.join(', ')}`);
 
 // No client for Node.js has a type for ranges: this is the form that PostgreSQL reads.  Drizzle and
 // MikroORM leave the times of raw queries as texts.
-export function range(since, until) {
+function range(since, until) {
 	return `[${new Date(since).toISOString()},${new Date(until).toISOString()})`;
 }
 
-export function checkClient({ query, place = (n) => `$${n}`, ways = {}, told = (error) => error, bigint = 'string', ...own }) {
-	const types = { number: bigint, created: 'object' };
+export function checkClient({
+	query, place = (n) => `$${n}`, ways = {}, told = (error) => error, bigint = 'string', insert, bulk = insert, ...own
+}) {
 	const known = { clock: new Date() };
-	const statements = readFileSync(new URL('statements.sql', import.meta.url), 'utf8')
-		.matchAll(/^-- (\w+): (.*)\n((?:[^-].*\n)+)-->(.*)$/mg);
+	for (const [name, make] of Object.entries({ insert, bulk }))
+		if (make) own[name] = (items) => make(items.split(' ').map((item) => ({ item })));
 
-	for (const [, name, title, statement, expected] of statements) {
+	for (const [, name, title, statement, expected] of read('statements.sql').matchAll(/^-- (\w+): (.*)\n((?:[^-].*\n)+)-->(.*)$/mg)) {
+		// A raw query of a mapper may give another type.
+		const types = { number: [bigint, own[name] ? bigint : 'string'], created: ['object'] };
 		const run = (query) => async () => {
 			const [names, values] = [[], []];
 			const text = statement.replace(/\$(?:(\w+)|\[(\w+),(\w+)\))/g, (_, one, since, until) => {
@@ -56,7 +59,7 @@ export function checkClient({ query, place = (n) => `$${n}`, ways = {}, told = (
 			assert.equal(answer, expected.trim());
 			const last = rows.at?.(-1);
 			for (const [column, value] of Object.entries(last?.get?.() ?? last ?? {})) {
-				assert.ok(!(column in types) || typeof value === types[column], `${column} is ${typeof value}`);
+				assert.ok(types[column]?.includes(typeof value) ?? true, `${column} is ${typeof value}`);
 				known[column] = value;
 			}
 		};

@@ -14,7 +14,7 @@
 # requirements.txt, go.mod, pom.xml, Cargo.toml and package-lock.json, and from NuGet and Debian.  What a registry has
 # is installed into the run's own directory.  With CLIENTS_FROM=debian those for Python
 # and JDBC come from Debian, too.  To update package-lock.json, change package.json and
-# run "npm install --package-lock-only" in its directory.
+# run "npm install --package-lock-only".
 
 # test/run has read test/lib.sh before:
 # shellcheck disable=SC2034,SC2154
@@ -95,9 +95,6 @@ lacks_registry() {
 	fi
 }
 
-# The directory with the package-lock.json of a client
-node_directory() { if [ "$1" = prisma ]; then say prisma; else say .; fi; }
-
 # install_packages_of REGISTRY DIRECTORY COMMAND...: runs it below test/clients.  It runs as
 # the caller, so that it finds the caller's cache and settings.
 install_packages_of() {
@@ -133,15 +130,15 @@ build_rust() {
 # packages' scripts, see .npmrc.
 # shellcheck disable=SC2016 # variables of sh
 install_clients() {
-	local client directory registry
+	local client omit registry
 	for registry in npm PyPI Go Maven Cargo; do
 		mapfile -t clients < <(clients_of "$registry" "$@")
 		[ ${#clients[@]} -gt 0 ] && [ -z "$(lacks_registry "$registry")" ] || continue
 		case $registry in
 			npm)
-				for directory in $(for client in "${clients[@]}"; do node_directory "$client"; done | sort -u); do
-					install_packages_of npm "$directory" npm ci --fetch-retries=1
-				done ;;
+				# Prisma has more to download than all others, so it is a dependency of development.
+				case " ${clients[*]} " in *" prisma "*) omit=() ;; *) omit=(--omit=dev) ;; esac
+				install_packages_of npm . npm ci --fetch-retries=1 "${omit[@]}" ;;
 			PyPI)
 				install_packages_of PyPI . sh -c '"$1" -m venv "$2" &&
 					"$2/bin/pip" install --only-binary :all: --retries 1 -r requirements.txt' sh "$client_python" "$work/venv" ;;
@@ -165,7 +162,7 @@ jdbc_driver=/usr/share/java/postgresql.jar
 # shellcheck disable=SC2016 # variables of sh
 client_command() {
 	case $1 in
-		*.mjs) command=(node --test-reporter=tap "$1") ;;
+		*.mjs) command=(node --test-force-exit --test-reporter=tap "$1") ;;
 		# A program has the name of the module that it imports, so its directory must not be
 		# searched.  Python has an option for this from 3.11 on.
 		*.py)
@@ -197,14 +194,15 @@ members() {
 }
 
 # auto_explain writes each plan into the server's log, as a line with the database and
-# lines that begin with a tab.  Tables are small, so the server may not scan them.
+# lines that begin with a tab.  Tables are small, so the server may not scan them.  The plan of
+# a prepared statement must do for every period.
 start_clients_server() {
 	local explain=()
 	temp_config=$work/stage.conf
 	[ ! -f "$(pg_dir pkglibdir)/auto_explain.so" ] ||
 		explain=("session_preload_libraries = 'auto_explain'" "auto_explain.log_min_duration = 0")
 	start_server clients "pg_comb.snowflake_instance = 1" "log_line_prefix = '%d '" \
-		"enable_seqscan = off" "${explain[@]}" && sql -d postgres -c "CREATE ROLE app LOGIN"
+		"enable_seqscan = off" "plan_cache_mode = force_generic_plan" "${explain[@]}" && sql -d postgres -c "CREATE ROLE app LOGIN"
 }
 
 # periods_by_index DATABASE: of the plans with a period, of which a client of orders has
@@ -260,6 +258,7 @@ run_client() {
 	cd "$work/src/test/clients" || return
 	limit=$client_limit bounded env "${environment[@]}" "${command[@]}" >"$log" 2>&1
 	status=$?
+	! grep -q '^not ok ' "$log" || status=1
 	members "$client" >"$after"
 	# The lines of a stack are the client's own.
 	sed -E '/^(not )?ok /b; /^ *stack: \|-$/,/^ *\.\.\.$/d; s/^/# /' "$log"

@@ -4,17 +4,13 @@
 // The runner copies the versions from this line into its table.
 echo '# versions: PHP ', PHP_VERSION, ', PDO_PGSQL ', phpversion('pdo_pgsql'), "\n";
 
-$count = $failed = 0;
-
 function test(string $name, bool $passed): void
 {
-	global $count, $failed;
-	$count++;
-	$failed += $passed ? 0 : 1;
-	echo $passed ? 'ok' : 'not ok', " $count - $name\n";
+	echo $passed ? 'ok' : 'not ok', " - $name\n";
 }
 
-$pdo = new PDO('pgsql:host=' . getenv('PGHOST') . ';dbname=' . getenv('PGDATABASE'), getenv('PGUSER'));
+// libpq has its own variables.
+$pdo = new PDO('pgsql:');
 $pdo->setAttribute(PDO::ATTR_DEFAULT_FETCH_MODE, PDO::FETCH_ASSOC);
 
 // PDO gives times as texts, and takes a range as one.
@@ -42,10 +38,8 @@ test('a Snowflake is an int', is_int($known['number']));
 
 // lastInsertId() reads a sequence.  A uuid column has none.
 try {
-	test('lastInsertId() finds no id', $pdo->lastInsertId() !== $known['id']);
+	$found = $pdo->lastInsertId() === $known['id'];
 } catch (PDOException $error) {
-	test('lastInsertId() finds no id', $error->getCode() === '55000');
+	$found = $error->getCode() !== '55000';
 }
-
-echo "1..$count\n";
-exit($failed ? 1 : 0);
+test('lastInsertId() finds no id', !$found);

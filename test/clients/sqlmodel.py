@@ -2,17 +2,11 @@
 
 import uuid
 
-import psycopg
-import sqlalchemy
-import sqlmodel
 from sqlalchemy import BigInteger, Text, text
 from sqlalchemy.dialects.postgresql import Range
 from sqlmodel import Field, Session, SQLModel, create_engine, func, select
 
-from common import check_client, done, show_versions
-
-show_versions(sqlmodel=sqlmodel.__version__, SQLAlchemy=sqlalchemy.__version__,
-              psycopg=psycopg.__version__)
+from common import check_client
 
 
 class Order(SQLModel, table=True):
@@ -27,17 +21,16 @@ class Order(SQLModel, table=True):
         "server_default": text("comb_generate('rtcomb_sql')")})
 
 
-engine = create_engine("postgresql+psycopg://")
-session = Session(engine, autoflush=False, expire_on_commit=False)
+session = Session(create_engine("postgresql+psycopg://", isolation_level="AUTOCOMMIT"), autoflush=False)
 
 
 def query(statement, values):
-    rows = session.execute(text(statement), {f"v{n + 1}": value for n, value in enumerate(values)})
-    return [row._mapping for row in rows] if rows.returns_rows else []
+    rows = session.execute(text(statement), {f"v{n}": value for n, value in enumerate(values, 1)})
+    return rows.mappings() if rows.returns_rows else []
 
 
 def insert(items):
-    orders = [Order(item=item) for item in items.split()]
+    orders = [Order(item=item) for item in items]
     session.add_all(orders)
     session.commit()
     for order in orders:
@@ -55,20 +48,10 @@ def created(since, until):
         select(Order).where(func.comb_created(Order.id, Range(since, until))).order_by(Order.id))
 
 
-def page(after, size):
-    return session.exec(select(Order).where(Order.id > after).order_by(Order.id).limit(size))
-
-
-def find(id, number):
-    return session.exec(select(Order).where(Order.id == id, Order.number == number))
-
-
 # As from a request's JSON
 def by_text(id):
     return [session.get(Order, Order.model_validate({"id": id, "item": "bread"}).id)]
 
 
-check_client(table=lambda: SQLModel.metadata.create_all(engine), query=query, place=lambda n: f":v{n}",
-             range=Range, told=lambda error: (error.orig.sqlstate, error.orig.diag.message_hint),
-             insert=insert, bulk=insert, during=during, created=created, page=page, find=find, text=by_text)
-done()
+check_client(table=lambda: SQLModel.metadata.create_all(session.bind), query=query, place=lambda n: f":v{n}",
+             range=Range, insert=insert, during=during, created=created, text=by_text)

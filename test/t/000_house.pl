@@ -336,12 +336,10 @@ while ($clients =~ m{^\[[^\]]+\]\(\.\./(test/clients/[^)]+)\)\n\n```\w+(?: patte
 $shown{$_} = 1 for $clients =~ m{\]\(\.\./(test/clients/[^)]+)\)}g;
 none('doc/clients.md shows every client',
 	grep { !m{/(?:common|feed)\.} && !$shown{$_} } glob('test/clients/*.{mjs,py,go,java,rs,rb,php,pl,cs}'));
-for my $file ('test/clients/package.json', 'test/clients/prisma/package.json')
-{
-	my $packages = JSON::PP->new->decode(slurp($file))->{dependencies};
-	none("test/README.md has the versions of $file",
-		grep { !m{/core$|^reflect-} && $versions !~ /`\Q$_\E` \Q$packages->{$_}\E\b/ } sort keys %$packages);
-}
+my $npm = JSON::PP->new->decode(slurp('test/clients/package.json'));
+my %package = map { %{ $npm->{$_} } } qw(dependencies devDependencies);
+none('test/README.md has the versions of package.json',
+	grep { !m{/core$|^reflect-} && $versions !~ /`\Q$_\E` \Q$package{$_}\E\b/ } sort keys %package);
 none('test/README.md has the versions of requirements.txt',
 	grep { $versions !~ /\b\Q$_\E\b/ } map { /^([\w-]+)\S*==([\d.]+)/ ? "$1 $2" : () } split /\n/, slurp('test/clients/requirements.txt'));
 none('test/README.md has the versions of Cargo.toml', grep { $versions !~ /\b\Q$_\E\b/ && !/^(?:chrono|uuid) / }
