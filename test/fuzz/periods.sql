@@ -1,11 +1,6 @@
---
--- What test/perl/PeriodFuzz.pm needs in every database: functions whose answer
--- the planner cannot foresee, and the brute-force answer.
---
-
+-- What test/t/083_period_fuzz.pl needs in every database: functions whose answer the
+-- planner cannot foresee, and the brute-force answer.
 CREATE SCHEMA fuzz;
-
--- A domain over the key's type, and one over the period's.
 CREATE DOMAIN fuzz.key AS uuid;
 CREATE DOMAIN fuzz.span AS tstzrange;
 
@@ -26,13 +21,6 @@ BEGIN
 	END IF;
 	RETURN (lower_inf(period) OR at > lower(period) OR (at = lower(period) AND lower_inc(period)))
 		AND (upper_inf(period) OR at < upper(period) OR (at = upper(period) AND upper_inc(period)));
-END $$;
-
--- The same for comb_during(): a missing end is open, a missing key is NULL.
-CREATE FUNCTION fuzz.brute_during(id uuid, since timestamptz, until timestamptz)
-RETURNS boolean LANGUAGE plpgsql STABLE AS $$
-BEGIN
-	RETURN fuzz.brute(id, tstzrange(since, until));
 END $$;
 
 -- Periods that come through a function: a volatile one, a stable one that is
