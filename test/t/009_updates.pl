@@ -1,86 +1,113 @@
-# ALTER EXTENSION UPDATE: an extension that was created by an older script and updated
-# must be the same, object by object, as one that the current script creates.
+# ALTER EXTENSION UPDATE, in a database that uses keys: from each version in the tree to a
+# made-up one that follows the current version.  The updated extensions are the same,
+# object by object, as those that the made-up version's scripts create.
 #
-# The test starts from every install script in the tree, so the scripts of published
-# releases must stay there, with their updates.
-use strict;
-use warnings;
-
-use File::Basename qw(basename);
-use File::Path qw(make_path);
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+# The scripts of published releases stay in the tree, with their updates, so that the
+# test begins at each of them.
+use lib 'test/perl';
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use CombSession;
+use CombShop;
+use File::Copy qw(copy);
+use File::Path qw(make_path);
 
-my $top  = "$RealBin/../..";
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->start;
+my ($setting) = grep { /^extension_(?:destdir|control_path) = / } split(/\n/, slurp_file($ENV{TEMP_CONFIG} // '/dev/null'));
+plan skip_all => 'needs a server that finds extensions in a private directory' unless defined $setting;
+chomp(my $share = `pg_config --sharedir`);
+my $scratch = tempdir();
+my $scripts = "$scratch$share/extension";
+$setting =~ s{= '[^:']*?(\Q$share\E)?(:[^']*)?'}{ "= '$scratch" . ($1 // '') . ($2 // '') . "'" }e;
+make_path($scripts);
 
-# Create the extension in a new database by the script of a version, and update it.
+# The steps of the made-up updates: the object that a step concerns, and its SQL
+my %steps = (
+	pg_comb => [
+		[ 'comb_made_up()' => 'CREATE FUNCTION comb_made_up() RETURNS integer LANGUAGE sql IMMUTABLE RETURN 1;' ],
+		[ 'comb_made_up()' => q{COMMENT ON FUNCTION comb_made_up() IS 'of the future';} ],
+		[ 'comb_made_up()' => 'REVOKE EXECUTE ON FUNCTION comb_made_up() FROM PUBLIC;' ],
+		[ 'comb_generate()' => 'ALTER FUNCTION comb_generate() COST 7;' ] ],
+	pg_comb_ordered => [
+		[ 'comb_lease_made_up' => 'CREATE SEQUENCE comb_internal.comb_lease_made_up;' ],
+		[ 'pg_comb_ordered' => q{SELECT pg_catalog.pg_extension_config_dump('comb_internal.comb_lease_made_up', '');} ],
+		[ 'comb_generate_ordered()' => 'ALTER FUNCTION comb_generate_ordered() COST 7;' ] ]);
+my ($current) = slurp_file('pg_comb.control') =~ /^default_version = '([^']+)'$/m;
+my $next = $current =~ s/(\d+)$/$1 + 1/er;
+
+# Write an extension's update, without one step and what needs this step.
+sub write_update
+{
+	my ($extension, $forgotten) = @_;
+	my ($made) = $forgotten ? $forgotten->[1] =~ /^CREATE \w+ (?:\w+\.)?(\w+)/ : ();
+	replace_file("$scripts/$extension--$current--$next.sql",
+		join("\n", map { $_->[1] } grep { !($forgotten && $_ == $forgotten) && !($made && $_->[1] =~ /$made/) } @{ $steps{$extension} }));
+	return;
+}
+
+foreach my $extension (sort keys %steps)
+{
+	copy($_, $scripts) foreach glob("sql/$extension--*.sql");
+	replace_file("$scripts/$extension.control", slurp_file("$extension.control") =~ s/^default_version = \K.*$/'$next'/mr);
+	replace_file("$scripts/$extension--$next.sql",
+		join("\n", slurp_file("sql/$extension--$current.sql"), map { $_->[1] } @{ $steps{$extension} }));
+	write_update($extension);
+}
+
+my $node = server('main', conf => "$setting\ntimezone = 'UTC'\njit = off\n"
+	  . "pg_comb.snowflake_instance = 5\npg_comb.lease_duration = '30s'\n");
+my $make = 'SELECT keys.comb_generate_ordered(), keys.comb_snowflake()';
+my $update = 'ALTER EXTENSION pg_comb UPDATE; ALTER EXTENSION pg_comb_ordered UPDATE';
+
+# Create a database with the extensions of a version.
 sub database
 {
-	my ($name, $extension, $version) = @_;
+	my ($name, $version) = @_;
 	$node->safe_psql('postgres', "CREATE DATABASE $name");
-	$node->safe_psql($name, "CREATE EXTENSION $extension "
-		  . (defined $version ? "VERSION '$version' CASCADE; ALTER EXTENSION $extension UPDATE" : 'CASCADE'));
+	$node->safe_psql($name, "CREATE SCHEMA keys;
+		CREATE EXTENSION pg_comb VERSION '$version' SCHEMA keys;
+		CREATE EXTENSION pg_comb_ordered VERSION '$version' SCHEMA keys");
 	return $name;
 }
 
-my @extensions = map { basename($_, '.control') } sort glob("$top/*.control");
-foreach my $extension (@extensions)
+my $fresh = database('fresh', $next);
+foreach my $version (map { m{--([^-]+)\.sql$} ? $1 : () } glob('sql/pg_comb--*.sql'))
 {
-	my $fresh = database("${extension}_fresh", $extension);
-	my @versions = map { m{--([^-]+)\.sql$} ? $1 : () } sort glob("$top/sql/$extension--*.sql");
-	cmp_ok(scalar(@versions), '>', 0, "$extension has scripts");
-	foreach my $version (@versions)
-	{
-		my $updated = database("${extension}_from_" . $version =~ tr/./_/r, $extension, $version);
-		is(objects_differ($node, $fresh, $updated), '', "$extension $version, updated, is the current one");
-	}
+	my $shop = database('shop_' . $version =~ tr/./_/r, $version);
+	$node->safe_psql($shop, $fill =~ s/CREATE SCHEMA keys;\s*CREATE EXTENSION pg_comb_ordered[^;]*;//r);
+	my $rows = digest($node, $shop);
+
+	# A session with a lease stays over the update, and makes keys before, during and after.
+	my ($session, $updater) = map { CombSession->new($node, $shop) } 1 .. 2;
+	my @made = $session->ask($make);
+	$updater->ask("BEGIN; $update");
+	push @made, $session->ask($make), $updater->ask($make);
+	$updater->ask('COMMIT');
+	push @made, $session->ask($make), $node->safe_psql($shop, $make);
+	is(join(' ', sort @made), join(' ', @made), "$version: keys rise over the update");
+	is(join(' ', sort { $a <=> $b } map { /\|(\d+)/ } @made), join(' ', map { /\|(\d+)/ } @made), "$version: so do Snowflakes");
+
+	is(objects_differ($node, $fresh, $shop), '', "$version: the updated extensions are those of $next");
+	is($node->safe_psql($shop, "SELECT count(*) FROM pg_extension WHERE extname LIKE 'pg_comb%' AND extversion = '$next'"),
+		2, "$version: and say so");
+	is(digest($node, $shop), $rows, "$version: the rows are the same");
+	is($node->safe_psql($shop, q{LOAD 'pg_comb'; SHOW pg_comb.lease_duration; SHOW pg_comb.snowflake_instance}), "30s\n5",
+		"$version: the settings hold");
+	uses_indexes($node, $shop, $version);
+	goes_on($node, $shop, 1);
+	indexes_are_whole($node, $shop, $version);
 }
 
-# The comparison sees what an update forgets.  A version of the future has a function
-# more and another one changed, and each update but the first forgets one of the steps.
-SKIP:
+# The comparison sees what an update forgets.
+foreach my $extension (sort keys %steps)
 {
-	my ($setting) = grep { /^extension_(?:destdir|control_path) = / } split(/\n/, slurp_file($ENV{TEMP_CONFIG} // '/dev/null'));
-	skip 'needs a server that finds extensions in a private directory', 5 unless defined $setting;
-	chomp(my $share = `pg_config --sharedir`);
-	my $scratch = PostgreSQL::Test::Utils::tempdir();
-	$setting =~ s{= '[^:']*?(\Q$share\E)?(:[^']*)?'}{ "= '$scratch" . ($1 // '') . ($2 // '') . "'" }e;
-	make_path("$scratch$share/extension");
-
-	my $script  = slurp_file((glob("$top/sql/pg_comb--*.sql"))[-1]);
-	my $control = slurp_file("$top/pg_comb.control");
-	my ($current) = $control =~ /^default_version = '([^']+)'$/m;
-	my %step = (
-		function => "CREATE FUNCTION comb_made_up() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';\n",
-		comment  => "COMMENT ON FUNCTION comb_made_up() IS 'of the future';\n",
-		cost     => "ALTER FUNCTION comb_generate() COST 7;\n",
-		rights   => "REVOKE EXECUTE ON FUNCTION comb_made_up() FROM PUBLIC;\n");
-	my @steps = qw(function comment cost rights);
-	append_to_file("$scratch$share/extension/pg_comb.control", $control =~ s/^default_version = \K.*$/'9.9'/mr);
-	append_to_file("$scratch$share/extension/pg_comb--$current.sql", $script);
-	append_to_file("$scratch$share/extension/pg_comb--9.9.sql", join('', $script, @step{@steps}));
-	$node->append_conf('postgresql.conf', "$setting\n");
-	$node->restart;
-
-	my $fresh  = database('fresh', 'pg_comb');
-	my $update = "$scratch$share/extension/pg_comb--$current--9.9.sql";
-	append_to_file($update, join('', @step{@steps}));
-	is(objects_differ($node, $fresh, database('updated', 'pg_comb', $current)), '', 'a complete update');
-	foreach my $forgotten (@steps)
+	foreach my $step (@{ $steps{$extension} })
 	{
-		unlink($update);
-		append_to_file($update, join('', map { $step{$_} } grep { $_ ne $forgotten && ($forgotten ne 'function' || $_ eq 'cost') } @steps));
-		like(objects_differ($node, $fresh, database("without_$forgotten", 'pg_comb', $current)),
-			$forgotten eq 'cost' ? qr/^-comb_generate\(\)\|/m : qr/^-.*comb_made_up\(\)/m, "an update without the $forgotten");
+		write_update($extension, $step);
+		my $name = database('forgetful', $current);
+		$node->safe_psql($name, $update);
+		like(objects_differ($node, $fresh, $name), qr/^-.*\Q$step->[0]\E/m, "an update without $step->[1]");
+		$node->safe_psql('postgres', 'DROP DATABASE forgetful');
 	}
+	write_update($extension);
 }
 
-$node->stop;
 done_testing();
