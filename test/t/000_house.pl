@@ -5,14 +5,12 @@
 use strict;
 use warnings;
 
+use Digest::SHA qw(sha256_hex);
 use File::Basename qw(basename dirname);
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
-use CombSeeds;
 use JSON::PP;
+use lib 'test/perl';
+use CombSeeds;
 use Test::More;
-
-chdir("$RealBin/../..") or die "could not change to the top directory: $!";
 
 sub slurp
 {
@@ -29,17 +27,26 @@ sub none
 	is(join(', ', @missing), '', $name);
 }
 
-my $semver = qr/^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$/;
+# Which of these words does a list not have?
+sub unlisted
+{
+	my ($list, @words) = @_;
+	return grep { $list !~ /(?<![^\s'])\Q$_\E(?![^\s'])/ } @words;
+}
+
 my $makefile = slurp('Makefile');
 my @references = map { slurp($_) } glob('doc/pg_comb*.md');
 my $reference = join('', @references);
 my $changelog = slurp('CHANGELOG.md');
+my @c = sort glob('src/*.c src/ordered/*.c');
+my @sources = (@c, sort glob('src/*.h src/ordered/*.h'));
+my %source = map { $_ => slurp($_) } @sources;
 
 # META.json says what each extension is: its script and its documentation
 my $meta = JSON::PP->new->utf8->decode(slurp('META.json'));
 my @extensions = map { basename($_, '.control') } sort glob('*.control');
 is(join(' ', sort keys %{ $meta->{provides} }), "@extensions", 'META.json provides the extensions');
-like($meta->{version}, $semver, 'version of the distribution');
+like($meta->{version}, qr/^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$/, 'version of the distribution');
 
 # The version stands in several places
 my $version = $meta->{version};
@@ -50,58 +57,48 @@ for my $extension (@extensions)
 	my $provided = $meta->{provides}{$extension};
 	is($provided->{version}, $version, "$extension has the version of the distribution");
 	is($provided->{file}, "sql/$extension--$series.sql", "META.json has the script of $extension");
-	ok(-f $provided->{$_}, "$extension: $_ exists") for qw(file docfile);
-	like(slurp($provided->{docfile}), qr/^# $extension \Q$series\E /m, "version in the reference of $extension");
-	like(slurp("$extension.control"), qr/^default_version = '\Q$series\E'$/m, "version in the control file of $extension");
-	like($makefile, qr{\bsql/\Q$extension--$series\E\.sql\b}, "the script of $extension is installed");
+	none("files of $extension exist", grep { !-f } @$provided{qw(file docfile)});
 }
-like(slurp('src/comb.h'), qr/^#define COMB_VERSION\s+"\Q$version\E"$/m, 'version in comb.h');
-like(slurp('debian/changelog'), qr/^pg-comb \(\Q$version\E-/, 'version in debian/changelog');
-like(slurp('doc/packaging/pg_comb.spec'), qr/^Version:\s+\Q$version\E$/m, 'version in the RPM spec');
-like($changelog, qr/\b\Q$version\E\b/, 'version in the changelog');
+my %stands_in = (
+	'src/comb.h' => qr/^#define COMB_VERSION\s+"\Q$version\E"$/m,
+	'debian/changelog' => qr/^pg-comb \(\Q$version\E-/,
+	'doc/packaging/pg_comb.spec' => qr/^Version:\s+\Q$version\E$/m,
+	'CHANGELOG.md' => qr/\b\Q$version\E\b/,
+	(map { ("$_.control" => qr/^default_version = '\Q$series\E'$/m) } @extensions),
+	(map { ("doc/$_.md" => qr/^# $_ \Q$series\E /m) } @extensions));
+like(slurp($_), $stands_in{$_}, "version in $_") for sort keys %stands_in;
 
-# Lists in the Makefile
+# Scripts of a release stay as they are.  test/scripts.sha256 is renewed when CHANGELOG.md
+# gets the release's date, and never else.
+SKIP:
+{
+	my ($released) = $changelog =~ /^## \[?(\d+\.\d+)\.\d+\]? - \d{4}-\d\d-\d\d/m;
+	skip 'the scripts of releases: CHANGELOG.md dates none', 2 unless defined $released;
+	my %checksum = reverse slurp('test/scripts.sha256') =~ /^(\w{64})  (\S+)$/mg;
+	none('scripts of releases have not changed', grep { !-f || sha256_hex(slurp($_)) ne $checksum{$_} } sort keys %checksum);
+	none('test/scripts.sha256 has the scripts of releases', grep { !$checksum{$_} } glob("sql/*--$released.sql"));
+}
+
+# Lists
 my $meson = slurp('doc/packaging/meson.build');
-for my $file (sort glob('src/*.c src/ordered/*.c'))
-{
-	my $object = $file =~ s/c$/o/r;
-	like($makefile, qr/(?<!\S)\Q$object\E(?!\S)/, "$object is linked");
-	like($meson, qr/'\Q$file\E'/, "$file is in doc/packaging/meson.build");
-}
-for my $file (sort glob('src/*.h src/ordered/*.h'))
-{
-	like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is a dependency");
-}
-for my $file ('README.md', sort glob('doc/*.md'), sort glob('doc/*.svg'))
-{
-	like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is installed");
-}
-for my $file (sort glob('sql/*.sql'))
-{
-	my $name = basename($file, '.sql');
-	if ($name =~ /--/)
-	{
-		like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is installed");
-		like($meson, qr/'\Q$file\E'/, "$file is in doc/packaging/meson.build");
-		next;
-	}
-	like($makefile, qr/(?<!\S)\Q$name\E(?!\S)/, "test $name runs");
-	ok(-f "expected/$name.out", "test $name has an expected output");
-}
-
-for my $file (sort glob('sql/portable/*.sql'))
-{
-	like($makefile, qr/(?<!\S)\Q$file\E(?!\S)/, "$file is installed");
-}
+my @scripts = glob('sql/*--*.sql');
+my @regress = map { basename($_, '.sql') } grep { !/--/ } glob('sql/*.sql');
+none('the Makefile has all objects', unlisted($makefile, map { s/c$/o/r } @c));
+none('the Makefile has all headers', unlisted($makefile, grep { /h$/ } @sources));
+none('the Makefile has what is installed',
+	unlisted($makefile, 'README.md', @scripts, glob('doc/*.md doc/*.svg sql/portable/*.sql')));
+none('doc/packaging/meson.build has sources and scripts', unlisted($meson, @c, @scripts));
+none('pg_regress runs all tests', unlisted($makefile, @regress));
+none('tests of pg_regress have an expected output', grep { !-f "expected/$_.out" } @regress);
 
 # pgindent lays out a type's name as it finds the name in the list.  A pointer to any
 # other type would look like a multiplication.
-my @c = map { [ $_, slurp($_) ] } glob('src/*.[ch] src/ordered/*.[ch] test/*.c');
-my %word = map { $_ => 1 } map { $_->[1] =~ /\b([A-Za-z_]\w*)\b/g } @c;
+my @texts = (values %source, map { slurp($_) } glob('test/*.c'));
+my %word = map { $_ => 1 } map { /\b([A-Za-z_]\w*)\b/g } @texts;
 my %listed = map { $_ => 1 } split(/\n/, slurp('typedefs.list'));
 none('typedefs.list names no type that the sources do not use', grep { !$word{$_} } sort keys %listed);
 none('typedefs.list has our types', grep { !$listed{$_} } sort map {
-	$_->[1] =~ /^typedef [^;{]*?(\w+);/mg, $_->[1] =~ /^typedef \w+[^;{]*\n\{.*?^\}\s*(\w+);/msg } @c);
+	/^typedef [^;{]*?(\w+);/mg, /^typedef \w+[^;{]*\n\{.*?^\}\s*(\w+);/msg } @texts);
 is(join("\n", sort keys %listed) . "\n", join("\n", sort split(/\n/, slurp('typedefs.list'))) . "\n",
 	'typedefs.list has each type once');
 
@@ -121,8 +118,8 @@ SKIP:
 }
 
 # A model names the functions that its steps stand for
-my %defined = map { $_ => 1 } map { slurp($_) =~ /^(?:static inline \w+ |CREATE FUNCTION )?(comb_\w+)\(/mg }
-  glob('src/*.[ch] src/*/*.[ch] sql/portable/pg_comb_feed.sql');
+my %defined = map { $_ => 1 } map { /^(?:static inline \w+ |CREATE FUNCTION )?(comb_\w+)\(/mg }
+  values %source, slurp('sql/portable/pg_comb_feed.sql');
 for my $model (sort glob('test/models/*.pml'))
 {
 	my %named = map { $_ => 1 } slurp($model) =~ /\b(comb_\w+)\(\)/g;
@@ -131,9 +128,9 @@ for my $model (sort glob('test/models/*.pml'))
 }
 
 # A test that waits at an injection point which nobody reaches waits for its limit.
-my %point = map { $_ => 1 } map { slurp($_) =~ /COMB_INJECTION_POINT\("([\w-]+)"\)/g } glob('src/*.[ch] src/*/*.[ch]');
-none("the sources have the injection points of $_", do { my $file = $_; grep { !$point{$_} } slurp($file) =~ /\b(comb(?:-\w+)+)\b/g })
-  foreach (glob('test/t/deep/*.pl'));
+my %point = map { $_ => 1 } map { /COMB_INJECTION_POINT\("([\w-]+)"\)/g } values %source;
+none('the sources have the injection points of test/t/deep',
+	grep { !$point{$_} } map { slurp($_) =~ /\b(comb(?:-\w+)+)\b/g } glob('test/t/deep/*.pl'));
 
 # Each barrier has its pairs of accesses
 my (%writer, %reader);
@@ -142,16 +139,13 @@ for (grep { /^(?:store|exchange) / } split(/\n/, slurp('test/models/barriers.lis
 	my (undef, $second, $writer, $reader) = split;
 	$writer{$writer} = 1 if $second eq 'store';
 	$reader{$reader} = 1;
-	none("functions of barriers.list exist: $writer, $reader", grep { !$defined{$_} } $writer, $reader);
 }
+none('functions of barriers.list exist', grep { !$defined{$_} } sort keys %writer, sort keys %reader);
 my %barrier = map { $_ => {} } qw(read write);
-for my $source (map { slurp($_) } glob('src/ordered/*.c'))
+for my $function (map { /^(comb_\w+\(.*?^\})/msg } @source{ grep { m{/ordered/.*c$} } @sources })
 {
-	for my $function ($source =~ /^(comb_\w+\(.*?^\})/msg)
-	{
-		my ($name) = $function =~ /^(\w+)/;
-		$barrier{$_}{$name} = 1 foreach $function =~ /\bpg_(\w+)_barrier\(\)/g;
-	}
+	my ($name) = $function =~ /^(\w+)/;
+	$barrier{$_}{$name} = 1 foreach $function =~ /\bpg_(\w+)_barrier\(\)/g;
 }
 is_deeply($barrier{read},  \%reader, 'barriers.list has the functions with a read barrier');
 is_deeply($barrier{write}, \%writer, 'barriers.list has the functions with a write barrier');
@@ -167,16 +161,16 @@ none('twins.list fits the models and the sources', map {
 
 # Each file uses only files above it in the tables of src/README.md, or in its own row.
 # A header's inline functions may call what the header declares.
-my (%row, %included, %code, %definer, %declared);
+my (%row, %included, %code, %definer, %declared, @upwards);
 for (slurp('src/README.md') =~ /^\| (\S*comb\S*\.\S.*?) \|/mg)
 {
 	my $row = 1 + keys %row;
 	$row{$_} = $row for map { s{^\.\./}{}; /(.*)\[ch\]$/ ? ("$1c", "$1h") : $_ } split /, /;
 }
-for my $path (glob('src/*.[ch] src/ordered/*.[ch]'))
+for my $path (@sources)
 {
 	my $file = basename($path);
-	my $source = slurp($path) =~ s{/\*.*?\*/}{}gsr;
+	my $source = $source{$path} =~ s{/\*.*?\*/}{}gsr;
 	$included{$file} = [ $source =~ /^#include "(comb\w*\.h)"$/mg ];
 	$declared{$file}{$_} = 1 for $source =~ /^extern [^;]*?\b(comb_\w+)\(/mg;
 	# neither prototypes nor strings call anything
@@ -189,13 +183,13 @@ for my $file (sort keys %code)
 {
 	my @called = grep { !$declared{$file}{$_} } $code{$file} =~ /\b(comb_\w+)/g;
 	my @used = (@{ $included{$file} }, map { $definer{$_} // () } @called);
-	my %below = map { $_ => 1 } grep { $row{$_} > $row{$file} } @used;
-	none("$file uses only files above it", sort keys %below);
+	push @upwards, map { "$file: $_" } grep { $row{$_} > $row{$file} } @used;
 }
+none('files of src use only files above them', @upwards);
 
 # Only comb_compat.h looks at the server's version
 none('PG_VERSION_NUM only in comb_compat.h',
-	grep { !m{/comb_compat\.h$} && slurp($_) =~ /PG_VERSION_NUM/ } glob('src/*.[ch] src/ordered/*.[ch]'));
+	grep { !m{/comb_compat\.h$} && $source{$_} =~ /PG_VERSION_NUM/ } @sources);
 
 # The reference describes every function and setting once, and the list at its top
 # leads to each.
@@ -222,30 +216,18 @@ $function{$_} = 1 for $script =~ /^\t*CREATE AGGREGATE (\w+)\(/mg;
 # call them.
 delete $function{$_} for $script =~ /^\t*S?FUNC(?:TION)? = (\w+)/mg;
 delete $function{$_} for $script =~ /^CREATE FUNCTION (\w+)\(internal\b/mg;
-for my $operator ($script =~ /^CREATE OPERATOR (?!CLASS\b|FAMILY\b)(\S+) \(/mg)
-{
-	like($reference, qr/`\Q$operator\E`/, "reference has $operator");
-}
+none('the reference has the operators', grep { $reference !~ /`\Q$_\E`/ } $script =~ /^CREATE OPERATOR (?!CLASS\b|FAMILY\b)(\S+) \(/mg);
 
+my @functions = sort keys %function;
+my %setting = map { $_ => 1 } map { /"(pg_comb\.\w+)"/g } @source{@c};
+my @settings = sort keys %setting;
 my $list = join('', map { /^(.*?)^## /ms } @references);
-cmp_ok(scalar keys %function, '>', 0, 'the script creates functions');
-for my $name (sort keys %function)
-{
-	my @entries = entries($name);
-	is(scalar @entries, 1, "reference has $name once");
-	like($list, qr/\[$name\]\(#/, "the list has $name");
-	like($changelog, qr/`$name\b/, "changelog has $name");
-}
-my %setting = map { $_ => 1 } map { slurp($_) =~ /"(pg_comb\.\w+)"/g } glob('src/*.c src/ordered/*.c');
-cmp_ok(scalar keys %setting, '>', 0, 'the module has settings');
-for my $name (sort keys %setting)
-{
-	my @entries = entries($name);
-	is(scalar @entries, 1, "reference has $name once");
-	like(join('', @entries), qr/^The default is `[^`]+`\.$/m, "reference has the default of $name");
-	like($list, qr/\[\Q$name\E\]\(#/, "the list has $name");
-	like($changelog, qr/`\Q$name\E`/, "changelog has $name");
-}
+cmp_ok(scalar @functions, '>', 0, 'the scripts create functions');
+cmp_ok(scalar @settings, '>', 0, 'the module has settings');
+none('the reference has functions and settings once', grep { (() = entries($_)) != 1 } @functions, @settings);
+none('the list at its top has them', grep { $list !~ /\[\Q$_\E\]\(#/ } @functions, @settings);
+none('the changelog has them', grep { $changelog !~ /`\Q$_\E\b/ } @functions, @settings);
+none('the reference has the defaults of settings', grep { join('', entries($_)) !~ /^The default is `[^`]+`\.$/m } @settings);
 
 # operations.md explains every message that the sources have, with its SQLSTATE and
 # with "…" in place of values, and no other message.
@@ -265,10 +247,9 @@ sub messages
 		OBJECT_NOT_IN_PREREQUISITE_STATE => '55000',
 		READ_ONLY_SQL_TRANSACTION => '25006');
 	my %messages;
-	for my $file (glob('src/*.[ch] src/ordered/*.[ch]'))
+	for my $file (@sources)
 	{
-		my $source = slurp($file);
-		while ($source =~ /\b(ereport|elog)\((ERROR|WARNING|FATAL|NOTICE|INFO),\s*(.*?)\);\n/gs)
+		while ($source{$file} =~ /\b(ereport|elog)\((ERROR|WARNING|FATAL|NOTICE|INFO),\s*(.*?)\);\n/gs)
 		{
 			my ($call, $level, $text) = ($1, $2, $3);
 			my ($message) = ($call eq 'elog' ? $text : $text =~ /\berrmsg\w*\((.*)/s ? $1 : '') =~
@@ -281,13 +262,9 @@ sub messages
 			$messages{ $message =~ s/%\w/…/gr } = $code;
 		}
 	}
-	for my $file (glob('sql/*--1.0.sql'))
+	while ($script =~ /\bRAISE EXCEPTION '([^']+)'.*?ERRCODE = '(\w+)'/gs)
 	{
-		my $script = slurp($file);
-		while ($script =~ /\bRAISE EXCEPTION '([^']+)'.*?ERRCODE = '(\w+)'/gs)
-		{
-			$messages{ $1 =~ s/%/…/gr } = $sqlstate{ uc $2 } || "SQLSTATE of $2";
-		}
+		$messages{ $1 =~ s/%/…/gr } = $sqlstate{ uc $2 } || "SQLSTATE of $2";
 	}
 	return %messages;
 }
@@ -296,12 +273,7 @@ my %message = messages();
 my %explained = map { /^\| `([^`]+)` \| (\w{5}) \| / ? ($1 => $2) : () }
   split /\n/, section(slurp('doc/operations.md'), 'Messages');
 cmp_ok(scalar keys %message, '>', 20, 'the sources have messages');
-for my $message (sort keys %message)
-{
-	is($explained{$message}, $message{$message}, "operations.md has: $message");
-}
-none('operations.md has no message that the sources do not have',
-	grep { !$message{$_} } sort keys %explained);
+is_deeply(\%explained, \%message, 'operations.md has the messages of the sources, with their SQLSTATE, and no others');
 
 # The consumer in JavaScript is the one that test/clients runs.
 my ($consumer) = slurp('doc/feed.md') =~ /^```js\n(.*?)^```/ms;
