@@ -3,28 +3,14 @@
 # The server reads the clock through libfaketime, and libfaketime reads the shift
 # from a file.  The session itself writes this file, so each step of the clock
 # comes exactly between two statements, or inside a statement.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+use lib 'test/perl';
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 
 need_faketime();
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-
 # The clocks of the autovacuum launcher and the checkpointer are not part of the
 # test.
-$node->append_conf(
-	'postgresql.conf', q{
-autovacuum = off
-checkpoint_timeout = 1d
-});
+my $node = server('main', start => 0, conf => "autovacuum = off\ncheckpoint_timeout = 1d\n");
 
 my $shift = $node->data_dir . '/clock';
 start_with_clock($node, $shift);
@@ -223,7 +209,6 @@ is( $node->safe_psql(
 	't|t',
 	'never a key twice');
 
-$node->stop;
 done_testing();
 
 # Run SQL in one session, and return its output and messages.  psql sends the

@@ -4,21 +4,11 @@
 # A server process starts as a copy of the postmaster.  With
 # shared_preload_libraries the copy includes the module's memory.  If the
 # postmaster drew random bytes, all processes would have the same bytes.
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use lib 'test/perl';
+use CombTest;
 
 my $processes = 300;
-my $dir       = PostgreSQL::Test::Utils::tempdir();
-
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->start;
-$node->safe_psql(
-	'postgres', q{
+my $node      = server('main', sql => q{
 	CREATE EXTENSION pg_comb;
 	CREATE TABLE first_keys (mode text, pid int, backend_start timestamptz,
 	                         n int, id uuid, given uuid);
@@ -41,20 +31,12 @@ foreach my $mode ('none', 'shared_preload_libraries', 'session_preload_libraries
 		"$mode: module loaded as the test means it");
 
 	# -C makes a new connection for each transaction
-	append_to_file("$dir/$mode", qq{
+	$node->pgbench('-n -C -c 4 -j 2 -t ' . $processes / 4, 0, [qr{actually processed: $processes/$processes}], [],
+		"$mode: $processes sessions",
+		{ "003_$mode" => qq{
 		INSERT INTO first_keys
 		SELECT '$mode', me.*, n, comb_generate(), comb_at('2026-11-20+00')
-		FROM me, generate_series(1, 3) n;
-	});
-	$node->command_checks_all(
-		[
-			'pgbench', '-n', '-C', '-c', 4, '-j', 2, '-t', $processes / 4,
-			'-f', "$dir/$mode", 'postgres'
-		],
-		0,
-		[qr{actually processed: $processes/$processes}],
-		[],
-		"$mode: $processes sessions");
+		FROM me, generate_series(1, 3) n} });
 
 	if ($mode ne 'none')
 	{
@@ -93,5 +75,4 @@ is( $node->safe_psql(
 	12 * 3 * $processes . '|t',
 	'no six random bytes come twice');
 
-$node->stop;
 done_testing();

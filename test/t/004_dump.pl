@@ -1,20 +1,11 @@
 # pg_dump and restore of a database that uses keys in many places, with the
 # extension in a schema that is on no search_path
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+use lib 'test/perl';
+use CombTest;
 use CombShop;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "timezone = 'UTC'\njit = off\npg_comb.snowflake_instance = 5\n");
-$node->start;
-my $dir = PostgreSQL::Test::Utils::tempdir();
+my $node = server('main', conf => "timezone = 'UTC'\njit = off\npg_comb.snowflake_instance = 5\n");
+my $dir = tempdir();
 
 $node->safe_psql('postgres', 'CREATE DATABASE source');
 $node->safe_psql('source',   $fill);
@@ -55,7 +46,6 @@ foreach my $copy (sort keys %restore)
 		"$copy: because the default needs it");
 }
 
-$node->stop;
 done_testing();
 
 # A dump without the random text that newer versions of pg_dump add

@@ -1,30 +1,13 @@
 # Random bytes are erased from memory once a key has used them, so that nobody who
 # reads the memory later learns anything about keys already made.
-use strict;
-use warnings;
+use lib 'test/perl';
+use CombTest;
+use CombSession;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION pg_comb');
-
-my ($stdin, $stdout, $timer) = ('', '', IPC::Run::timeout(60));
-my $psql = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres') ], '<', \$stdin, '>', \$stdout, $timer);
-
-sub query
-{
-	$stdout = '';
-	$stdin .= "$_[0];\n\\echo done\n";
-	IPC::Run::pump($psql) until $stdout =~ /^done$/m;
-	return grep { $_ ne 'done' } split(/\n/, $stdout);
-}
-
-my ($pid) = query('SELECT pg_backend_pid()');
-my @keys = query('SELECT comb_generate() FROM generate_series(1, 200)');
+my $node = server('main', sql => 'CREATE EXTENSION pg_comb');
+my $session = CombSession->new($node);
+my $pid = $session->ask('SELECT pg_backend_pid()');
+my @keys = split(/\n/, $session->ask('SELECT comb_generate() FROM generate_series(1, 200)'));
 is(scalar(@keys), 200, 'keys are made');
 
 # The writable memory of the session's process.  The server and this test are
@@ -59,7 +42,5 @@ SKIP:
 	cmp_ok($found, '<', 20, 'the memory does not have the random bytes of keys made before');
 }
 
-$stdin .= "\\q\n";
-IPC::Run::finish($psql);
-$node->stop;
+$session->quit;
 done_testing();

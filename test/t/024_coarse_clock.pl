@@ -1,26 +1,14 @@
 # Clocks with a coarse resolution, as other systems have: 1 us on macOS, and 1/64 s as
 # on old versions of Windows.  Thousands of calls then see the same instant.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+use lib 'test/perl';
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 
-my $library = PostgreSQL::Test::Utils::tempdir() . '/coarse_clock.so';
+my $library = tempdir() . '/coarse_clock.so';
 plan skip_all => 'needs a linker that makes libraries to preload'
-  unless compile_c('-fPIC', '-shared', '-o', $library, "$RealBin/../coarse_clock.c", '-ldl');
+  unless compile_c('-fPIC', '-shared', '-o', $library, 'test/coarse_clock.c', '-ldl');
 
-my $node = PostgreSQL::Test::Cluster->new('main');
 my $calls = 20_000;
-$node->init;
-$node->append_conf('postgresql.conf', "fsync = off\n");
-$node->start;
-$node->safe_psql(
-	'postgres', q{
+my $node = server('main', conf => "fsync = off\n", sql => q{
 	CREATE EXTENSION pg_comb_ordered CASCADE;
 	-- the time in 2^-8 us since 1970: 48 bits of milliseconds, and 18 bits around the variant
 	CREATE FUNCTION time_of(id uuid) RETURNS bigint IMMUTABLE LANGUAGE sql AS $$
@@ -95,5 +83,4 @@ foreach my $resolution (1_000, 15_625_000)
 	}
 }
 
-$node->stop;
 done_testing();

@@ -1,27 +1,16 @@
 # The clock is far ahead for a while, in a running server and across a restart.
 # comb_ordered_reset() and a restart then bring each database back to the right time.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+use lib 'test/perl';
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 
 need_faketime();
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q{
+my $node = server('main', conf => q{
 autovacuum = off
 checkpoint_timeout = 1d
 pg_comb.snowflake_instance = 5
 pg_comb.lease_duration = 100ms
 });
-$node->start;
 foreach my $database ('one', 'two', 'three')
 {
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
@@ -30,15 +19,22 @@ foreach my $database ('one', 'two', 'three')
 		CREATE EXTENSION pg_comb_ordered CASCADE;
 		CREATE TABLE made (n serial, key uuid PRIMARY KEY DEFAULT comb_generate_ordered(),
 		                   id bigint UNIQUE DEFAULT comb_snowflake())});
-	$node->safe_psql($database, 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+	make_in($database);
 }
 my @functions = ('comb_generate_ordered()', 'comb_snowflake()');
+
+# Make rows in databases.
+sub make_in
+{
+	$node->safe_psql($_, 'INSERT INTO made SELECT FROM generate_series(1, 100)') foreach @_;
+	return;
+}
 
 # Count the rows of a database whose keys do not rise, and all rows
 sub disorder
 {
 	my ($database, $where) = @_;
-	$where = 'true' unless defined $where;
+	$where //= 'true';
 	return $node->safe_psql(
 		$database, qq{
 		SELECT count(*) FILTER (WHERE key <= key_before OR id <= id_before), count(*)
@@ -46,24 +42,30 @@ sub disorder
 		      FROM made WHERE $where WINDOW w AS (ORDER BY n)) lagged});
 }
 
+sub restart_at
+{
+	my ($shift) = @_;
+	$node->stop;
+	start_at($node, $shift);
+	return;
+}
+
 #
 # Two years ahead, in databases one and two
 #
-$node->stop;
-start_at($node, '+730d');
+restart_at('+730d');
 foreach my $database ('one', 'two')
 {
-	$node->safe_psql($database, 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+	make_in($database);
 	is(disorder($database), '0|200', "two years ahead, keys are made in database $database");
 }
-$node->stop;
 
 #
 # The clock is right again: databases one and two refuse keys, database three does
 # not
 #
-start_at($node);
-$node->safe_psql('three', 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+restart_at();
+make_in('three');
 foreach my $database ('one', 'two')
 {
 	foreach my $function (@functions)
@@ -74,13 +76,13 @@ foreach my $database ('one', 'two')
 		like($error, qr/HINT: .* or have comb_ordered_reset\(\) called in this database and restart the server\./, 'with a hint');
 	}
 }
-$node->safe_psql('three', 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+make_in('three');
 is(disorder('three'), '0|300', 'a database that made none is not concerned');
 is( $node->safe_psql('three', q{SELECT bool_and(ahead < '1 s') FROM comb_ordered_status()}),
 	't', 'nor is the server\'s clock for keys');
 
 # a session of database three makes keys while other databases reset
-my $dir    = PostgreSQL::Test::Utils::tempdir();
+my $dir    = tempdir();
 my $beside = background($node, 'three', q{
 	DO $$
 	DECLARE
@@ -116,11 +118,10 @@ $node->safe_psql('three', q{SELECT pg_terminate_backend(pid) FROM pg_locks WHERE
 finish_background($stop);
 pass('a session of another database was not disturbed');
 
-$node->stop;
-start_at($node);
+restart_at();
 foreach my $database ('one', 'two')
 {
-	$node->safe_psql($database, 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+	make_in($database);
 	is(disorder($database, 'n > 200'), '0|100', "after the restart keys are made again in database $database");
 }
 is( $node->safe_psql(
@@ -134,11 +135,10 @@ $node->stop('immediate');
 start_at($node, '-1h');
 foreach my $database ('one', 'two', 'three')
 {
-	$node->safe_psql($database, 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+	make_in($database);
 	my ($disorder) = split(/\|/, disorder($database, $database eq 'three' ? 'true' : 'n > 200'));
 	is($disorder, 0, "and after a crash with the clock an hour back, database $database");
 }
-$node->stop;
 
 #
 # A clock fifty years ahead is refused at once as broken
@@ -147,39 +147,31 @@ SKIP:
 {
 	skip 'the clock of this machine ends in 2038', 2 * @functions + 2 if clock_ends_in_2038();
 
-	start_at($node, '+18262d');
+	restart_at('+18262d');
 	foreach my $function (@functions)
 	{
 		my $error = error_of($node, 'three', "SELECT $function");
 		like($error, qr/ERROR:  55000: the clock is more than ten years ahead of the last key/, "fifty years ahead: $function is refused");
 		like($error, qr/HINT:  Correct the server's clock, or have comb_ordered_reset\(\) called and restart the server if the clock is right\./, 'with a hint');
 	}
-	$node->stop;
-	start_at($node);
-	$node->safe_psql('three', 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+	restart_at();
+	make_in('three');
 	is((split(/\|/, disorder('three')))[0], 0, 'and did no harm');
 
 	# If the clock is right (the database was unused for years), a reset confirms it
-	$node->stop;
-	start_at($node, '+18262d');
+	restart_at('+18262d');
 	$node->safe_psql('three', 'SELECT comb_ordered_reset(now())');
-	$node->stop;
-	start_at($node, '+18262d');
-	$node->safe_psql('three', 'INSERT INTO made SELECT FROM generate_series(1, 100)');
+	restart_at('+18262d');
+	make_in('three');
 	is((split(/\|/, disorder('three')))[0], 0, 'the reset confirms it');
-	$node->stop;
 }
 
 #
 # The clock moves under a running session
 #
 my $shift = $node->data_dir . '/clock';
-append_to_file($shift, "+0\n");
-{
-	local $ENV{FAKETIME_TIMESTAMP_FILE} = $shift;
-	local $ENV{FAKETIME_NO_CACHE}       = 1;
-	start_at($node, '');
-}
+$node->stop;
+start_with_clock($node, $shift);
 my ($rc, $out, $err) = $node->psql(
 	'one', qq{
 	@{[ clock_function($shift) ]}
@@ -203,5 +195,4 @@ like($err, qr/ERROR:  the next key would be too far ahead of the clock.*HINT:  C
 	'and was too far back once');
 is(disorder('one'), '0|401', 'keys rise through it all');
 
-$node->stop;
 done_testing();

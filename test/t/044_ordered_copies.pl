@@ -1,32 +1,21 @@
 # Databases that share the server's counters, and copies of databases: by template,
 # and by pg_dump and restore into the same server and into a server whose clock is
 # behind
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+use lib 'test/perl';
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 
 need_faketime();
 
-my $dir  = PostgreSQL::Test::Utils::tempdir();
+my $dir  = tempdir();
 my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
 my $conf = q{
 autovacuum = off
 pg_comb.snowflake_instance = 5
 };
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', $conf);
-$node->start;
-$node->safe_psql('postgres', 'CREATE DATABASE one');
-$node->safe_psql('postgres', 'CREATE DATABASE two');
+my $node = server('main', conf => $conf);
 foreach my $database ('one', 'two')
 {
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	$node->safe_psql(
 		$database, q{
 		CREATE SCHEMA keys;
@@ -121,10 +110,7 @@ like(error_of($node, 'one', 'SET ROLE stranger; SELECT last_value FROM comb_inte
 
 # into another server, whose clock is two hours behind
 @last = ask($node, 'one', 'SELECT max(key::text), max(id) FROM made');
-my $other = PostgreSQL::Test::Cluster->new('other');
-$other->init;
-$other->append_conf('postgresql.conf', $conf);
-start_at($other, '-2h');
+my $other = server('other', conf => $conf, clock => '-2h');
 $other->safe_psql('postgres', 'CREATE DATABASE elsewhere');
 # this server already makes keys
 $other->safe_psql('postgres', 'CREATE SCHEMA keys; CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE');
@@ -139,6 +125,4 @@ cmp_ok($further, '!=', $claimed, 'a claim follows the last one');
 @last = @here;
 next_in($other, 'postgres', 'and database postgres there');
 
-$other->stop;
-$node->stop;
 done_testing();

@@ -1,15 +1,9 @@
 # Periods on foreign tables: what the local server sends, and that the answers are
 # right
+use lib 'test/perl';
+use CombTest;
 
-use strict;
-use warnings;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
-my $node = PostgreSQL::Test::Cluster->new('range_fdw');
-$node->init;
-$node->start;
+my $node = server('range_fdw');
 
 my $host = $node->host;
 my $port = $node->port;
@@ -121,5 +115,4 @@ is( $node->safe_psql('postgres', $zone . q{SELECT count(*) FROM key WHERE id <@ 
 	$node->safe_psql('postgres', $zone . q{SELECT count(*) FROM local WHERE comb_timestamp(id) <@ tstzrange('2026-01-15', '2026-01-20')}),
 	'and means the same there');
 
-$node->stop;
 done_testing();

@@ -1,20 +1,10 @@
 # A snapshot that is older than a constraint shows rows that the constraint forbids,
 # also to the plan of a prepared statement that was made after the constraint.
-
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+use lib 'test/perl';
+use CombTest;
 use CombSession;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->start;
-$node->safe_psql('postgres', q{
+my $node = server('main', sql => q{
 CREATE EXTENSION pg_comb;
 CREATE TABLE key (id uuid);
 INSERT INTO key SELECT comb_stamp(md5(n::text)::uuid, '2026-01-01+00'::timestamptz + n * interval '1 hour') FROM generate_series(1, 179) n;
@@ -45,6 +35,4 @@ $new->ask("BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$sna
 is($new->ask('SELECT count(*) FROM key'), 180, 'an older snapshot has a row without a time');
 is($new->ask("EXECUTE $_('(,)')"), 179, "$_: the same plan does not count this row") for ('key', 'parted');
 
-$_->quit for ($old, $new);
-$node->stop;
 done_testing();

@@ -4,29 +4,17 @@
 # files of pg_regress, without what is between "-- extension only" and "-- extension
 # and sql/portable", and files of pgTAP.  Then it compares both kinds of functions in
 # one database, on as many random values as PORTABLE_INPUTS says.
-
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use lib 'test/perl';
+use CombTest;
 
 my $inputs = $ENV{PORTABLE_INPUTS} || 1000;
 
-chdir("$RealBin/../..") or die "could not change to the top directory: $!";
-
-my $node = PostgreSQL::Test::Cluster->new('portable');
-$node->init;
-$node->append_conf('postgresql.conf', "fsync = off\njit = off\nmax_prepared_transactions = 0\n");
-$node->start;
+# Nothing here needs a superuser: a role that may create in one schema installs all.
+my $node = server('portable', conf => "fsync = off\njit = off\nmax_prepared_transactions = 0\n",
+	sql => 'CREATE ROLE app LOGIN');
 $ENV{PGHOST} = $node->host;
 $ENV{PGPORT} = $node->port;
 my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
-
-# Nothing here needs a superuser: a role that may create in one schema installs all.
-$node->safe_psql('postgres', 'CREATE ROLE app LOGIN');
 
 sub install
 {
@@ -367,5 +355,4 @@ is(install('regress', 'public', 'uninstall.sql'), '', 'the functions uninstall')
 is($node->safe_psql('regress', "SELECT count(*) FROM pg_proc WHERE proname LIKE 'comb\\_%'"), '0', 'and leave nothing');
 is($node->safe_psql('regress', "SELECT count(*) FROM pg_operator WHERE oprnamespace = 'public'::regnamespace"), '0', 'no operator either');
 
-$node->stop;
 done_testing();

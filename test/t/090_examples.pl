@@ -1,18 +1,8 @@
 # The examples of the documents print what the documents say.
+use lib 'test/perl';
+use CombTest;
 
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
-my $node = PostgreSQL::Test::Cluster->new('examples');
-$node->init;
-$node->start;
-
-chdir("$RealBin/../..") or die "could not change to the top directory: $!";
+my $node = server('examples');
 $ENV{PGHOST} = $node->host;
 $ENV{PGPORT} = $node->port;
 
@@ -32,5 +22,4 @@ for my $line (split /\n/, $output)
 }
 like($output, qr/^1\.\.[1-9]\d*$/m, 'all examples ran');
 
-$node->stop;
 done_testing();
