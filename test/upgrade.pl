@@ -9,21 +9,14 @@
 #
 # The extension's version does not change here.  test/t/009_updates.pl tests
 # updates of the extension.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/perl";
-use CombShop;
+use lib 'test/perl';
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use CombShop;
 
 my @versions = split(' ', $ENV{UPGRADE});
 
 # The dumps are written there, and old versions of pg_upgrade leave their logs.
-chdir(PostgreSQL::Test::Utils::tempdir()) or die "could not change to a temporary directory: $!";
+chdir(tempdir()) or die "could not change to a temporary directory: $!";
 
 my $bin = '/usr/lib/postgresql';
 my ($node, $major);

@@ -49,8 +49,7 @@ is( $node->safe_psql(
 # The clock is set back four seconds, and another four, while a statement makes
 # keys: the order holds, and nobody gets a warning
 #
-my ($out, $err) = session(
-	q{
+my ($out, $err) = session(q{
 	WITH made AS MATERIALIZED (
 		SELECT n, comb_generate() AS id,
 		       CASE n WHEN 2000 THEN set_clock('-4') WHEN 4000 THEN set_clock('-8') END
@@ -66,8 +65,7 @@ is($err, '', 'back within a statement: no warning');
 #
 # The same between statements, by as much as max_drift allows
 #
-($out, $err) = session(
-	q{
+($out, $err) = session(q{
 	SELECT make('within 1', 1000) > 0;
 	SELECT set_clock('-5') IS NOT NULL;
 	SELECT make('within 2', 1000) > 0;
@@ -81,11 +79,7 @@ is($err, '', 'back within a statement: no warning');
 	SELECT disorder('within%');
 	SELECT bool_and(off(id) BETWEEN '-1 min' AND '0') FROM keys WHERE part = 'within 4';
 });
-is( $out, join("\n",
-		't', 't', 't', 't',
-		't', 't', 't',
-		't', 't', '0', 't'),
-	'some seconds back: order holds');
+is($out, 't t t t t t t t t 0 t' =~ tr/ /\n/r, 'some seconds back: order holds');
 is($err, '', 'some seconds back: no warning');
 
 #
@@ -96,8 +90,7 @@ foreach my $step ([ 'hour', 3600 ], [ 'day', 86400 ])
 {
 	my ($name, $seconds) = @$step;
 
-	($out, $err) = session(
-		qq{
+	($out, $err) = session(qq{
 		SELECT make('$name 1', 1000) > 0;
 		SELECT set_clock('-$seconds') IS NOT NULL;
 		SELECT make('$name 2', 1000) > 0;
@@ -113,16 +106,9 @@ foreach my $step ([ 'hour', 3600 ], [ 'day', 86400 ])
 		SELECT set_clock('+0') IS NOT NULL;
 		SELECT make('$name 5', 1000) > 0;
 	});
-	is( $out, join("\n",
-			't', 't', 't', 't', '0|0|1',
-			't', 't', '0|t',
-			't', 't', '0|t',
-			't', 't'),
-		"$name back: the clock is followed, order holds on each side");
+	is($out, 't t t t 0|0|1 t t 0|t t t 0|t t t' =~ tr/ /\n/r, "$name back: the clock is followed, order holds on each side");
 	is(scalar(() = $err =~ /WARNING/g), 1, "$name back, twice: one warning");
-	like(
-		$err,
-		qr/WARNING:  the clock went back, and new keys sort before earlier ones of this process
+	like($err, qr/WARNING:  the clock went back, and new keys sort before earlier ones of this process
 DETAIL:  Keys were \d+ ms ahead of the clock, which now says \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?\+00; "pg_comb.max_drift" is 10000 ms.
 HINT:  Check the server's clock synchronization./,
 		"$name back: what the warning says");
@@ -132,8 +118,7 @@ HINT:  Check the server's clock synchronization./,
 # The clock was far ahead and is corrected.  A process that made keys meanwhile
 # sees a clock set back; a process that made no keys is not affected.
 #
-($out, $err) = session(
-	q{
+($out, $err) = session(q{
 	SELECT set_clock('+86400') IS NOT NULL;
 	SELECT make('ahead 1', 1000) > 0;
 	SELECT set_clock('+0') IS NOT NULL;
@@ -149,8 +134,7 @@ is($err, '', 'a new process has nothing to follow');
 # The setting changes under a running session.  One minute back is more than 10 s
 # and less than 2 h.
 #
-($out, $err) = session(
-	q{SELECT make('drift 1', 1000) > 0;}
+($out, $err) = session(q{SELECT make('drift 1', 1000) > 0;}
 	  . change_drift('2h')
 	  . q{
 	SELECT set_clock('-60') IS NOT NULL;
@@ -164,17 +148,13 @@ is($err, '', 'a new process has nothing to follow');
 	SELECT disorder('drift 3'), bool_and(off(id) BETWEEN '-10 s' AND '0') FROM keys WHERE part = 'drift 3';
 	SELECT set_clock('+0') IS NOT NULL;
 });
-is( $out, join("\n",
-		't', 't', 't', 't', 't', '0', '2h',
-		't', 't', '0|t', 't'),
-	'max_drift follows a reload, up and down');
+is($out, 't t t t t 0 2h t t 0|t t' =~ tr/ /\n/r, 'max_drift follows a reload, up and down');
 is(scalar(() = $err =~ /WARNING/g), 1, 'and warns only when it was lowered');
 like($err, qr/"pg_comb.max_drift" is 10000 ms/, 'naming the new limit');
 
 # A new session reads the setting when it loads the module
 session(change_drift('2h'));
-($out, $err) = session(
-	q{
+($out, $err) = session(q{
 	SELECT count(*) FROM pg_settings WHERE name = 'pg_comb.max_drift' AND setting = '7200000';
 	SELECT make('loaded', 10) > 0;
 	SHOW pg_comb.max_drift;
@@ -186,17 +166,14 @@ is($out, "0\nt\n2h", 'max_drift of the file holds from the first key on');
 #
 foreach my $clock ('1969-12-30 12:00:00', '4200-01-02 12:00:00')
 {
-	($out, $err) = session(
-		qq{
+	($out, $err) = session(qq{
 		SELECT set_clock('$clock') IS NOT NULL;
 		SELECT comb_generate();
 		SELECT set_clock('+0') IS NOT NULL;
 		SELECT make('$clock', 10) > 0;
 	}, 0);
 	is($out, "t\nt\nt", "no key when the clock says $clock");
-	like(
-		$err,
-		qr/ERROR:  the system clock is out of range for keys
+	like($err, qr/ERROR:  the system clock is out of range for keys
 DETAIL:  Keys can be made from 1970 to the year 4199.
 HINT:  Correct the server's clock./,
 		'but an error');
@@ -204,10 +181,7 @@ HINT:  Correct the server's clock./,
 
 # The clock went over the same seconds several times, but the primary key refused
 # no key.
-is( $node->safe_psql(
-		'postgres', 'SELECT count(*) = count(DISTINCT id), count(*) >= 17000 FROM keys'),
-	't|t',
-	'never a key twice');
+is($node->safe_psql('postgres', 'SELECT count(*) = count(DISTINCT id), count(*) >= 17000 FROM keys'), 't|t', 'never a key twice');
 
 done_testing();
 
@@ -216,13 +190,7 @@ done_testing();
 sub session
 {
 	my ($sql, $stop) = @_;
-	my ($stdout, $stderr) = ('', '');
-	$node->psql(
-		'postgres', $sql,
-		stdout        => \$stdout,
-		stderr        => \$stderr,
-		on_error_stop => defined $stop ? $stop : 1,
-		timeout       => 120);
+	my (undef, $stdout, $stderr) = $node->psql('postgres', $sql, on_error_stop => $stop // 1, timeout => 120);
 	return ($stdout, $stderr);
 }
 
@@ -231,12 +199,7 @@ sub session
 sub change_drift
 {
 	my ($value) = @_;
-	return
-	    "ALTER SYSTEM SET pg_comb.max_drift = '$value';\n"
-	  . "SELECT pg_reload_conf();\n"
-	  . "SELECT current_setting('pg_comb.max_drift') <> '$value' AS waiting \\gset\n"
-	  . (
-		"\\if :waiting\n"
-		  . "SELECT pg_sleep(0.05) AS slept, current_setting('pg_comb.max_drift') <> '$value' AS waiting \\gset\n"
-		  . "\\endif\n") x 200;
+	my $look = "current_setting('pg_comb.max_drift') <> '$value' AS waiting \\gset\n";
+	return "ALTER SYSTEM SET pg_comb.max_drift = '$value';\nSELECT pg_reload_conf();\nSELECT $look"
+	  . "\\if :waiting\nSELECT pg_sleep(0.05) AS slept, $look\\endif\n" x 200;
 }
