@@ -11,19 +11,11 @@
 # place, and so goes on with the new primary.
 #
 # COMB_SYNCHRONOUS=off shows what asynchronous replication does instead.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+use lib 'test/perl';
 use CombTest;
 use HTTP::Tiny ();
-use IPC::Run ();
 use JSON::PP ();
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use POSIX qw(:sys_wait_h _exit);
-use Test::More;
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC usleep);
 
 my @members = ('one', 'two', 'three');
@@ -38,19 +30,16 @@ my ($etcd) = grep { -x } map { "$_/etcd" } split(/:/, $ENV{PATH});
 plan skip_all => 'needs Patroni and etcd (Debian: patroni, python3-etcd, etcd-server)' unless $patroni && $etcd;
 plan skip_all => 'needs DBD::Pg (Debian: libdbd-pg-perl)' unless eval { require DBD::Pg; 1 };
 
-my ($bin) = PostgreSQL::Test::Utils::run_command([ 'pg_config', '--bindir' ]);
-my $dir = PostgreSQL::Test::Utils::tempdir();
+my ($bin) = run_command([ 'pg_config', '--bindir' ]);
+my $dir = tempdir();
 my $sockets = PostgreSQL::Test::Utils::tempdir_short();
-my $log = $PostgreSQL::Test::Utils::log_path;
 my %port = map { $_ => PostgreSQL::Test::Cluster::get_free_port() } 'etcd', 'peer', map { ($_, "$_ rest") } @members;
 my $http = HTTP::Tiny->new(timeout => 5, proxy => undef, http_proxy => undef, https_proxy => undef);
 my %pid;     # of etcd, of each member's Patroni, and of each client
 my $main = $$;
 
-note '';
-note "Three servers under Patroni and etcd, synchronous_mode: $synchronous.  The clocks of two and three are";
-note "5 minutes behind.  $clients clients insert rows with ordered keys and Snowflakes.";
-note '';
+note "\nThree servers under Patroni and etcd, synchronous_mode: $synchronous.  The clocks of two and three are\n"
+  . "5 minutes behind.  $clients clients insert rows with ordered keys and Snowflakes.\n ";
 start_cluster();
 query('one', q{
 	CREATE EXTENSION pg_comb_ordered CASCADE;
@@ -58,23 +47,21 @@ query('one', q{
 		plain uuid DEFAULT comb_generate(), client int, n int);
 	CREATE TABLE place (reader text PRIMARY KEY, last uuid NOT NULL);
 	CREATE TABLE got (n bigserial, reader text, id uuid)});
-my @before = split(/\|/, query('one', 'SELECT now(), comb_generate()'));
 
 start_readers();
-start_clients();
+spawn("client $_", \&client, $_) for 1 .. $clients;
 sleep 5;
 my ($killed, $promoted) = fail_over();
 sleep 5;
-stop_all_of('client');
+stop(qr/^client/);
 my $caught_up = readers_catch_up();
-stop_all_of('reader');
+stop(qr/^reader/);
 my $rejoined = rejoin('one');
 
-my $seen = what_clients_saw();
-my $rows = rows_of($promoted);
-my %figure = figures($seen, $rows);
+my $rows = query($promoted, 'SELECT count(*) FROM journal');
+my %figure = figures();
 
-note sprintf('%-40s %8d', $_->[0], $figure{ $_->[1] }) for
+note join("\n", map { sprintf('%-40s %8d', $_->[0], $figure{ $_->[1] }) }
   [ 'acknowledged', 'acknowledged' ],
   [ '  by the killed primary', 'old' ],
   [ '  on the way at the kill', 'between' ],
@@ -84,16 +71,13 @@ note sprintf('%-40s %8d', $_->[0], $figure{ $_->[1] }) for
   [ 'Snowflakes out of order', 'flake' ],
   [ 'keys of comb_generate() out of order', 'plain' ],
   [ 'acknowledged but lost', 'lost' ],
-  [ 'stored, but not acknowledged', 'unanswered' ];
+  [ 'stored, but not acknowledged', 'unanswered' ]);
 note sprintf('%-40s %8.1f s', 'longest outage', $figure{outage});
-note '';
 my %read = map { $_ => read_by($_) } sort keys %bound;
-note "Two readers follow these rows, through the failover.  Of the @{[ scalar(keys %$rows) ]} rows:";
-note '';
-note sprintf('%-40s %8d rows, %d lost, %d twice, %d out of order', $_->[1], @{ $read{ $_->[0] } }{qw(rows lost twice back)}) for
-  [ 'settled', 'WHERE id > ... AND id < comb_settled()' ],
-  [ 'naive', 'WHERE id > ...' ];
-note '';
+note "\nTwo readers follow these rows, through the failover.  Of the $rows rows:\n ";
+note sprintf('%-40s %8d rows, %d lost, %d twice, %d out of order', "WHERE id > ... AND $bound{$_}",
+	@{ $read{$_} }{qw(rows lost twice back)}) for reverse sort keys %read;
+note ' ';
 
 isnt($promoted, 'one', "the killed primary's place is taken by server $promoted");
 cmp_ok($figure{old}, '>', 1000, 'the clients were served before');
@@ -105,20 +89,13 @@ is($figure{duplicates}, 0, 'no key came twice');
 is($figure{id}, 0, 'each ordered key is larger than all acknowledged before its call');
 is($figure{flake}, 0, 'each Snowflake, too');
 cmp_ok($figure{plain}, '>', 0, 'comb_generate() promises no such order, and the count shows that');
-if ($synchronous eq 'true')
-{
-	is($figure{lost}, 0, 'no acknowledged row is lost');
-}
-else
-{
-	note "$figure{lost} acknowledged rows are lost, as asynchronous replication allows.";
-}
+is($figure{lost}, 0, 'no acknowledged row is lost') if $synchronous eq 'true';
 ok($caught_up, 'both readers come to the end');
 is(join(' ', @{ $read{settled} }{qw(lost twice back)}), '0 0 0', 'the reader with comb_settled() got each row once, in order');
-is($read{settled}{rows}, scalar(keys %$rows), 'and all of them');
+is($read{settled}{rows}, $rows, 'and all of them');
 cmp_ok($read{naive}{lost}, '>', 0, 'the reader without it lost some, and the count shows that');
 is($rejoined, 'streaming', 'the old primary is a standby of the new one');
-is(query('one', 'SELECT count(*), pg_is_in_recovery() FROM journal'), scalar(keys %$rows) . '|t', 'and has the same rows');
+is(query('one', 'SELECT count(*), pg_is_in_recovery() FROM journal'), "$rows|t", 'and has the same rows');
 
 stop_all();
 is_deeply([ processes() ], [], 'nothing is left running');
@@ -137,28 +114,29 @@ END
 sub write_file
 {
 	my ($name, $text, $mode) = @_;
-	open(my $fh, '>', "$dir/$name") or die "could not open $dir/$name: $!";
-	print $fh $text;
-	close($fh);
+	append_to_file("$dir/$name", $text);
 	chmod $mode, "$dir/$name" if $mode;
 	return "$dir/$name";
 }
 
-# Start a program in the background, with its output in a file
+# Do some work in a process of its own, whose output goes into a file
 sub spawn
 {
-	my ($name, @command) = @_;
+	my ($name, $work, @arguments) = @_;
 	my $pid = fork() // die "could not fork: $!";
 	if (!$pid)
 	{
 		open(STDIN,  '<', '/dev/null');
-		open(STDOUT, '>>', "$log/failover_$name.log");
+		open(STDOUT, '>>', "$PostgreSQL::Test::Utils::log_path/failover_$name.log");
 		open(STDERR, '>&', \*STDOUT);
-		exec(@command) or _exit(127);
+		eval { $work->(@arguments); 1 } or print STDERR $@;
+		_exit(0);
 	}
 	$pid{$name} = $pid;
 	return;
 }
+
+sub program { exec(@_) or _exit(127); }
 
 # A directory with PostgreSQL's programs, in which "postgres" starts with a clock of its
 # own.  Nobody else's clock is shifted.
@@ -236,14 +214,14 @@ postgresql:
 
 sub start_cluster
 {
-	spawn('etcd', $etcd, '--name', 'etcd', '--data-dir', "$dir/etcd", '--unsafe-no-fsync',
+	spawn('etcd', \&program, $etcd, '--name', 'etcd', '--data-dir', "$dir/etcd", '--unsafe-no-fsync',
 		'--listen-client-urls', "http://127.0.0.1:$port{etcd}", '--advertise-client-urls', "http://127.0.0.1:$port{etcd}",
 		'--listen-peer-urls', "http://127.0.0.1:$port{peer}", '--initial-advertise-peer-urls', "http://127.0.0.1:$port{peer}",
 		'--initial-cluster', "etcd=http://127.0.0.1:$port{peer}");
 	my %file = map { $_ => configuration($_) } @members;
-	spawn('one', $patroni, $file{one});
+	spawn('one', \&program, $patroni, $file{one});
 	wait_for('the first server', sub { role('one') =~ /^(leader|master)$/ });
-	spawn($_, $patroni, $file{$_}) for ('two', 'three');
+	spawn($_, \&program, $patroni, $file{$_}) for ('two', 'three');
 	wait_for('the standbys', sub { 2 == grep { state_of($_) eq 'streaming' } ('two', 'three') });
 	wait_for('a synchronous standby', sub { grep { role($_) eq 'sync_standby' } ('two', 'three') }) if $synchronous eq 'true';
 	return;
@@ -307,7 +285,7 @@ sub fail_over
 sub rejoin
 {
 	my ($name) = @_;
-	spawn($name, $patroni, "$dir/$name.yml");
+	spawn($name, \&program, $patroni, "$dir/$name.yml");
 	eval { wait_for('the old primary', sub { state_of($name) eq 'streaming' && role($name) ne 'leader' }); 1 } or return 'not back';
 	my $state = state_of($name);
 	my $target = query($promoted, 'SELECT pg_current_wal_lsn()');
@@ -316,30 +294,8 @@ sub rejoin
 }
 
 #
-# The clients
+# The clients and the readers
 #
-
-sub in_background
-{
-	my ($name, $work) = @_;
-	my $pid = fork() // die "could not fork: $!";
-	if (!$pid)
-	{
-		eval { $work->(); 1 } or print STDERR $@;
-		_exit(0);
-	}
-	$pid{$name} = $pid;
-	return;
-}
-
-sub start_clients
-{
-	foreach my $client (1 .. $clients)
-	{
-		in_background("client $client", sub { client($client) });
-	}
-	return;
-}
 
 # Call a function with a connection to the primary again and again, until SIGTERM.
 # Connect again after an error.
@@ -381,25 +337,11 @@ sub client
 			my ($id, $flake, $plain) = $connection->selectrow_array(
 				"INSERT INTO journal (client, n) VALUES ($client, " . ++$n . ') RETURNING id, flake, plain');
 			my $ended = clock_gettime(CLOCK_MONOTONIC);
-			printf $fh "%.6f %.6f %d %s %s %s\n", $began, $ended, $n, $id, $flake, $plain;
+			printf $fh "%d %.6f %.6f %d %s %s %s\n", $client, $began, $ended, $n, $id, $flake, $plain;
 		});
 	close($fh);
 	return;
 }
-
-# Stop the clients, or the readers.
-sub stop_all_of
-{
-	my ($kind) = @_;
-	my @names = grep { /^$kind/ } keys %pid;
-	kill 'TERM', @pid{@names};
-	waitpid(delete $pid{$_}, 0) for @names;
-	return;
-}
-
-#
-# The readers
-#
 
 # One statement reads a batch, keeps it, and moves the reader's place.
 sub start_readers
@@ -416,7 +358,7 @@ sub start_readers
 			)
 			UPDATE place SET last = (SELECT id FROM batch ORDER BY id DESC LIMIT 1)
 			WHERE reader = '$reader' AND EXISTS (SELECT FROM batch)};
-		in_background("reader $reader", sub { with_connection(sub { $_[0]->do($poll) }) });
+		spawn("reader $reader", \&with_connection, sub { $_[0]->do($poll) });
 	}
 	return;
 }
@@ -446,70 +388,27 @@ sub read_by
 # The figures
 #
 
-sub what_clients_saw
-{
-	my @seen;
-	foreach my $client (1 .. $clients)
-	{
-		foreach my $line (split(/\n/, slurp_file("$dir/client_$client")))
-		{
-			my %row = (client => $client);
-			@row{qw(began ended n id flake plain)} = split(/ /, $line);
-			push @seen, \%row;
-		}
-	}
-	return \@seen;
-}
-
-sub rows_of
-{
-	my ($name) = @_;
-	return { map { $_ => 1 } split(/\n/, query($name, "SELECT client || ' ' || n || ' ' || id || ' ' || flake FROM journal")) };
-}
-
-# Count the rows whose key is not larger than all keys acknowledged before the row's call
-# began.  Keys are compared as text of one length.
-sub out_of_order
-{
-	my ($seen, $key) = @_;
-	my @by_start = sort { $a->{began} <=> $b->{began} } @$seen;
-	my @by_end = sort { $a->{ended} <=> $b->{ended} } @$seen;
-	my $largest = '';
-	my $count = 0;
-
-	foreach my $row (@by_start)
-	{
-		while (@by_end && $by_end[0]{ended} < $row->{began})
-		{
-			my $before = as_text(shift(@by_end)->{$key});
-			$largest = $before if $before gt $largest;
-		}
-		$count++ if as_text($row->{$key}) le $largest;
-	}
-	return $count;
-}
-
-sub as_text { return $_[0] =~ /-/ ? $_[0] : sprintf('%020d', $_[0]); }
-
+# Rows out of order are those whose key is not larger than all keys acknowledged before the
+# row's call began.  Keys are compared as text of one length.
 sub figures
 {
-	my ($seen, $rows) = @_;
-	my %figure = (acknowledged => scalar @$seen, outage => 0);
-	my (%id, %flake, $last);
+	my %figure;
+	my @out_of_order = map { qq{
+		SELECT count(*) FROM (SELECT key, begins, max(key) FILTER (WHERE NOT begins) OVER (ORDER BY at, begins DESC ROWS UNBOUNDED PRECEDING) AS largest
+			FROM seen, lpad($_\::text, 36, '0') AS key, LATERAL (VALUES (began, true), (ended, false)) AS v (at, begins)) AS s
+		WHERE begins AND key <= largest} } qw(id flake plain);
 
-	$id{ $_->{id} }++, $flake{ $_->{flake} }++ for @$seen;
-	$figure{duplicates} = 2 * @$seen - keys(%id) - keys(%flake);
-	$figure{$_} = out_of_order($seen, $_) for qw(id flake plain);
-	$figure{old} = grep { $_->{ended} < $killed } @$seen;
-	$figure{new} = grep { $_->{began} > $killed } @$seen;
-	$figure{between} = grep { $_->{began} <= $killed && $_->{ended} >= $killed } @$seen;
-	$figure{lost} = grep { !$rows->{"$_->{client} $_->{n} $_->{id} $_->{flake}"} } @$seen;
-	$figure{unanswered} = keys(%$rows) - @$seen + $figure{lost};
-	foreach my $row (sort { $a->{ended} <=> $b->{ended} } @$seen)
-	{
-		$figure{outage} = $row->{ended} - $last if defined $last && $row->{ended} - $last > $figure{outage};
-		$last = $row->{ended};
-	}
+	query($promoted, 'CREATE UNLOGGED TABLE seen (client int, began float8, ended float8, n int, id uuid, flake bigint, plain uuid)');
+	query($promoted, "COPY seen FROM STDIN (DELIMITER ' ');\n" . join('', map { slurp_file("$dir/client_$_") } 1 .. $clients) . "\\.\n");
+	@figure{qw(acknowledged old new between duplicates lost outage id flake plain)} = split(/\|/, query($promoted, qq{
+		SELECT count(*), count(*) FILTER (WHERE ended < $killed), count(*) FILTER (WHERE began > $killed),
+			count(*) FILTER (WHERE began <= $killed AND ended >= $killed),
+			2 * count(*) - count(DISTINCT id) - count(DISTINCT flake),
+			count(*) FILTER (WHERE NOT EXISTS (SELECT FROM journal AS j
+				WHERE (j.client, j.n, j.id, j.flake) = (s.client, s.n, s.id, s.flake))),
+			max(ended - before), ($out_of_order[0]), ($out_of_order[1]), ($out_of_order[2])
+		FROM (SELECT *, lag(ended) OVER (ORDER BY ended) AS before FROM seen) AS s}));
+	$figure{unanswered} = $rows - $figure{acknowledged} + $figure{lost};
 	return %figure;
 }
 
@@ -532,23 +431,29 @@ sub processes
 	return @found;
 }
 
-# Stop the clients and readers, then each Patroni, which stops its server, then etcd.  Whatever
-# remains after half a minute is killed.
+# End processes by name, with SIGKILL after half a minute
+sub stop
+{
+	my ($pattern) = @_;
+	my @names = grep { /$pattern/ } keys %pid;
+	my @running = @names;
+
+	kill 'TERM', @pid{@names};
+	for (1 .. 120)
+	{
+		@running = grep { waitpid($pid{$_}, WNOHANG) == 0 } @running or last;
+		usleep(250_000);
+	}
+	kill 'KILL', @pid{@running};
+	waitpid($_, 0) for @pid{@running};
+	delete @pid{@names};
+	return;
+}
+
+# Stop the clients and readers, then each Patroni, which stops its server, then etcd.
 sub stop_all
 {
-	foreach my $pattern (qr/^(client|reader)/, qr/^(one|two|three)$/, qr/^etcd$/)
-	{
-		my @names = grep { /$pattern/ } keys %pid;
-		kill 'TERM', @pid{@names} if @names;
-		for (1 .. 120)
-		{
-			@names = grep { waitpid($pid{$_}, WNOHANG) == 0 } @names or last;
-			usleep(250_000);
-		}
-		kill 'KILL', @pid{@names} if @names;
-		waitpid($_, 0) for @pid{@names};
-		delete @pid{ grep { /$pattern/ } keys %pid };
-	}
+	stop($_) foreach qr/^(client|reader)/, qr/^(one|two|three)$/, qr/^etcd$/;
 	foreach my $file (glob("$dir/data_*/postmaster.pid"))
 	{
 		my $postmaster = (split(/\n/, slurp_file($file)))[0];
