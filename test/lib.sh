@@ -68,6 +68,9 @@ tap() {
 	fi
 }
 
+# seed LIST TITLE FILE...: writes a fault into one of the files, and prints what to run
+seed() { perl "-I$tree/test/perl" -MCombSeeds -e 'print seed(@ARGV)' "$@"; }
+
 # Prints as comments what servers logged of a crash, without the many lines that follow
 # from a crash.
 show_crash() {

@@ -1,9 +1,5 @@
-# Lists of seeded faults: test/mutants.list and test/models/twins.list
-#
-# An entry begins with "= TITLE ! WHAT TO RUN".  The lines after it are a diff: a line that
-# begins with "-" goes, one with "+" comes, and one with "~" stays, but [-words-] in it go and
-# {+words+} come.  A line "@@" begins another place.  A place must be the only one that has
-# its text.
+# Seeded faults: the lists test/mutants.list, which describes their format, and
+# test/models/twins.list
 package CombSeeds;
 
 use strict;
@@ -13,12 +9,19 @@ use Exporter 'import';
 
 our @EXPORT = qw(seeds places_of seed);
 
+sub slurp
+{
+	my ($file) = @_;
+	open(my $fh, '<', $file) or die "could not open $file: $!\n";
+	local $/;
+	return scalar <$fh>;
+}
+
 # All entries of a list, each with title, run and places.  A place has the old and the new text.
 sub seeds
 {
 	my ($list) = @_;
-	open(my $fh, '<', $list) or die "could not open $list: $!\n";
-	my $text = do { local $/; <$fh> };
+	my $text = slurp($list);
 	my @seeds;
 
 	$text =~ s/^#.*\n|^\n//mg;
@@ -45,19 +48,23 @@ sub places_of
 	return scalar(() = $source =~ /\Q$text\E/g);
 }
 
-# Return the source with the fault
+# Write the fault of a title into the one of these files that has its text, and return what
+# to run
 sub seed
 {
-	my ($source, $seed) = @_;
+	my ($list, $title, @files) = @_;
+	my ($seed) = grep { $_->{title} eq $title } seeds($list);
 
-	foreach my $place (@{ $seed->{places} })
+	foreach my $place (@{ ($seed // die "no such entry\n")->{places} })
 	{
 		my ($old, $new) = @$place;
-		my $n = places_of($source, $old);
-		die "$n places have this text:\n$old\n" if $n != 1;
-		$source =~ s/\Q$old\E/$new/;
+		my @found = map { ($_) x places_of(slurp($_), $old) } @files;
+		die scalar(@found), " places have this text:\n$old\n" if @found != 1;
+		my $source = slurp($found[0]) =~ s/\Q$old\E/$new/r;
+		open(my $fh, '>', $found[0]) or die "could not open $found[0]: $!\n";
+		print $fh $source;
 	}
-	return $source;
+	return $seed->{run};
 }
 
 1;
