@@ -1,22 +1,16 @@
 # The counters work the same whether the postmaster loads the module or the first
 # session does, and the postmaster reserves all memory.  The test also measures how
 # much WAL keys cost.
-use strict;
-use warnings;
+use lib 'test/perl';
+use CombTest;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
 # no other process writes WAL records
-$node->append_conf(
-	'postgresql.conf', q{
+my $node = server('main', start => 0, conf => q{
 autovacuum = off
 checkpoint_timeout = 1d
 wal_level = minimal
 max_wal_senders = 0
+pg_comb.snowflake_instance = 5
 });
 
 my @last = ('', 0);
@@ -25,7 +19,6 @@ foreach my $libraries ('', 'pg_comb', '')
 	my $name = $libraries ? 'preloaded' : 'not preloaded';
 
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = '$libraries'");
-	$node->append_conf('postgresql.conf', 'pg_comb.snowflake_instance = 5');
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS pg_comb_ordered CASCADE');
 	foreach my $session (1 .. 3)
@@ -75,6 +68,5 @@ my ($rc, $out, $err) = $node->psql('postgres', q{
 	SELECT count(*), bool_and(off IS NOT NULL) FROM pg_shmem_allocations WHERE name LIKE 'pg\_comb%'});
 is("$rc|$out|$err", "0|t|t\nt|t\n0\n2|t|", 'a preloaded module needs no dynamic memory');
 chmod(0700, $node->data_dir . '/pg_dynshmem');
-$node->stop;
 
 done_testing();

@@ -1,28 +1,18 @@
 # The clock of a running server is a year ahead for a while.  comb_ordered_reset() and a
 # restart bring the database back to the right time, step by step as operations.md says.
 # Databases that made no keys meanwhile go on, and so does a consumer that was behind.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+use lib 'test/perl';
 use CombSession;
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 
 need_faketime();
 
-my $node  = PostgreSQL::Test::Cluster->new('main');
-my $clock = $node->basedir . '/clock';
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q{
+my $node  = server('main', start => 0, conf => q{
 autovacuum = off
 pg_comb.lease_duration = 60s
 pg_comb.snowflake_instance = 5
 });
+my $clock = $node->basedir . '/clock';
 start_with_clock($node, $clock);
 $node->safe_psql('postgres', 'CREATE DATABASE other');
 $node->safe_psql($_, $CombSession::setup) foreach ('postgres', 'other');
@@ -79,7 +69,7 @@ foreach my $session ($writer, $other)
 # that PostgreSQL tells it only to forget all that it knows.
 $writer->ask('SELECT pg_advisory_lock(1)');
 $consumer->send('SELECT pg_advisory_lock_shared(1)');
-$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted}) or die;
+wait_until($node, q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted});
 like(
 	$writer->complaints(q{SELECT comb_ordered_reset('-infinity')}),
 	qr/WARNING:  01000: no ordered keys or Snowflakes can be made .*DETAIL:  Ordered keys are to continue after 20.*HINT:  Restart the server/s,
@@ -164,5 +154,4 @@ start_with_clock($node, $clock);
 $third->again;
 is(near($third), 't|t', 'after a reset and a restart keys are made');
 
-$node->stop;
 done_testing();

@@ -1,31 +1,19 @@
 # PostgreSQL 19 publishes sequences, and a refresh overwrites the subscriber's limits.
 # Limits that are ahead raise the subscriber's.  Limits behind do not disturb its keys: the
 # next lease writes the limits again.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+use lib 'test/perl';
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 
 need_faketime();
 
 my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
-my ($publisher, $subscriber) = map { PostgreSQL::Test::Cluster->new($_) } ('publisher', 'subscriber');
-$publisher->init(allows_streaming => 'logical');
-$subscriber->init;
-$_->append_conf('postgresql.conf', "autovacuum = off\n") for ($publisher, $subscriber);
-$publisher->append_conf('postgresql.conf', "pg_comb.snowflake_instance = 5\n");
-$subscriber->append_conf('postgresql.conf', "pg_comb.snowflake_instance = 6\n");
-start_at($publisher);
+my $publisher = server('publisher', init => [ allows_streaming => 'logical' ], clock => undef,
+	conf => "autovacuum = off\npg_comb.snowflake_instance = 5");
 plan skip_all => 'sequences are published from version 19 on'
   if $publisher->safe_psql('postgres', 'SHOW server_version_num') < 190000;
 
 # The subscriber's clock runs an hour ahead.
-start_at($subscriber, '+1h');
+my $subscriber = server('subscriber', clock => '+1h', conf => "autovacuum = off\npg_comb.snowflake_instance = 6");
 foreach my $node ($publisher, $subscriber)
 {
 	$node->safe_psql('postgres',
@@ -42,8 +30,7 @@ my $limit = "SELECT last_value FROM comb_internal.comb_lease_ordered";
 sub refresh
 {
 	$subscriber->safe_psql('postgres', 'ALTER SUBSCRIPTION all_of_it REFRESH SEQUENCES');
-	$subscriber->poll_query_until('postgres', "SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel")
-	  or die 'the refresh does not end';
+	wait_until($subscriber, "SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel", 'the refresh does not end');
 	return;
 }
 
@@ -74,6 +61,4 @@ $subscriber->restart;
 is( $subscriber->safe_psql('postgres', 'SELECT comb_generate_ordered() > max(key::text)::uuid FROM made'),
 	't', 'after a refresh from a server that is ahead, keys are larger than all replicated rows');
 
-$subscriber->stop;
-$publisher->stop;
 done_testing();

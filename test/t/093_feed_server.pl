@@ -1,6 +1,7 @@
 # A reader of events on a standby and after its promotion, on servers whose
 # transaction ids pass 2^32, and after a restart with more connections.
 use lib 'test/perl';
+use CombSchedule;
 use CombSession;
 use CombTest;
 
@@ -22,7 +23,7 @@ $primary->safe_psql($_, 'VACUUM FREEZE') foreach ('postgres', 'template1');
 $primary->stop;
 next_xid(2**32 - 50);
 $primary->start;
-$primary->safe_psql('postgres', $CombSession::setup);
+$primary->safe_psql('postgres', $CombSchedule::setup);
 
 # A file of the commit log has 32 pages of 32768 transactions.
 sub next_xid
@@ -37,51 +38,29 @@ sub next_xid
 	return;
 }
 
-my ($first, $second, $reader) = map { CombSession->new($primary) } 1 .. 3;
-my ($before) = $first->ask('SELECT txid_current()');
-cmp_ok($before, '>', 3 * 2**32 - 51, 'the ids begin just below the end of epoch 2');
-cmp_ok($before, '<', 3 * 2**32, 'and have not passed it');
-$first->ask("BEGIN");
-$first->event;
-$second->event;
-is($reader->poll, 0, 'a transaction before the end of the epoch');
-$reader->poll_late(
-	sub {
-		$first->ask('COMMIT');
-		$second->ask('CALL many(60)');
-		$first->ask('CALL many(3)');
-	});
-cmp_ok($second->ask('SELECT txid_current()'), '>', 3 * 2**32, 'the ids have passed the end');
-$reader->reads_all('nothing is lost');
+my @more;
+my $schedule = CombSchedule->new($primary, 'a b r w', statements => {
+	epoch => 'SELECT txid_current() - 3 * 2::bigint ^ 32 BETWEEN -50 AND -1',
 
-# one from before, prepared
-$first->ask("BEGIN");
-$first->event;
-$first->ask("PREPARE TRANSACTION 'a'");
-$second->event;
-is($reader->poll, 0, 'a prepared transaction of the next epoch');
-$reader->poll_late(sub { $second->ask("COMMIT PREPARED 'a'"); $second->ask('CALL many(12)') });
-$reader->reads_all('is not lost');
+	# a restart with more connections, and twenty transactions with them
+	more => sub {
+		my ($self) = @_;
+		$primary->append_conf('postgresql.conf', "max_connections = 60\nmax_prepared_transactions = 12");
+		$self->restart('fast');
+		@more = map { CombSession->new($primary) } 1 .. 20;
+		$_->ask('BEGIN'), $_->event foreach @more;
+		return;
+	},
+	end => sub { $_->ask('COMMIT'), $_->quit foreach (reverse @more); return } });
 
-#
-# More connections after a restart
-#
-$first->ask('BEGIN');
-$first->event;
-$first->ask("PREPARE TRANSACTION 'a'");
-$second->event;
-$primary->stop;
-$primary->append_conf('postgresql.conf', "max_connections = 60\nmax_prepared_transactions = 12");
-$primary->start;
-$_->again foreach ($first, $second, $reader);
-my @more = map { CombSession->new($primary) } 1 .. 20;
-$_->ask('BEGIN'), $_->event foreach (@more);
-is($reader->poll, 0, 'after a restart with more connections');
-$second->ask("COMMIT PREPARED 'a'");
-is($reader->poll, 2, 'what was prepared before is read');
-$reader->poll_late(sub { $_->ask('COMMIT') foreach (reverse @more) });
-$reader->reads_all('twenty transactions of new seats');
-$_->quit foreach (@more);
+$schedule->test(q{
+	# the ids pass the end of epoch 2
+	a.epoch=t a.begin a.event b.event r.poll=0 w.lock r.pollate=0 a.commit b.many60 a.many3 w.unlock a.epoch=f r.check
+	a.prepared1 b.event r.poll=0 w.lock r.pollate=0 b.commitp1 b.many12 w.unlock r.check
+	# what was prepared before a restart with more connections is read, and then the transactions of new seats
+	a.prepared1 b.event more r.poll=0 b.commitp1 r.poll=2 w.lock r.pollate=0 end w.unlock r.check
+});
+my ($first, $second) = map { CombSession->new($primary) } 1 .. 2;
 
 #
 # Standby

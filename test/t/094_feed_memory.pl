@@ -2,30 +2,15 @@
 # error that says what helps, nothing leaks, and all goes on once there is memory.
 #
 # The memory is in files here, in a directory that the test makes read-only.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+use lib 'test/perl';
 use CombSession;
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 
 plan skip_all => 'nothing is read-only to root' if $> == 0;
 
 my $hint = qr/HINT:  Set "shared_preload_libraries" to "pg_comb", so that the server reserves this memory at its start\./;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q{
-autovacuum = off
-dynamic_shared_memory_type = mmap
-});
-$node->start;
-$node->safe_psql('postgres', $CombSession::setup);
+my $node = server('main', conf => "autovacuum = off\ndynamic_shared_memory_type = mmap", sql => $CombSession::setup);
 
 # The counters have memory of their own, and a session has asked for it.
 $node->safe_psql('postgres', 'SELECT count(*) FROM comb_ordered_status()');
@@ -95,10 +80,7 @@ unlike(slurp_file($node->logfile), qr/PANIC|TRAP|resource was not closed|leak/, 
 # The server has some 60 segments and a few for each process.  A function calls itself
 # in a parallel query until its queries have all of them.
 #
-$node = PostgreSQL::Test::Cluster->new('segments');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q{
+$node = server('segments', conf => q{
 autovacuum = off
 max_connections = 5
 autovacuum_max_workers = 1
@@ -110,11 +92,7 @@ parallel_setup_cost = 0
 parallel_tuple_cost = 0
 min_parallel_table_scan_size = 0
 max_parallel_workers_per_gather = 1
-});
-$node->start;
-$node->safe_psql('postgres', $CombSession::setup);
-$node->safe_psql(
-	'postgres', q{
+}, sql => $CombSession::setup . q{
 CREATE TABLE many AS SELECT generate_series(1, 1000) n;
 CREATE FUNCTION below(depth int) RETURNS boolean PARALLEL RESTRICTED LANGUAGE plpgsql AS
 $$
@@ -131,6 +109,4 @@ $session->ask('SELECT count(*) FROM comb_ordered_status()');
 like($session->complaints('SELECT below(250)'),
 	qr/ERROR: .*too many dynamic shared memory segments\n$hint/, 'without a segment, a writer fails with a hint, too');
 is($session->ask('SELECT comb_generate_ordered() IS NOT NULL'), 't', 'the next statement has its key');
-$session->quit;
-$node->stop;
 done_testing();

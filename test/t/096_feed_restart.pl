@@ -1,24 +1,14 @@
 # A consumer begins at a bound that comb_settled() gave before a restart.  No key made
 # after the restart is below that bound, wherever other databases and cancelled calls
 # had taken the counters.  The bound still passes all keys of its own database.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+use lib 'test/perl';
 use CombSession;
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 
 need_faketime();
 
-my $node  = PostgreSQL::Test::Cluster->new('main');
-my $clock = PostgreSQL::Test::Utils::tempdir() . '/clock';
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q{
+my $clock = tempdir() . '/clock';
+my $node  = server('main', start => 0, conf => q{
 autovacuum = off
 log_statement = none
 checkpoint_timeout = 1d

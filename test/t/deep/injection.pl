@@ -5,25 +5,14 @@
 #   flushing the WAL.
 # - A session that renews a limit ahead is held before it writes the limit, after that, and
 #   before it relies on the limit.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../../perl";
+use lib 'test/perl';
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 
 need_faketime();
 
-my $dir  = PostgreSQL::Test::Utils::tempdir();
-my $node = PostgreSQL::Test::Cluster->new('injection');
-$node->init;
-
 # No other process flushes the WAL.
-$node->append_conf(
-	'postgresql.conf', q{
+my $dir  = tempdir();
+my $node = server('injection', conf => q{
 autovacuum = off
 checkpoint_timeout = 1d
 bgwriter_delay = 10s
@@ -33,7 +22,6 @@ max_wal_senders = 0
 pg_comb.lease_duration = 200ms
 pg_comb.snowflake_instance = 5
 });
-$node->start;
 plan skip_all => 'the server is not built with injection points'
   unless $node->check_extension('injection_points');
 $node->safe_psql('postgres', 'CREATE EXTENSION injection_points; CREATE EXTENSION pg_comb_ordered CASCADE');
@@ -250,5 +238,4 @@ foreach my $function (sort keys %line)
 		'>=', $new, "$function: which leaves the new limit, on which another session relies");
 }
 
-$node->stop;
 done_testing();

@@ -1,25 +1,14 @@
 # Limits are renewed when half of a lease is used, and nobody waits for the disk.  A
 # crash between the writing of a limit and its flush takes no key back.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../../perl";
+use lib 'test/perl';
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 
 need_faketime();
 
-my $dir  = PostgreSQL::Test::Utils::tempdir();
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-
 # Nothing but the WAL writer flushes the WAL of transactions that write no rows, and
 # nothing but the module's sessions locks the pages of the limits.
-$node->append_conf(
-	'postgresql.conf', q{
+my $dir  = tempdir();
+my $node = server('main', clock => undef, conf => q{
 autovacuum = off
 checkpoint_timeout = 1d
 bgwriter_lru_maxpages = 0
@@ -28,7 +17,6 @@ max_wal_senders = 0
 pg_comb.snowflake_instance = 5
 pg_comb.lease_duration = 1s
 });
-start_at($node);
 my @databases = ('postgres', 'other');
 my $make      = 'SELECT comb_generate_ordered(), comb_snowflake()';
 my $limits = q{(SELECT last_value FROM comb_internal.comb_lease_ordered) AS ordered,
@@ -41,16 +29,6 @@ $node->safe_psql(
 	CREATE FUNCTION wait_until(us bigint) RETURNS void LANGUAGE sql AS
 		'SELECT pg_sleep(greatest(0, us / 1000000.0 - extract(epoch FROM clock_timestamp())::numeric)::float8)'})
   for @databases;
-
-sub set_lease
-{
-	my ($lease) = @_;
-	$node->append_conf('postgresql.conf', "pg_comb.lease_duration = $lease");
-	$node->reload;
-	$node->poll_query_until('postgres', "SELECT current_setting('pg_comb.lease_duration') = '$lease'")
-	  or die 'the setting does not arrive';
-	return;
-}
 
 # Count the records of limits that a piece of the test writes.
 sub records
@@ -96,11 +74,11 @@ cmp_ok($records, '<=', $most, 'at most twice for each lease');
 
 # A session whose keys are further apart than a lease writes a limit for each key.  The
 # last lease of the eight sessions ends first.
-set_lease('100ms');
+configure($node, 'pg_comb.lease_duration = 100ms');
 $node->safe_psql('postgres', 'SELECT pg_sleep(1.1)');
 is(records(sub { $node->safe_psql('postgres', ('SELECT comb_generate_ordered(), pg_sleep(0.3);') x 5 . 'SELECT pg_sleep(1)') }),
 	5, 'nobody renews the limit of an idle server');
-set_lease('5s');
+configure($node, 'pg_comb.lease_duration = 5s');
 
 # The WAL writer flushes the record, while the transaction is still open.
 my ($written, $flushed) = ask($node, 'postgres', q{
@@ -159,8 +137,7 @@ sub start_without_walwriter
 	$node->stop if $node->{_pid};
 	$node->append_conf('postgresql.conf', 'pg_comb.lease_duration = 5s');
 	start_at($node);
-	$node->poll_query_until('postgres', q{SELECT wait_event = 'WalWriterMain' FROM pg_stat_activity WHERE backend_type = 'walwriter'})
-	  or die 'the WAL writer does not sleep';
+	wait_until($node, q{SELECT wait_event = 'WalWriterMain' FROM pg_stat_activity WHERE backend_type = 'walwriter'});
 	$walwriter = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'});
 	kill 'STOP', $walwriter;
 	return;
@@ -328,5 +305,4 @@ crash($node);
 start_at($node, '-1h');
 larger('postgres', 'a crash after that', @last);
 
-$node->stop;
 done_testing();
