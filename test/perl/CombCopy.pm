@@ -5,7 +5,6 @@ package CombCopy;
 use strict;
 use warnings;
 
-use FindBin qw($RealBin);
 use PostgreSQL::Test::Utils;
 use POSIX ();
 use Test::More;
@@ -25,10 +24,11 @@ sub new
 sub start
 {
 	my ($self, @command) = @_;
+	$self->{started} = 1;
 	$self->{pid} = fork() // die 'cannot fork';
 	return if $self->{pid};
 	setpgrp(0, 0);
-	chdir("$RealBin") or die 'cannot change to the directory';
+	chdir('test/pipelines') or die 'cannot change to the directory';
 	open(STDIN,  '<',  '/dev/null');
 	open(STDOUT, '>>', "$self->{directory}/out");
 	open(STDERR, '>>', "$self->{directory}/err");
@@ -60,7 +60,12 @@ sub runs
 	return $self->{pid};
 }
 
-# Kill it at some moment of its next poll.
+# Whether it has written what has arrived
+sub ended { return -e "$_[0]{directory}/rows"; }
+
+sub complaints { return slurp_file("$_[0]{directory}/err"); }
+
+# Kill it at some moment of its next poll, so that it begins again.
 sub kill
 {
 	my ($self) = @_;
@@ -68,18 +73,18 @@ sub kill
 	kill('KILL', -$self->{pid});
 	waitpid($self->{pid}, 0);
 	$self->{kills}++;
+	@$self{qw(pid started)} = (0, 0);
 	return;
 }
 
 sub compare
 {
 	my ($self, @rows) = @_;
-	my $file = "$self->{directory}/rows";
-	die "$self->{relation}: " . slurp_file("$self->{directory}/err") unless -e $file;
+	die "$self->{relation}: " . $self->complaints unless $self->ended;
 	my %rows = map { $_ => 0 } @rows;
 	@$self{qw(lost changed twice)} = (0, 0, 0);
 
-	foreach (split(/\n/, slurp_file($file)))
+	foreach (split(/\n/, slurp_file("$self->{directory}/rows")))
 	{
 		if    (!exists $rows{$_}) { $self->{changed}++; }
 		elsif ($rows{$_}++)       { $self->{twice}++; }

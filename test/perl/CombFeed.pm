@@ -11,25 +11,30 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use FindBin qw($RealBin);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use parent 'CombSession';
 
-our @EXPORT = qw(recipe);
+our @EXPORT = qw(recipe changed_on_standby);
 
 # Return the text of the block with a name.  Of an example, these are the commands that
 # the user types.
 sub recipe
 {
 	my ($name) = @_;
-	my ($doc) = grep { -d $_ } map { "$RealBin/$_/doc" } '../..', '../../..';
-	my $pages = join('', map { slurp_file("$doc/$_.md") } qw(feed feed_anywhere feed_readers migration operations pipelines));
+	my $pages = join('', map { slurp_file("doc/$_.md") } qw(feed feed_anywhere feed_readers migration operations pipelines));
 	my ($indent, $language, $text) = $pages =~ /^( *)```(\w+)(?: varies)? \Q$name\E\n(.*?)^ *```$/ms
 	  or die "no block \"$name\" in the pages";
 	$text =~ s/^$indent//mg;
 	return $text if $language ne 'console';
 	return join('', map { s/^[=-]> //r } $text =~ /^[=-]> .*\n/mg);
+}
+
+# The query for rows that change, as on a standby
+sub changed_on_standby
+{
+	my ($with) = recipe('standby') =~ /^(WITH b .*FROM heartbeat\))\n/s;
+	return recipe('changed') =~ s/^WITH b .*\)\n/$with\n/r;
 }
 
 sub new
@@ -67,6 +72,14 @@ sub differences
 	return "$stale stale, $missing missing, $gone not deleted";
 }
 
+# The same in the counts of other readers
+sub counts
+{
+	my ($self) = @_;
+	my ($stale, $missing, $gone) = $self->differences =~ /(\d+)/g;
+	return ($self->{rows}, $stale + $missing, 0, $gone, 0);
+}
+
 # Compare the log of all versions with the table: for how many ids does the last version
 # in the log differ?
 sub log_differs
@@ -98,7 +111,7 @@ sub reads_all
 # session.  With the option "wait", its query begins with WAIT FOR.
 package CombFetchingReader;
 
-use parent -norequire, 'CombSession';
+use parent 'CombSession';
 
 sub poll
 {

@@ -1,9 +1,13 @@
 # Sessions that stay open while a test goes on, and readers of events.
 #
 # A session is a psql that the test talks to.  A reader is a session with the
-# keys that it has read from the table event so far.  A reader with the option
-# "query" asks this query, which has $last in the place of the last key.  The option
-# "column" says where the key is in its rows, and "start" after which key it began.
+# keys that it has read from the table event so far.  Its options are
+#   query    what it asks, with $last in the place of the last key
+#   columns  where its rows have the key, by default in the first column.  Two columns are a
+#            key of two parts, and $last_id is the second of them.
+#   key      the key as an expression over the table; two parts have "|" between them
+#   table    the table, or a query in parentheses
+#   last     after which key it begins
 package CombSession;
 
 use strict;
@@ -43,8 +47,9 @@ sub new
 	my ($class, $node, $database, %options) = @_;
 	my $self = bless {
 		node => $node, database => $database // 'postgres', n => 0,
-		last => NIL, start => NIL, got => [], table => 'event', key => 'id', column => 0, lag => [], %options }, $class;
+		last => NIL, got => [], table => 'event', key => 'id', columns => [0], lag => [], %options }, $class;
 
+	$self->{start} = $self->{last};
 	return $self->connect;
 }
 
@@ -173,23 +178,24 @@ sub again
 sub query
 {
 	my ($self, $settled) = @_;
-	return $self->{query} =~ s/\$last/'$self->{last}'/gr if $self->{query};
-	return "SELECT id FROM $self->{table} WHERE id > '$self->{last}' AND id < $settled ORDER BY id";
+	my ($last, $last_id) = split(/\|/, $self->{last});
+	return $self->{query} =~ s/'?\$last\b'?/'$last'/gr =~ s/\$last_id\b/$last_id/gr if $self->{query};
+	return "SELECT id FROM $self->{table} WHERE id > '$last' AND id < $settled ORDER BY id";
 }
 
 # Remember what a query returned, and return how many rows there were.  For rows of
-# single statements, whose kind is "one", remember how old their keys are.
+# single statements, whose kind is "one", remember how old their uuids are.
 sub take
 {
 	my ($self, $out) = @_;
-	my @rows = map { [ split(/\|/) ] } grep { /^[0-9a-f-]{36}/ } split(/\n/, $out);
+	my @rows = map { [ split(/\|/) ] } grep { /^(?:[0-9a-f]{8}-|\d+\|)/ } split(/\n/, $out);
 	my $now  = time();
 
 	foreach my $row (@rows)
 	{
-		my $key = $row->[ $self->{column} ];
+		my $key = join('|', @$row[ @{ $self->{columns} } ]);
 		push @{ $self->{got} }, $key;
-		push @{ $self->{lag} }, $now - key_time($key) if ($row->[1] // '') eq 'one';
+		push @{ $self->{lag} }, $now - key_time($key) if ($row->[1] // '') eq 'one' && $key =~ /^[0-9a-f]{8}-/;
 		$self->{last} = $key;
 	}
 	return scalar(@rows);
@@ -239,6 +245,19 @@ sub poll_late
 	return $self->take($out);
 }
 
+# Whether a key comes before another: a uuid, a number, or a time and a number
+sub before
+{
+	my ($one, $other) = map { [ split(/\|/) ] } @_;
+	foreach my $i (0 .. $#$one)
+	{
+		my ($x, $y) = ($one->[$i], $other->[$i]);
+		next if $x eq $y;
+		return $x =~ /^\d+$/ ? $x < $y : $x lt $y;
+	}
+	return 0;
+}
+
 # Compare what was read with the table: rows read, lost, after the last one read, never
 # committed, and read twice or out of order
 sub counts
@@ -247,9 +266,9 @@ sub counts
 	my %seen = map { $_ => 1 } @{ $self->{got} };
 	my %rows = map { $_ => 1 } split(/\n/, $self->ask("SELECT $self->{key} FROM $self->{table} WHERE $self->{key} > '$self->{start}'"));
 	my @missing = grep { !$seen{$_} } keys %rows;
-	my $lost    = grep { $_ lt $self->{last} } @missing;
+	my $lost    = grep { before($_, $self->{last}) } @missing;
 	my $got     = $self->{got};
-	my $down    = grep { $got->[$_] le $got->[ $_ - 1 ] } 1 .. $#$got;
+	my $down    = grep { !before($got->[ $_ - 1 ], $got->[$_]) } 1 .. $#$got;
 	return (scalar(@$got), $lost, @missing - $lost, scalar(grep { !$rows{$_} } keys %seen), $down);
 }
 

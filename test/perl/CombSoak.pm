@@ -1,5 +1,5 @@
 # What the soaks of the feed share: clients that begin again after each crash, kinds of
-# writers, killed backends, and the end of a run.
+# writers, killed backends, and the end of a run.  It brings recipe() of CombFeed, too.
 #
 # DURATION sets a soak's seconds, and SEED repeats a run's order of events.  Only runs
 # of up to a minute limit the writers' rate.
@@ -12,17 +12,16 @@ use CombFeed;
 use CombTest;
 use Exporter 'import';
 use IPC::Run ();
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw($duration $seed $event_writers begin_soak soak_settings conninfo pause late kinds
+our @EXPORT = qw(recipe changed_on_standby $duration $seed $event_writers item_writers kinds
+  begin_soak soak_server conninfo pause late script
   start_loop start_writers start_resolver start_readers start_heart terminate_backend kill_backend
-  stop_loops end_writers read_quietly read_until read_rest
-  all_is_read is_lost loop_errors);
+  stop_loops end_writers read_quietly read_until read_rest disturb
+  all_is_read is_lost loop_errors end_soak);
 
 our ($duration, $seed);
-my $dir = PostgreSQL::Test::Utils::tempdir();
+my $dir = CombTest::tempdir();
 my %loops;
 my $files = 0;
 
@@ -37,9 +36,7 @@ sub begin_soak
 }
 
 # Servers crash, but the machine does not.
-sub soak_settings
-{
-	return q{
+my $settings = q{
 autovacuum_naptime = 5s
 checkpoint_timeout = 1h
 fsync = off
@@ -54,6 +51,12 @@ wal_retrieve_retry_interval = 100ms
 pg_comb.lease_duration = 100ms
 pg_comb.snowflake_instance = 5
 };
+
+# A server with these settings, see server() of CombTest.
+sub soak_server
+{
+	my ($name, %with) = @_;
+	return server($name, %with, conf => $settings . ($with{conf} // ''));
 }
 
 # Where clients connect: if there are several servers, to the one that takes writes
@@ -101,6 +104,36 @@ our $event_writers = {
 	prepared  => [ 5, "\\set gid random(1, 1000000000)\nBEGIN;\nINSERT INTO outbox (body) VALUES ('prepared');\n"
 		  . pause(3) . "PREPARE TRANSACTION 'g:gid';\n" ] };
 
+# Writers of the table item, of so many ids.  Those of many rows take them in any order, and
+# another session may be in their way.
+sub item_writers
+{
+	my ($ids) = @_;
+	my $id      = "\\set id random(1, $ids)\n\\set value random(1, 1000000000)\n";
+	my $change  = "UPDATE item SET name = :value::text WHERE id = :id;\n";
+	my $insert  = "INSERT INTO item VALUES (:id, :value::text) ON CONFLICT (id) DO NOTHING;\n";
+	my $delete  = "DELETE FROM item WHERE id = :id;\n";
+	my $prepare = "PREPARE TRANSACTION 'g:gid';\n";
+	my %writers = (
+		insert   => [ 30, $insert ],
+		upsert   => [ 15, $insert =~ s/NOTHING/UPDATE SET name = excluded.name/r ],
+		change   => [ 20, $change ],
+		late     => [ 10, late(20, $change) ],
+		enter    => [ 10, late(20, $insert) ],
+		leave    => [ 5,  late(20, $delete) ],
+		gone     => [ 10, $delete ],
+		many     => [ 3,  "SELECT change_many(:id, :id + 20, :value::text);\n" ],
+		all_gone => [ 5,  "SELECT change_many(:id, :id + 20, NULL);\n" ],
+		again    => [ 5,  "BEGIN;\n$delete" . pause(5) . "${insert}COMMIT;\n" ],
+		rename   => [ 5,  "\\set other random(1, $ids)\nSELECT rename_one(:id, :other);\n" ],
+		abort    => [ 5,  "BEGIN;\n$change" . pause(5) . "ROLLBACK;\n" ],
+		savepoint => [ 5, "BEGIN;\nSAVEPOINT a;\n${change}ROLLBACK TO a;\n" . pause(5) . "SAVEPOINT b;\n${change}COMMIT;\n" ],
+		prepared => [ 3, "\\set gid random(1, 1000000000)\nBEGIN;\n$change$prepare" ],
+		'delete and prepare' => [ 2, "\\set gid random(1, 1000000000)\nBEGIN;\n$delete$prepare" ]);
+	$_->[1] = $id . $_->[1] foreach values %writers;
+	return \%writers;
+}
+
 # Some of the writers
 sub kinds
 {
@@ -119,7 +152,7 @@ sub start_loop
 	my $script = "$dir/loop" . $files++;
 	unlink("$dir/stop $name");
 	append_to_file("$script.sh",
-		"until [ -e '$dir/stop $name' ]; do\n" . join(' ', map { "'$_'" } @command) . "\nsleep 0.05\ndone\n");
+		"until [ -e '$dir/stop $name' ]; do\n" . join(' ', map { "'" . s/'/'\\''/gr . "'" } @command) . "\nsleep 0.05\ndone\n");
 	local $ENV{PGAPPNAME} = $name;
 	push @{ $loops{$name} }, IPC::Run::start([ 'sh', "$script.sh" ], '<', '/dev/null', '>', "$script.out", '2>', "$script.err");
 	return;
@@ -252,6 +285,43 @@ sub read_until
 	return;
 }
 
+# Let readers read for some seconds, in which clients of a server lose their sessions.  The options are
+#   readers    a list
+#   clients    their names, by default [ 'writer' ]
+#   terminate  how many sessions are terminated in a round, by default 5
+#   kill       0 if no session is killed at the end of a round
+#   first      what happens before
+#   crash      what crashes a server, in the first round and then every 30 seconds
+sub disturb
+{
+	my ($node, $seconds, %with) = @_;
+	my @names   = @{ $with{clients} // ['writer'] };
+	my @readers = @{ $with{readers} };
+	my $began   = time();
+	my ($terminated, $killed, $crashes) = (0, 0, 0);
+	do
+	{
+		$with{first}->() if $with{first};
+		foreach (1 .. $with{terminate} // 5)
+		{
+			read_until(time() + rand(1), @readers);
+			$terminated += terminate_backend($node, @names);
+		}
+		if ($with{kill} // 1)
+		{
+			$killed += kill_backend($node, @names);
+			read_until(time() + rand(2), @readers);
+		}
+		if ($with{crash} && 30 * $crashes <= time() - $began)
+		{
+			$with{crash}->();
+			$crashes++;
+		}
+	} while (time() < $began + $seconds || ($with{kill} // 1) && !$killed);
+	diag("$terminated sessions terminated, $killed backends killed, $crashes crashes");
+	return;
+}
+
 sub read_rest
 {
 	foreach my $reader (@_)
@@ -262,12 +332,13 @@ sub read_rest
 	return;
 }
 
-# A reader must have read each row once, in order.
+# A reader must have read each row once, in order, and not just a few.
 sub all_is_read
 {
 	my ($reader, $name) = @_;
 	my ($read, @counts) = $reader->counts;
 	diag("$name: $read rows read, $counts[0] lost, $counts[3] out of order");
+	cmp_ok($read, '>=', $reader->{least} // 5 * $duration, "$name: there is something to read");
 	return is(sprintf('%d lost, %d held back, %d never committed, %d twice or out of order', @counts),
 		'0 lost, 0 held back, 0 never committed, 0 twice or out of order', "$name (SEED=$seed)");
 }
@@ -296,7 +367,30 @@ sub loop_errors
 	unlike($errors, qr/out of order/, 'rows come in order');
 	return join("\n", grep {
 		!/connection|terminat|shut|crash|recovery|in progress|not currently|rollback|maximum number|prepared transaction with identifier/
-		  && !($expected && $_ =~ $expected) } $errors =~ /ERROR: +(.*)/g);
+		  && !($expected && $_ =~ $expected) } $errors =~ /(?:ERROR|[Ss]yntax error): +(.*)/g);
+}
+
+# The end of a soak.  The options are
+#   readers   by their names; those of rows that change have read each row if their copy is the table
+#   twins     readers that leave out a part of the recipe, by their names
+#   nodes     the servers, in the order in which they stop
+#   expected  errors of clients that are expected
+sub end_soak
+{
+	my (%with) = @_;
+	my %reader = %{ $with{readers} // {} };
+	my %twin   = %{ $with{twins}   // {} };
+	all_is_read($reader{$_}, $_) foreach sort keys %reader;
+	is_lost(%twin) if %twin;
+	is(loop_errors($with{expected}), '', 'nothing fails otherwise');
+	$_->quit foreach (values %reader, values %twin);
+	foreach my $node (@{ $with{nodes} })
+	{
+		$node->stop;
+		unlike(slurp_file($node->logfile), qr/PANIC|TRAP|signal (?!9|15)\d/, $node->name . ': no server process failed by itself');
+	}
+	done_testing();
+	return;
 }
 
 END

@@ -4,7 +4,7 @@
 #
 # pipeline.pl has the writers, and compares what arrives with the table.  A tool is one
 # program in this directory, which polls as a user of the tool would.  With "-anywhere" after its name, a
-# tool reads a table with a bigserial on a server without pg_comb.  failover.pl lets one tool
+# tool reads a table with a bigserial on a server without pg_comb.  "failover" lets one tool
 # go through a crash and a promotion.  message-db.pl reads the table of an event store.
 #
 # What the tools need comes from PyPI, Maven Central and npm, in the versions of the file

@@ -12,27 +12,13 @@
 # Beside them the recipes of doc/feed.md run as they stand.  The consumers in SQL and in
 # PL/pgSQL share the place "mail", and wait for each other.  The other recipes, and one
 # of them with Snowflakes, are queries of sessions, see CombSession.pm.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
-use CombFeed;
-use CombSession;
-use CombSoak;
+use lib 'test/perl';
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-use Time::HiRes qw(time usleep);
+use CombSoak;
+use Time::HiRes qw(time);
 
 begin_soak('soak of the feed', 10);
-
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', soak_settings());
-$node->start;
-$node->safe_psql('postgres', 'CREATE DATABASE other');
+my $node = soak_server('main', sql => 'CREATE DATABASE other');
 $node->safe_psql('other', 'CREATE EXTENSION pg_comb_ordered CASCADE; CREATE TABLE outbox (id uuid DEFAULT comb_generate_ordered())');
 
 #
@@ -200,7 +186,7 @@ my $share = recipe('share');
 my %session = $duration > 60 ? () : (
 	'poll'     => recipe_reader($poll),
 	'Snowflakes' => recipe_reader($poll =~ s/\bid\b/number/gr =~ s/comb_settled/comb_snowflake_settled/r,
-		key => 'number', column => 3, start => 0, last => 0),
+		key => 'number', columns => [3], last => 0),
 	'function' => recipe_reader($poll =~ s/comb_settled/outbox_settled/r),
 	map { ("share $_" => recipe_reader($share =~ s/= 2\b/= $_/r)) } 0 .. 3);
 
@@ -226,7 +212,7 @@ while ($killed == 0 || time() - $started < $duration)
 	$killed += kill_backend($node, 'writer', 'reader');
 	next if $session{present} || !%session;
 	my $present = $node->safe_psql('postgres', recipe('present'));
-	$session{present} = recipe_reader($poll, start => $present, last => $present);
+	$session{present} = recipe_reader($poll, last => $present, least => 0);
 }
 
 #
@@ -272,8 +258,6 @@ if (my @shares = map { delete $session{"share $_"} || () } 0 .. 3)
 	($session{share}{last}) = reverse sort map { $_->{last} } @shares;
 	$_->quit foreach @shares[ 1 .. 3 ];
 }
-all_is_read($session{$_}, $_) foreach sort keys %session;
-$_->quit foreach (values %session);
 my ($passed_by, $seen) = ask($node, 'postgres', qq{
 	SELECT count(*), (SELECT sum(n) FROM poll WHERE reader = $number{naive}) FROM outbox
 	WHERE id <= (SELECT last FROM place WHERE reader = $number{naive})});
@@ -281,8 +265,4 @@ my $lost = $passed_by - $seen;
 diag("$rows rows, $killed backends killed; the reader that does not ask lost $lost");
 cmp_ok($lost, '>', 0, 'a reader that does not ask loses rows');
 is($held, 0, "an unrelated writer holds nobody back, $passed times");
-
-is(loop_errors(), '', 'nothing fails otherwise');
-$node->stop;
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP|signal (?!9|15)\d/, 'no server process failed by itself');
-done_testing();
+end_soak(readers => \%session, nodes => [$node]);

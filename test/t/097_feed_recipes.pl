@@ -1,22 +1,11 @@
 # The recipes of doc/feed.md, and those of doc/feed_readers.md for rows that change, in
 # the cases that a soak does not meet.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
-use CombFeed;
-use CombSession;
+use lib 'test/perl';
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use CombFeed;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "max_prepared_transactions = 4\n");
-$node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION pg_comb_ordered CASCADE;' . recipe('outbox') . recipe('consumer') . q{
+my $node = server('main', conf => "max_prepared_transactions = 4\n",
+	sql => 'CREATE EXTENSION pg_comb_ordered CASCADE;' . recipe('outbox') . recipe('consumer') . q{
 	CREATE ROLE owner LOGIN;
 	CREATE ROLE clerk LOGIN;
 	GRANT CREATE ON SCHEMA public TO owner});
@@ -31,8 +20,7 @@ sub reader_of
 sub waits_for_lock
 {
 	my ($session) = @_;
-	return $node->poll_query_until('postgres',
-		"SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $session->{pid} AND NOT granted)");
+	return wait_until($node, "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $session->{pid} AND NOT granted)");
 }
 
 #
@@ -236,7 +224,4 @@ $writer->ask('VACUUM ANALYZE item, item_deleted');
 my $plan = $late->ask('EXPLAIN (COSTS OFF) ' . $late->query);
 like($plan, qr/Scan using $_ .*\n *Index Cond: .*version > .*version < /, "the reader uses $_") foreach qw(item_version item_deleted_pkey);
 $late->reads_all('a large table');
-
-$_->quit foreach ($writer, $other, $reader, $late);
-$node->stop;
 done_testing();

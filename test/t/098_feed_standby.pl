@@ -1,34 +1,21 @@
 # Readers on a physical standby, by the recipes of doc/feed_readers.md, in the cases that
 # the soak does not meet: a promotion while a query runs or a snapshot is kept, prepared
 # transactions, and WAIT FOR.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+use lib 'test/perl';
+use CombTest;
 use CombFeed;
-use CombSession;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-use Time::HiRes qw(usleep);
 
-my $beat = 'UPDATE heartbeat SET bound = comb_settled()';
-my ($with) = recipe('standby') =~ /^(WITH b .*FROM heartbeat\))\n/s;
-my $changed = recipe('changed') =~ s/^WITH b .*\)\n/$with\n/r;
+my $beat    = 'UPDATE heartbeat SET bound = comb_settled()';
+my $changed = changed_on_standby();
 
 # Rows that change on a standby, as two evaluations of the bound would read them
-my $twice = recipe('changed') =~ s/^WITH b .*\n//r =~ s/\(SELECT bound FROM b\)/($with SELECT bound FROM b)/gr;
+my ($with) = $changed =~ /^(WITH b .*FROM heartbeat\))\n/s;
+my $twice = $changed =~ s/^\Q$with\E\n//r =~ s/\(SELECT bound FROM b\)/($with SELECT bound FROM b)/gr;
 
-my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1);
-$primary->append_conf('postgresql.conf', "autovacuum = off\nmax_prepared_transactions = 4\n");
-$primary->start;
-$primary->safe_psql('postgres', 'CREATE EXTENSION pg_comb_ordered CASCADE;' . recipe('outbox') . q{
+my $primary = server('primary', init => [ allows_streaming => 1 ], conf => "autovacuum = off\nmax_prepared_transactions = 4\n",
+	sql => 'CREATE EXTENSION pg_comb_ordered CASCADE;' . recipe('outbox') . q{
 	CREATE TABLE item (id bigint PRIMARY KEY, name text);
-	INSERT INTO item SELECT n, 'old' FROM generate_series(1, 20) AS n});
-$primary->safe_psql('postgres', recipe('changes'));
-$primary->safe_psql('postgres', recipe('heartbeat')) foreach 1 .. 2;
+	INSERT INTO item SELECT n, 'old' FROM generate_series(1, 20) AS n;} . recipe('changes') . recipe('heartbeat') x 2);
 # Where a session has set feed.wait, its second look at the heartbeat waits for a lock.
 $primary->safe_psql('postgres', q{
 	CREATE SCHEMA slow;
@@ -41,10 +28,7 @@ $primary->safe_psql('postgres', q{
 	END
 	$$;
 	CREATE VIEW slow.heartbeat AS SELECT * FROM public.heartbeat WHERE slow.second_waits()});
-$primary->backup('backup');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'backup', has_streaming => 1);
-$standby->start;
+my $standby = standby($primary, 'standby');
 my $has_wait = $primary->safe_psql('postgres', 'SHOW server_version_num') >= 190000;
 
 my ($first, $second, $heart) = map { CombSession->new($primary, 'postgres', table => 'outbox') } 1 .. 3;
@@ -99,8 +83,7 @@ SKIP:
 	is($patient->poll, 0, 'WAIT FOR: the standby is not there yet');
 	my ($bound, $lsn) = split(/\|/, $second->ask(recipe('fetch')));
 	$patient->send($patient->query =~ s/\$bound/'$bound'/r =~ s/\$lsn/$lsn/r =~ s/1s/1min/r);
-	$standby->poll_query_until('postgres', "SELECT wait_event = 'WaitForWalReplay' FROM pg_stat_activity WHERE pid = $patient->{pid}")
-	  or die 'the reader does not wait';
+	wait_until($standby, "SELECT wait_event = 'WaitForWalReplay' FROM pg_stat_activity WHERE pid = $patient->{pid}");
 	$standby->safe_psql('postgres', 'SELECT pg_wal_replay_resume()');
 	my ($out) = $patient->result;
 	like($out, qr/^success\n/, 'WAIT FOR: the standby comes to the position');
@@ -141,13 +124,11 @@ foreach my $each ($slow, $slow_twice)
 	$each->ask(q{SET search_path = slow, public; SET feed.looks = 0});
 	$each->send($each->query);
 }
-$standby->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $slow_twice->{pid} AND NOT granted)")
-  or die 'the second look at the heartbeat does not wait';
+wait_until($standby, "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $slow_twice->{pid} AND NOT granted)");
 $primary->stop('immediate');
 $_->forget foreach ($first, $second, $heart);
 $standby->promote;
-$standby->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()')
-  or die 'timed out waiting for the promotion';
+wait_until($standby, 'SELECT NOT pg_is_in_recovery()');
 $holder->ask('SELECT pg_advisory_unlock(1)');
 foreach my $each ($slow, $slow_twice)
 {
@@ -171,7 +152,4 @@ $_->reads_all('rows that change') foreach ($item, $slow);
 $slow_twice->poll;
 is($slow_twice->differences, '0 stale, 0 missing, 1 not deleted', 'two evaluations of the bound lose a delete');
 is($patient->ask("WAIT FOR LSN 'F/0' WITH (NO_THROW)"), 'not in recovery', 'WAIT FOR tells of the promotion') if $has_wait;
-
-$_->quit foreach ($reader, $old, $first, $second, $holder, $item, $slow, $slow_twice, $patient || ());
-$standby->stop;
 done_testing();

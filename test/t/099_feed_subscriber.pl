@@ -1,42 +1,26 @@
 # Readers on a subscriber of logical replication, by the recipes of
 # doc/feed_readers.md, in the cases that the soak does not meet: what the subscriber
 # writes and prepares itself, other subscriptions, first copies, and a crash.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
-use CombFeed;
-use CombSession;
+use lib 'test/perl';
 use CombTest;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
-my $tables = q{
-	CREATE TABLE heartbeat_apart (LIKE heartbeat INCLUDING ALL);
-	CREATE TABLE addition (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text)};
-
-my ($publisher, $subscriber) = map { server($_) } qw(publisher subscriber);
-my $connection = $publisher->connstr('postgres') =~ s/'/''/gr;
-my $options = ', streaming = on, two_phase = true';
-my ($first, $second) = map { CombSession->new($publisher) } 1 .. 2;
+use CombFeed;
 
 # Keys wait for no flush, and nobody but the WAL writer flushes what others have written.
-sub server
-{
-	my ($name) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init(allows_streaming => 'logical');
-	$node->append_conf('postgresql.conf',
-		"autovacuum = off\nbgwriter_lru_maxpages = 0\nmax_logical_replication_workers = 8\nmax_prepared_transactions = 4\nmax_worker_processes = 16\n"
-		  . "wal_retrieve_retry_interval = 100ms\npg_comb.lease_duration = 60s\n");
-	$node->start;
-	$node->safe_psql('postgres', 'CREATE EXTENSION pg_comb_ordered CASCADE;' . recipe('outbox') . recipe('heartbeat') . $tables);
-	# On a subscriber the row of the heartbeat comes from the publisher.
-	$node->safe_psql('postgres', 'DELETE FROM heartbeat') if $name eq 'subscriber';
-	return $node;
-}
+my ($publisher, $subscriber) = map { server($_, init => [ allows_streaming => 'logical' ], conf => q{
+autovacuum = off
+bgwriter_lru_maxpages = 0
+max_logical_replication_workers = 8
+max_prepared_transactions = 4
+max_worker_processes = 16
+wal_retrieve_retry_interval = 100ms
+pg_comb.lease_duration = 60s
+}, sql => 'CREATE EXTENSION pg_comb_ordered CASCADE;' . recipe('outbox') . recipe('heartbeat') . q{
+	CREATE TABLE heartbeat_apart (LIKE heartbeat INCLUDING ALL);
+	CREATE TABLE addition (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text)})
+} qw(publisher subscriber);
+# On a subscriber the row of the heartbeat comes from the publisher.
+$subscriber->safe_psql('postgres', 'DELETE FROM heartbeat');
+my ($first, $second) = map { CombSession->new($publisher) } 1 .. 2;
 
 sub event { return $_[0]->ask(q{INSERT INTO outbox (body) VALUES ('event')}); }
 
@@ -44,21 +28,23 @@ sub subscribe
 {
 	my ($name, $tables) = @_;
 	$publisher->safe_psql('postgres', "CREATE PUBLICATION $name FOR TABLE $tables");
-	$subscriber->safe_psql('postgres',
-		"CREATE SUBSCRIPTION $name CONNECTION '$connection' PUBLICATION $name WITH (copy_data = true$options)");
+	my $connection = $publisher->connstr('postgres') =~ s/'/''/gr;
+	$subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION $name CONNECTION '$connection' PUBLICATION $name
+		WITH (copy_data = true, streaming = on, two_phase = true)");
 	return;
 }
+
+sub wait_for_copies { return wait_until($subscriber, "SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel"); }
 
 $first->ask('INSERT INTO heartbeat_apart DEFAULT VALUES');
 event($first) foreach 1 .. 3;
 subscribe('app',   'outbox, heartbeat');
 subscribe('apart', 'heartbeat_apart');
-$subscriber->poll_query_until('postgres', "SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel")
-  or die 'the first copy is not completed';
+wait_for_copies();
 $subscriber->safe_psql('postgres', recipe('seen')) foreach 1 .. 2;
 is($subscriber->safe_psql('postgres', "SELECT subsynccommit FROM pg_subscription WHERE subname = 'app'"), 'on', 'the recipe ran twice');
 
-my @seen    = (key => 'seen', column => 2);
+my @seen    = (key => 'seen', columns => [2]);
 my $reader  = on_subscriber(recipe('arrived'), @seen);
 my $unbound = on_subscriber(recipe('arrived') =~ s/ AND seen < comb_settled\(\)//r, @seen);
 my $ordered = on_subscriber(recipe('publisher-order'));
@@ -77,7 +63,7 @@ sub arrive
 {
 	my ($more) = @_;
 	$rows += $more;
-	return $subscriber->poll_query_until('postgres', "SELECT count(*) = $rows FROM outbox");
+	return wait_until($subscriber, "SELECT count(*) = $rows FROM outbox");
 }
 
 # Beat, and wait until the heartbeat has arrived.
@@ -86,7 +72,7 @@ sub beat
 	my ($table) = @_;
 	$second->ask("UPDATE $table SET bound = comb_settled()");
 	my $bound = $second->ask("SELECT bound FROM $table");
-	return $subscriber->poll_query_until('postgres', "SELECT bound = '$bound' FROM $table");
+	return wait_until($subscriber, "SELECT bound = '$bound' FROM $table");
 }
 
 # One transaction has made its key, and another commits with a larger key.
@@ -128,7 +114,7 @@ $ordered->poll;
 $first->ask('BEGIN');
 event($first);
 $first->ask("PREPARE TRANSACTION 'p'");
-$subscriber->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pg_prepared_xacts') or die 'nothing is prepared';
+wait_until($subscriber, 'SELECT count(*) > 0 FROM pg_prepared_xacts');
 event($second);
 arrive(1);
 is($reader->poll, 0, 'what is prepared on the subscriber holds the feed');
@@ -144,8 +130,7 @@ beat('heartbeat_apart');
 $_->poll foreach ($ordered, $apart);
 cross();
 $subscriber->safe_psql('postgres', 'ALTER SUBSCRIPTION app DISABLE');
-$subscriber->poll_query_until('postgres',
-	q{SELECT pid IS NULL FROM pg_stat_subscription WHERE subname = 'app'}) or die 'the apply worker goes on';
+wait_until($subscriber, q{SELECT pid IS NULL FROM pg_stat_subscription WHERE subname = 'app'});
 $first->ask('COMMIT');
 $second->ask('UPDATE heartbeat SET bound = comb_settled()');
 beat('heartbeat_apart');
@@ -164,8 +149,7 @@ arrive(1);
 beat('heartbeat');
 is($ordered->poll, 0, 'a heartbeat does not count before the first copy of each table');
 $local->ask('COMMIT');
-$subscriber->poll_query_until('postgres', "SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel")
-  or die 'the copy is not completed';
+wait_for_copies();
 is($ordered->poll, 1, 'then it does');
 $_->reads_all('each row once, in order') foreach ($reader, $ordered);
 
@@ -191,7 +175,7 @@ sub comes_again
 	kill 'KILL', $walwriter;
 	start_at($subscriber);
 	$_->again foreach ($reader, $ordered);
-	arrive(0) or die 'a row is lost';
+	arrive(0);
 	my $again = $reader->poll;
 	# what was never committed, because it was lost
 	splice(@{ $reader->{got} }, -2, 1) if $again;
@@ -204,9 +188,4 @@ is(comes_again('on'), 0, 'synchronous_commit = on: it does not');
 $reader->reads_all('nothing is lost');
 beat('heartbeat');
 $ordered->reads_all('and nothing comes again in the order of the publisher');
-
-$_->forget foreach ($unbound, $apart, $local);
-$_->quit foreach ($reader, $ordered, $first, $second);
-$subscriber->stop;
-$publisher->stop;
 done_testing();

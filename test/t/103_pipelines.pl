@@ -4,27 +4,14 @@
 # would show nothing.
 #
 # ROWS says how many rows the tables with sequences have at first.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
-use CombFeed;
-use CombSession;
+use lib 'test/perl';
+use CombTest;
 use CombSoak;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes qw(time usleep);
 
 begin_soak('tools that poll', 8);
 my $old = $ENV{ROWS} || 10_000;
-
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', soak_settings());
-$node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION pg_comb_ordered CASCADE;' . recipe('numbers') . q{
+my $node = soak_server('main', sql => 'CREATE EXTENSION pg_comb_ordered CASCADE;' . recipe('numbers') . q{
 	CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text,
 		number bigint NOT NULL UNIQUE DEFAULT next_id())});
 is(recipe('next-id'), recipe('numbers'), 'migration.md and pipelines.md make and settle numbers with the same parameters');
@@ -36,53 +23,30 @@ $node->safe_psql('postgres', qq{
 $node->safe_psql('postgres', recipe("$_ view") =~ s/\borders/outbox/gr) foreach qw(settled numbered timed);
 
 # A tool asks in two or more queries, each with a snapshot of its own, and from two sessions.
-my $session = CombSession->new($node);
-my $second  = CombSession->new($node);
+my ($session, $second, $late) = map { CombSession->new($node) } 1 .. 3;
 my (%got, %last);
 
-sub take
+# The largest number is asked first, and then so many ranges of numbers up to it, the last one first.
+sub by_number
 {
-	my ($name, @queries) = @_;
-	my $n = 0;
-	foreach my $query (@queries)
+	my ($name, $relation, $ranges) = @_;
+	my $last = $last{$name} // 0;
+	my $most = $session->ask("SELECT max(number) FROM $relation") || $last;
+	my @bound = map { $last + int(($most - $last) * $_ / $ranges) } 0 .. $ranges;
+	my @sessions = ($session, $second);
+	usleep(20_000);
+	foreach my $range (reverse 1 .. $ranges)
 	{
-		my $rows = ($n++ % 2 ? $second : $session)->ask($query);
+		my $rows = $sessions[ $ranges - $range ]->ask("SELECT id FROM $relation WHERE number > $bound[$range - 1] AND number <= $bound[$range]");
 		$got{$name}{$_}++ foreach split(/\n/, $rows);
 	}
-	return;
-}
-
-sub max_first
-{
-	my ($relation) = @_;
-	my $name = "$relation, MAX() first";
-	my $last = $last{$name} // 0;
-	my $most = $session->ask("SELECT max(number) FROM $relation") || $last;
-	usleep(20_000);
-	take($name, "SELECT id FROM $relation WHERE number > $last AND number <= $most");
-	$last{$name} = $most;
-	return;
-}
-
-# The upper part is read first, and the lower one later.
-sub ranges
-{
-	my ($relation) = @_;
-	my $name = "$relation, parallel ranges";
-	my $last = $last{$name} // 0;
-	my $most = $session->ask("SELECT max(number) FROM $relation") || $last;
-	my $middle = $last + int(($most - $last) / 2);
-	my $upper = "SELECT id FROM $relation WHERE number > $middle AND number <= $most";
-	my $lower = "SELECT id FROM $relation WHERE number > $last AND number <= $middle";
-	take($name, $upper, $lower);
 	$last{$name} = $most;
 	return;
 }
 
 sub by_time
 {
-	my ($relation) = @_;
-	my $name = "$relation, by time";
+	my ($name, $relation) = @_;
 	my $last = $last{$name} // '1970-01-01 00:00:00+00';
 	my @rows = map { [ split(/\|/) ] } split(/\n/,
 		$session->ask("SELECT id, comb_timestamp(id) FROM $relation WHERE comb_timestamp(id) > '$last' ORDER BY 2"));
@@ -92,30 +56,31 @@ sub by_time
 }
 
 # Pages of one transaction, which goes on while rows commit, and then the next transaction
-sub pages
+sub by_page
 {
-	my ($relation) = @_;
-	my $name = "$relation, one transaction";
-	my $last = $last{$name} // CombSession::NIL;
+	my ($name, $relation) = @_;
 	$session->ask('BEGIN ISOLATION LEVEL REPEATABLE READ');
 	for (1 .. 5)
 	{
+		my $last = $last{$name} // CombSession::NIL;
 		my @rows = split(/\n/, $session->ask("SELECT id FROM $relation WHERE id > '$last' ORDER BY id LIMIT 200"));
 		$got{$name}{$_}++ foreach @rows;
-		$last = $rows[-1] if @rows;
+		$last{$name} = $rows[-1] if @rows;
 		usleep(20_000);
 	}
-	$last{$name} = $last;
 	$session->ask('COMMIT');
 	return;
 }
 
 sub poll
 {
-	max_first($_) foreach qw(outbox outbox_numbered);
-	ranges($_)    foreach qw(outbox outbox_numbered);
-	by_time($_)   foreach qw(outbox outbox_timed);
-	pages($_)     foreach qw(outbox outbox_settled);
+	foreach my $relation ('outbox', 'outbox_numbered')
+	{
+		by_number("$relation, MAX() first", $relation, 1);
+		by_number("$relation, parallel ranges", $relation, 2);
+	}
+	by_time("$_, by time", $_) foreach qw(outbox outbox_timed);
+	by_page("$_, one transaction", $_) foreach qw(outbox outbox_settled);
 	return;
 }
 
@@ -154,7 +119,6 @@ start_writers($conninfo, 4, 200, { late => [ 1, late(10, join('', map { "INSERT 
 start_resolver($conninfo);
 
 # Each poll finds a transaction open whose rows come next after newer ones.
-my $late = CombSession->new($node);
 my $row  = join(';', map { "INSERT INTO $_ (body) VALUES ('late')" } 'outbox', map { "invoice_$_" } sort keys %sequence);
 my $until = time() + $duration;
 my $polls_after = 0;
@@ -235,7 +199,4 @@ is($session->ask($gate), 't', 'and opens with its commit');
 is(rows_of('outbox') - $of_table, 1, 'without the gate the row is lost');
 is(rows_of('outbox') - $of_view, 2, 'and through the view the row behind it, too');
 
-is(loop_errors(), '', 'nothing fails otherwise');
-$_->quit foreach ($session, $second, $late);
-$node->stop;
-done_testing();
+end_soak(nodes => [$node]);

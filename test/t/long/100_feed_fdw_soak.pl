@@ -3,29 +3,12 @@
 #
 # "main" is the server that is asked, and "far" has the rows.  outbox is written on "far",
 # and note through "main", which makes its keys.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../../perl";
-use CombFeed;
-use CombSession;
+use lib 'test/perl';
+use CombTest;
 use CombSoak;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-use Time::HiRes qw(time);
 
 begin_soak('soak of readers of foreign tables', 15);
-
-my ($main, $far) = map { PostgreSQL::Test::Cluster->new($_) } qw(main far);
-foreach my $node ($main, $far)
-{
-	$node->init;
-	$node->append_conf('postgresql.conf', soak_settings());
-	$node->start;
-	$node->safe_psql('postgres', 'CREATE EXTENSION pg_comb_ordered CASCADE');
-}
+my ($main, $far) = map { soak_server($_, sql => 'CREATE EXTENSION pg_comb_ordered CASCADE') } qw(main far);
 $far->safe_psql('postgres', recipe('outbox') . recipe('settled-view') . 'CREATE TABLE note (id uuid PRIMARY KEY, body text)');
 my ($host, $port) = ($far->host, $far->port);
 $main->safe_psql('postgres', qq{
@@ -35,8 +18,7 @@ $main->safe_psql('postgres', qq{
 	CREATE FOREIGN TABLE outbox (id uuid, body text) SERVER events;
 	CREATE FOREIGN TABLE note (id uuid DEFAULT comb_generate_ordered(), body text) SERVER events;
 	CREATE FOREIGN TABLE estimated_note (id uuid, body text) SERVER events
-		OPTIONS (table_name 'note', use_remote_estimate 'true')});
-$main->safe_psql('postgres', recipe('settled-table'));
+		OPTIONS (table_name 'note', use_remote_estimate 'true');} . recipe('settled-table'));
 
 my ($poll, $view, $bound) = (recipe('poll'), recipe('settled-poll'), recipe('bound-first'));
 my $of_note = $poll =~ s/\boutbox\b/note/r;
@@ -50,6 +32,7 @@ my %twin = (
 	'a condition, three polls in a transaction' => reader('note', $of_note, 3),
 	'a sub-select and remote estimates' =>
 	  reader('note', $of_note =~ s/FROM note/FROM estimated_note/r =~ s/comb_settled\(\)/(SELECT comb_settled())/r));
+my @readers = (values %reader, values %twin);
 
 # The planner asks for an estimate, before the other server has its snapshot.  If no other
 # transaction ends meanwhile, the bound of the query is this one, and no row is lost.
@@ -76,27 +59,13 @@ start_writers($to_main, 6, 100, \%of_note, '-R', 150);
 # transaction have one snapshot and one bound.
 start_writers($to_main, 1, 100, { 'xid' => [ 1, "SELECT txid_current();\n" ] });
 start_resolver($to_far);
-my ($until, $terminated) = (time() + $duration, 0);
-while (time() < $until)
-{
-	read_until(time() + rand(2), values %reader, values %twin);
-	# Not those of "main": a row whose COMMIT is interrupted may appear late, as operations.md says.
-	$terminated += terminate_backend($far, 'writer');
-}
+# Not the sessions of "main": a row whose COMMIT is interrupted may appear late, as operations.md says.
+disturb($far, $duration, readers => \@readers, kill => 0, terminate => 1);
 stop_loops($main, 'writer');
 end_writers($far);
-read_rest(values %reader, values %twin);
+read_rest(@readers);
 
-#
-# Count
-#
-diag("$terminated sessions terminated");
-all_is_read($reader{$_}, $_) foreach sort keys %reader;
-is_lost(%twin);
-is(loop_errors(), '', 'nothing fails otherwise');
-$_->quit foreach (values %reader, values %twin);
-$_->stop foreach ($main, $far);
-done_testing();
+end_soak(readers => \%reader, twins => \%twin, nodes => [ $main, $far ]);
 
 # A reader that polls several times in a transaction
 package CombTransactionReader;
