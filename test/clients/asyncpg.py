@@ -12,10 +12,6 @@ connection = run(asyncpg.connect())
 unprepared = run(asyncpg.connect(statement_cache_size=0))
 
 
-async def prepared(text, values):
-    return await (await connection.prepare(text)).fetch(*values)
-
-
 def copy(items):
     run(connection.copy_records_to_table(
         "orders", columns=["item"], records=[(item,) for item in items.split()]))
@@ -23,5 +19,4 @@ def copy(items):
 
 check_client(query=lambda text, values: run(connection.fetch(text, *values)), place=lambda n: f"${n}",
              range=asyncpg.Range, copy=copy, told=lambda error: (error.sqlstate, error.hint),
-             ways={"prepared": lambda text, values: run(prepared(text, values)),
-                   "unprepared": lambda text, values: run(unprepared.fetch(text, *values))})
+             ways={"unprepared": lambda text, values: run(unprepared.fetch(text, *values))})

@@ -17,7 +17,7 @@ database = {"ENGINE": "django.db.backends.postgresql", "NAME": os.environ["PGDAT
 settings.configure(DATABASES={"default": database}, INSTALLED_APPS=["shop"], USE_TZ=True)
 django.setup()
 
-from shop.models import Between, Created, Order, Timestamp  # noqa: E402
+from shop.models import Between, Order, Timestamp  # noqa: E402
 
 
 def migrate():
@@ -70,13 +70,9 @@ def during(since, until):
     return Order.objects.filter(Between("id", since, until)).order_by("id")
 
 
-def created(since, until):
-    return Order.objects.filter(Created("id", DateTimeTZRange(since, until))).order_by("id")
-
-
 check_client(table=migrate, query=query, range=DateTimeTZRange,
              insert=lambda items: [Order.objects.create(item=items[0])], bulk=bulk, upsert=upsert,
-             time=time, during=during, created=created,
+             time=time, during=during,
              find=lambda id, number: Order.objects.filter(id=id, number=number),
              text=lambda id: Order.objects.filter(id=id))
 test("a second migration is empty", migrate_again)

@@ -27,8 +27,6 @@ checkClient({
 	table: () => assert.match(push(), /Changes applied/),
 	query: async (text, values) => (await db.execute(sql(text.split(/\$\d+/), ...values))).rows,
 	insert: (rows) => db.insert(orders).values(rows).returning(),
-	upsert: (item, amount) => db.insert(orders).values({ item, amount })
-		.onConflictDoUpdate({ target: orders.item, set: { amount } }).returning(),
 	time(id) {
 		const created = sql`comb_timestamp(${orders.id})`.mapWith((text) => new Date(text));
 		return db.select({ item: orders.item, created }).from(orders).where(eq(orders.id, id));

@@ -29,7 +29,6 @@ checkClient({
 	query: async (text, values) => (await knex.raw(text, values)).rows,
 	place: () => '?',
 	insert: (rows) => knex('orders').insert(rows).returning('*'),
-	upsert: (item, amount) => knex('orders').insert({ item, amount }).onConflict('item').merge(['amount']).returning('*'),
 	async during(since, until) {
 		return knex('orders').whereRaw('comb_during(id, ?, ?)', [since, until]).orderBy('id');
 	},

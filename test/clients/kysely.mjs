@@ -25,8 +25,6 @@ checkClient({
 	},
 	query: async (text, values) => (await db.executeQuery(CompiledQuery.raw(text, values))).rows,
 	insert: (rows) => db.insertInto('orders').values(rows).returningAll().execute(),
-	upsert: (item, amount) => db.insertInto('orders').values({ item, amount })
-		.onConflict((c) => c.column('item').doUpdateSet({ amount })).returningAll().execute(),
 	during: (since, until) => db.selectFrom('orders').selectAll().orderBy('id')
 		.where((eb) => eb.fn('comb_during', ['id', eb.val(since), eb.val(until)]))
 		.execute(),

@@ -206,9 +206,9 @@ start_clients_server() {
 }
 
 # periods_by_index DATABASE: of the plans with a period, of which a client of orders has
-# at least eight, each has both bounds in an index condition.
+# at least six, each has both bounds in an index condition.
 periods_by_index() {
-	local least=8
+	local least=6
 	case $1 in *feed | goose | flyway) least=0 ;; esac
 	awk -v start="$1 LOG:  duration: " -v least="$least" '
 		function judge() {

@@ -14,10 +14,6 @@ def query(text, values, **how):
     return cursor.fetchall() if cursor.description else []
 
 
-def prepared(text, values):
-    return query(text, values, prepare=True)
-
-
 # It puts the values into the text of the query.
 def client_side(text, values):
     return psycopg.ClientCursor(connection, row_factory=dict_row).execute(text, values)
@@ -30,5 +26,6 @@ def copy(items):
 
 
 check_client(query=query, range=TimestamptzRange, copy=copy,
-             ways={"prepared": prepared, "by a client cursor": client_side})
+             ways={"prepared": lambda text, values: query(text, values, prepare=True),
+                   "by a client cursor": client_side})
 test("a range of naive datetimes is no tstzrange", check_naive, query, TimestampRange)

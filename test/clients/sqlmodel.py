@@ -2,8 +2,8 @@
 
 import uuid
 
+from psycopg.types.range import TimestamptzRange
 from sqlalchemy import BigInteger, Text, text
-from sqlalchemy.dialects.postgresql import Range
 from sqlmodel import Field, Session, SQLModel, create_engine, func, select
 
 from common import check_client
@@ -43,15 +43,10 @@ def during(since, until):
         select(Order).where(func.comb_during(Order.id, since, until)).order_by(Order.id))
 
 
-def created(since, until):
-    return session.exec(
-        select(Order).where(func.comb_created(Order.id, Range(since, until))).order_by(Order.id))
-
-
 # As from a request's JSON
 def by_text(id):
     return [session.get(Order, Order.model_validate({"id": id, "item": "bread"}).id)]
 
 
 check_client(table=lambda: SQLModel.metadata.create_all(session.bind), query=query, place=lambda n: f":v{n}",
-             range=Range, insert=insert, during=during, created=created, text=by_text)
+             range=TimestamptzRange, insert=insert, during=during, text=by_text)

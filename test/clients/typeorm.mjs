@@ -31,8 +31,6 @@ checkClient({
 		await orders.upsert({ item, amount }, ['item']);
 		return orders.findBy({ item });
 	},
-	time: (id) => orders.createQueryBuilder('o').select('item')
-		.addSelect('comb_timestamp(o.id)', 'created').where({ id }).getRawMany(),
 	during: (since, until) => orders.find({
 		where: { id: Raw((id) => `comb_during(${id}, :since, :until)`, { since, until }) },
 		order: { id: 'ASC' },

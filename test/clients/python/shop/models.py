@@ -18,11 +18,6 @@ class Between(models.Func):
     output_field = models.BooleanField()
 
 
-class Created(models.Func):
-    function = "comb_created"
-    output_field = models.BooleanField()
-
-
 class Timestamp(models.Func):
     function = "comb_timestamp"
     output_field = models.DateTimeField()
