@@ -137,7 +137,7 @@ sub complaints
 sub event
 {
 	my ($self) = @_;
-	return $self->ask("INSERT INTO $self->{table} (what) VALUES ('event')");
+	return $self->ask("INSERT INTO $self->{table} DEFAULT VALUES");
 }
 
 # End the session, and wait until its backend has ended, too.
@@ -221,28 +221,6 @@ sub poll
 {
 	my ($self) = @_;
 	return $self->take($self->ask($self->query('comb_settled()')));
-}
-
-# Poll with a query that takes its snapshot before and asks comb_settled() after
-# what happens meanwhile.
-sub poll_late
-{
-	my ($self, $meanwhile) = @_;
-	my $holder = CombSession->new($self->{node}, $self->{database});
-
-	$holder->ask('SELECT pg_advisory_lock(1)');
-	$self->send($self->query('(SELECT late_settled())'));
-	for (1 .. 1200)
-	{
-		last if $holder->ask("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND pid = $self->{pid}") > 0;
-		usleep(25_000);
-	}
-	$meanwhile->();
-	$holder->ask('SELECT pg_advisory_unlock(1)');
-	my ($out, $err) = $self->result;
-	die $err if $err =~ /(?:ERROR|FATAL|PANIC): /;
-	$holder->quit;
-	return $self->take($out);
 }
 
 # Whether a key comes before another: a uuid, a number, or a time and a number

@@ -361,17 +361,13 @@ COMMIT;
 sub shown_sql
 {
 	my ($on_primary) = @_;
-	my $key = "'key', layout, us(before), us(after), id, us(comb_timestamp(id, layout))";
-	my $around = 'clock_timestamp() AS before, %s AS id, clock_timestamp() AS after';
-	my $block = sprintf("SELECT $key FROM (SELECT 'uuidv7'::text AS layout, $around "
-		  . "FROM generate_series(1, 5) OFFSET 0) AS made;\n", 'comb_generate()');
-	$block .= sprintf("SELECT $key FROM (SELECT layout, $around FROM mixture OFFSET 0) AS made;\n",
-		'comb_generate(layout)');
-	$block .= "SELECT 'at', us(at), id, us(comb_timestamp(id)) "
-	  . "FROM (SELECT at, comb_at(at) AS id FROM (SELECT clock_timestamp() AS at "
-	  . "FROM generate_series(1, 3) OFFSET 0) AS times OFFSET 0) AS made;\n";
-	$block .= "SELECT 'ordered', comb_generate_ordered(), comb_snowflake() FROM generate_series(1, 3);\n"
-	  if $on_primary;
+	my $keys = "SELECT 'key', layout, us(before), us(after), id, us(comb_timestamp(id, layout)) FROM (SELECT %s AS layout,
+	clock_timestamp() AS before, %s AS id, clock_timestamp() AS after FROM %s OFFSET 0) AS made;\n";
+	my $block = sprintf($keys, "'uuidv7'::text", 'comb_generate()', 'generate_series(1, 5)')
+	  . sprintf($keys, 'layout', 'comb_generate(layout)', 'mixture')
+	  . "SELECT 'at', us(at), id, us(comb_timestamp(id)) FROM (SELECT at, comb_at(at) AS id FROM
+	(SELECT clock_timestamp() AS at FROM generate_series(1, 3) OFFSET 0) AS times OFFSET 0) AS made;\n";
+	$block .= "SELECT 'ordered', comb_generate_ordered(), comb_snowflake() FROM generate_series(1, 3);\n" if $on_primary;
 	$block .= "\\! sleep 0.03\n";
 	return "SELECT 'life', life();\n" . "BEGIN;\n${block}ROLLBACK;\n$block" x 200;
 }

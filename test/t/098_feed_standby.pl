@@ -35,8 +35,6 @@ my ($first, $second, $heart) = map { CombSession->new($primary, 'postgres', tabl
 my ($reader, $old) = map { CombSession->new($standby, 'postgres', table => 'outbox', query => recipe('standby')) } 1 .. 2;
 my ($item, $slow, $slow_twice) = map { CombFeed->new($standby, query => $_) } ($changed, $changed, $twice);
 
-sub event { return $_[0]->ask(q{INSERT INTO outbox (body) VALUES ('event')}); }
-
 # Wait until the standby has replayed everything.
 sub catch_up
 {
@@ -50,7 +48,7 @@ sub catch_up
 sub cross
 {
 	$first->ask('BEGIN');
-	event($_) foreach ($first, $second);
+	$_->event foreach ($first, $second);
 	return;
 }
 
@@ -77,7 +75,7 @@ SKIP:
 {
 	skip 'WAIT FOR comes with PostgreSQL 19', 1 unless $has_wait;
 	$standby->safe_psql('postgres', 'SELECT pg_wal_replay_pause()');
-	event($second);
+	$second->event;
 	$patient = CombFetchingReader->new($standby, 'postgres', table => 'outbox', primary => $second,
 		fetch => recipe('fetch'), query => recipe('wait'), wait => 1);
 	is($patient->poll, 0, 'WAIT FOR: the standby is not there yet');
@@ -89,7 +87,7 @@ SKIP:
 	like($out, qr/^success\n/, 'WAIT FOR: the standby comes to the position');
 	cmp_ok($patient->take($out =~ s/^success\n//r), '>', 0, 'and the reader gets the row');
 	# The WAL of an open transaction is not flushed, and nobody else flushes it.
-	event($second);
+	$second->event;
 	$first->ask("BEGIN; INSERT INTO outbox (body) VALUES ('open')");
 	my $polls = 1;
 	$polls++ until $patient->poll || $polls > 8;
@@ -106,10 +104,10 @@ SKIP:
 $heart->ask('DELETE FROM item WHERE id = 1');
 $heart->ask(q{UPDATE item SET name = 'changed' WHERE id = 2});
 $first->ask('BEGIN');
-event($first);
+$first->event;
 $first->ask("PREPARE TRANSACTION 'p'");
 $first->ask('BEGIN');
-event($_) foreach ($first, $second);
+$_->event foreach ($first, $second);
 $heart->ask($beat);
 catch_up();
 $old->ask('BEGIN ISOLATION LEVEL REPEATABLE READ');

@@ -20,9 +20,7 @@ pg_comb.lease_duration = 60s
 } qw(publisher subscriber);
 # On a subscriber the row of the heartbeat comes from the publisher.
 $subscriber->safe_psql('postgres', 'DELETE FROM heartbeat');
-my ($first, $second) = map { CombSession->new($publisher) } 1 .. 2;
-
-sub event { return $_[0]->ask(q{INSERT INTO outbox (body) VALUES ('event')}); }
+my ($first, $second) = map { CombSession->new($publisher, 'postgres', table => 'outbox') } 1 .. 2;
 
 sub subscribe
 {
@@ -37,7 +35,7 @@ sub subscribe
 sub wait_for_copies { return wait_until($subscriber, "SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel"); }
 
 $first->ask('INSERT INTO heartbeat_apart DEFAULT VALUES');
-event($first) foreach 1 .. 3;
+$first->event foreach 1 .. 3;
 subscribe('app',   'outbox, heartbeat');
 subscribe('apart', 'heartbeat_apart');
 wait_for_copies();
@@ -75,15 +73,6 @@ sub beat
 	return wait_until($subscriber, "SELECT bound = '$bound' FROM $table");
 }
 
-# One transaction has made its key, and another commits with a larger key.
-sub cross
-{
-	$first->ask('BEGIN');
-	event($first);
-	event($second);
-	return arrive(1);
-}
-
 sub loses
 {
 	my ($twin, $lost, $name) = @_;
@@ -97,7 +86,7 @@ sub loses
 #
 is($_->poll, 3, 'the rows of the first copy') foreach ($reader, $unbound);
 $local->ask(q{BEGIN; INSERT INTO outbox VALUES ('00000000-0000-7000-8000-000000000001', 'local')});
-event($second);
+$second->event;
 arrive(1);
 is($reader->poll, 0, 'an open transaction of the subscriber holds the feed');
 $unbound->poll;
@@ -112,10 +101,10 @@ beat('heartbeat');
 $ordered->poll;
 
 $first->ask('BEGIN');
-event($first);
+$first->event;
 $first->ask("PREPARE TRANSACTION 'p'");
 wait_until($subscriber, 'SELECT count(*) > 0 FROM pg_prepared_xacts');
-event($second);
+$second->event;
 arrive(1);
 is($reader->poll, 0, 'what is prepared on the subscriber holds the feed');
 $first->ask("COMMIT PREPARED 'p'");
@@ -128,7 +117,10 @@ is($reader->poll, 2, 'until it is committed');
 beat('heartbeat');
 beat('heartbeat_apart');
 $_->poll foreach ($ordered, $apart);
-cross();
+# One transaction has made its key, and another commits with a larger key.
+$first->ask('BEGIN');
+$_->event foreach ($first, $second);
+arrive(1);
 $subscriber->safe_psql('postgres', 'ALTER SUBSCRIPTION app DISABLE');
 wait_until($subscriber, q{SELECT pid IS NULL FROM pg_stat_subscription WHERE subname = 'app'});
 $first->ask('COMMIT');
@@ -144,7 +136,7 @@ loses($apart, 1, 'the other one loses one');
 
 $local->ask('BEGIN; LOCK TABLE addition IN SHARE MODE');
 subscribe('more', 'addition');
-event($second);
+$second->event;
 arrive(1);
 beat('heartbeat');
 is($ordered->poll, 0, 'a heartbeat does not count before the first copy of each table');
@@ -162,13 +154,13 @@ sub comes_again
 {
 	my ($flushed) = @_;
 	$subscriber->safe_psql('postgres', "ALTER SUBSCRIPTION app SET (synchronous_commit = $flushed)");
-	event($second);    # the worker begins again with the setting
+	$second->event;    # the worker begins again with the setting
 	arrive(1);
 	$subscriber->safe_psql('postgres', 'CHECKPOINT');
 	$reader->poll;
 	my ($walwriter) = ask($subscriber, 'postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'});
 	kill 'STOP', $walwriter;
-	event($second);
+	$second->event;
 	arrive(1);
 	$reader->poll == 1 or die 'the row is not read';
 	crash($subscriber);

@@ -57,8 +57,6 @@ sub between
 
 sub unsettled { return shows($_[0], 'comb_unsettled', 'transactions prepared unknown', @_[ 1, 2 ]); }
 
-sub event { return $_[0]->ask(q{INSERT INTO outbox (body) VALUES ('event')}); }
-
 # An entry is as both programs read it: a query, and a list of metrics with one name
 # each.  The usages LABEL and GAUGE mean the same to both.
 foreach my $name (@names)
@@ -89,19 +87,19 @@ shows($primary, 'comb_consumer', 'consumer rows_behind seconds_behind', 'mail 0 
 #
 # Busy
 #
-my ($first, $second, $third) = map { CombSession->new($primary) } 1 .. 3;
+my ($first, $second, $third) = map { CombSession->new($primary, 'postgres', table => 'outbox') } 1 .. 3;
 my $other = CombSession->new($primary, 'other');
-event($third) foreach 1 .. 2;
+$third->event foreach 1 .. 2;
 # The age of a transaction does not depend on when the last key was made.
 $first->ask('SELECT pg_sleep(10)');
 $first->ask('BEGIN; INSERT INTO orders DEFAULT VALUES');
-event($first);
+$first->event;
 between($primary, 'comb_unsettled', 'oldest_seconds', 0, 9, 'busy: after ten quiet seconds the first transaction is young');
 $second->ask('BEGIN; INSERT INTO orders DEFAULT VALUES');
-event($second);
+$second->event;
 $second->ask("PREPARE TRANSACTION 'a'");
 $other->ask('BEGIN; SELECT comb_generate_ordered() IS NULL');
-event($third);
+$third->event;
 unsettled($primary, '2 1 0', 'busy: one is open, one is prepared, and other databases do not count');
 my @held = grep { /\|/ } split(/\n/, $third->ask(recipe('held')));
 is(scalar(@held), 2, 'busy: the query of feed.md shows both');
@@ -144,7 +142,7 @@ between($standby, 'comb_feed', 'bound_seconds', 0, 300, 'the standby has the bou
 # What was prepared before a restart
 #
 $first->ask('BEGIN');
-event($first);
+$first->event;
 $first->ask("PREPARE TRANSACTION 'a'");
 $_->quit foreach ($first, $second, $third, $other);
 $primary->restart;
