@@ -27,6 +27,23 @@ use Time::HiRes qw(usleep);
 
 our $setup = $CombSession::setup . q{
 	CREATE TABLE seen (n serial, id uuid);
+	CREATE PROCEDURE many(n integer) LANGUAGE plpgsql AS
+	$$
+	BEGIN
+		FOR i IN 1..n LOOP
+			INSERT INTO event (what) VALUES ('many');
+			COMMIT;
+		END LOOP;
+	END
+	$$;
+	CREATE FUNCTION late_settled() RETURNS uuid STABLE LANGUAGE plpgsql AS
+	$$
+	BEGIN
+		PERFORM pg_advisory_lock_shared(1);
+		PERFORM pg_advisory_unlock_shared(1);
+		RETURN comb_settled();
+	END
+	$$;
 
 	-- the last key that the reader has seen
 	CREATE FUNCTION last_seen() RETURNS uuid STABLE LANGUAGE sql AS
@@ -160,6 +177,23 @@ sub release
 	return;
 }
 
+# Wait until a session has answered, or waits.  A statement that does neither is cancelled
+# after a minute, so that the schedule fails by the error.
+sub settle
+{
+	my ($self, $session, $must_answer) = @_;
+
+	my $end = time() + 60;
+	while (time() < $end)
+	{
+		return 1 if $session->answered;
+		return 0 if !$must_answer && $self->waits($session);
+		usleep(1000);
+	}
+	$self->observe("SELECT pg_cancel_backend($session->{pid})");
+	return 1;
+}
+
 # Run a schedule, and return the schedule with what its steps have shown.
 sub run
 {
@@ -191,18 +225,20 @@ sub run
 		{
 			my $running = $self->{session}{$other};
 			my $goes_on = $other eq ($name // '') && (defined $sql || $what eq 'go');
-			usleep(1000) until $goes_on || $running->answered || $self->waits($running);
-			$collect->($other) if $goes_on || $running->answered;
+			$collect->($other) if $self->settle($running, $goes_on);
 		}
 		next unless defined $sql;
 		attach($session, "comb-$point", $at eq '@' ? 'wait' : 'error') if defined $point;
 		$session->send($sql =~ s/(?<![A-Z])N\b/$n/gr);
 		$pending{$name} = \$step;
-		usleep(1000) until $session->answered || $self->waits($session);
-		$collect->($name) if $session->answered;
+		$collect->($name) if $self->settle($session);
 		$self->observe("SELECT injection_points_detach('comb-$point')") if ($at // '') eq '!';
 	}
-	$collect->($_) foreach sort keys %pending;
+	foreach my $name (sort keys %pending)
+	{
+		$self->settle($self->{session}{$name}, 1);
+		$collect->($name);
+	}
 	return "@shown";
 }
 

@@ -23,23 +23,6 @@ use constant NIL => '00000000-0000-0000-0000-000000000000';
 our $setup = q{
 	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE TABLE event (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), what text);
-	CREATE FUNCTION late_settled() RETURNS uuid STABLE LANGUAGE plpgsql AS
-	$$
-	BEGIN
-		PERFORM pg_advisory_lock_shared(1);
-		PERFORM pg_advisory_unlock_shared(1);
-		RETURN comb_settled();
-	END
-	$$;
-	CREATE PROCEDURE many(n integer) LANGUAGE plpgsql AS
-	$$
-	BEGIN
-		FOR i IN 1..n LOOP
-			INSERT INTO event (what) VALUES ('many');
-			COMMIT;
-		END LOOP;
-	END
-	$$;
 };
 
 sub new

@@ -128,7 +128,7 @@ my %statements = (
 	series   => 'SELECT (SELECT count(*) FROM event WHERE id < comb_settled()),
 		(SELECT count(*) FROM number WHERE id < comb_snowflake_settled(instance_bits => 0))');
 
-my $node = server('main', conf => "autovacuum = off\npg_comb.lease_duration = 100ms", sql => $CombSchedule::setup . $setup);
+my $node = server('main', conf => 'autovacuum = off', sql => $CombSchedule::setup . $setup);
 my $schedule = CombSchedule->new($node, 'a b r u w z', statements => \%statements,
 	clean => 'TRUNCATE event, event_a, event_b, number, seen');
 
@@ -208,7 +208,7 @@ $schedule = CombSchedule->new($node, 'a b c', database => 'keys', clean => "DROP
 	execute => 'EXECUTE make',
 
 	# the second key needs another lease
-	twice  => 'SELECT comb_generate_ordered() IS NOT NULL, pg_advisory_xact_lock(1), pg_sleep(0.2), comb_generate_ordered() IS NOT NULL',
+	twice  => 'SELECT comb_generate_ordered() IS NOT NULL, pg_advisory_xact_lock(1), pg_sleep(1.1), comb_generate_ordered() IS NOT NULL',
 	drop   => 'DROP EXTENSION pg_comb_ordered CASCADE',
 	create => $create,
 	reset  => 'DO $$ BEGIN PERFORM comb_ordered_reset(clock_timestamp()); END $$' });
