@@ -8,8 +8,9 @@
 #             background shown_in finish_background
 #   others    tempdir compile_c objects_differ
 #
-# Sessions that stay open are in CombSession.pm, the pages' recipes in CombFeed.pm, and
-# the clients of soaks in CombSoak.pm.  All servers end with the test.
+# Sessions that stay open are in CombSession.pm, schedules of what they do in CombSchedule.pm,
+# the pages' recipes in CombFeed.pm, and the clients of soaks in CombSoak.pm.  All servers
+# end with the test.
 package CombTest;
 
 use strict;

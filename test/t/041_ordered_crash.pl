@@ -22,7 +22,8 @@ my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
 sub larger
 {
 	my ($name, @shown) = @_;
-	my ($key, $id) = ask($node, 'postgres', $make);
+	my ($key, $id) = eval { ask($node, 'postgres', "SET statement_timeout = '60s'; $make") }
+	  or fail("$name: keys are made") || die $@;
 	my ($rows, $above_keys, $above_ids) = ask(
 		$node, 'postgres',
 		"SELECT count(*), bool_and(key < '$key'), bool_and(id < $id) FROM made");
