@@ -115,4 +115,32 @@ is( $node->safe_psql('postgres', $zone . q{SELECT count(*) FROM key WHERE id <@ 
 	$node->safe_psql('postgres', $zone . q{SELECT count(*) FROM local WHERE comb_timestamp(id) <@ tstzrange('2026-01-15', '2026-01-20')}),
 	'and means the same there');
 
+# What else is sent with the option "extensions", and without it.  Expressions of the clock never are.
+sub sent
+{
+	my ($table, $condition, $statement) = @_;
+	my ($sql) = $node->safe_psql('postgres', qq{SET timezone = 'UTC'; SET plan_cache_mode = force_generic_plan;
+		PREPARE asked(tstzrange) AS SELECT n FROM $table WHERE id <\@ \$1;
+		EXPLAIN (COSTS OFF, VERBOSE) } . sprintf($statement // "SELECT n FROM $table WHERE id <@ %s", $condition)) =~ /Remote SQL: (.*)/;
+	return $sql // 'nothing is asked';
+}
+my @day = ('key', "'[2026-01-10,2026-01-11)'");
+my @clock = ('key', "tstzrange(now() - interval '1000 days', now())");
+my $filter = qr/comb_recheck\(id, '\(,\)'::tstzrange\)/;
+
+is(sent('parted', $day[1], 'EXECUTE asked(%s)'), 'nothing is asked', 'a parameter prunes a foreign partition');
+like(sent(@day, 'EXECUTE asked(%s)'), qr/WHERE (?=.*comb_range_min\(\$1)(?=.*comb_range_max\(\$1).*$filter OR \(\$1::tstzrange IS NULL\)/,
+	'with the option: both bounds of a parameter, and the check of the version');
+like(sent(@clock), qr/WHERE \(public\.$filter\)$/, 'of a period with now() only the check of the version');
+like(sent(@day, "SELECT n FROM key WHERE id <@ %s LIMIT 5"), qr/ LIMIT 5/, 'LIMIT');
+like(sent(@day, 'DELETE FROM key WHERE id <@ %s'), qr/^DELETE .*comb_recheck/, 'DELETE');
+$node->safe_psql('far', 'DROP EXTENSION pg_comb');
+like(error_of($node, 'postgres', "SELECT count(*) FROM key WHERE id <@ $day[1]"),
+	qr/function public\.comb_recheck\(uuid, tstzrange\) does not exist/, 'the option without the extension there is an error');
+$node->safe_psql('postgres', 'ALTER SERVER far OPTIONS (DROP extensions)');
+unlike(sent(@day, 'EXECUTE asked(%s)'), qr/WHERE/, 'without the option: nothing of a parameter');
+unlike(sent(@clock), qr/WHERE/, 'nothing of a period with now()');
+unlike(sent(@day, "SELECT n FROM key WHERE id <@ %s LIMIT 5"), qr/LIMIT/, 'no LIMIT');
+like(sent(@day, 'DELETE FROM key WHERE id <@ %s'), qr/^DELETE FROM public\.key WHERE ctid = \$1$/, 'DELETE runs row by row');
+
 done_testing();
