@@ -191,16 +191,9 @@ none('files of src use only files above them', @upwards);
 none('PG_VERSION_NUM only in comb_compat.h',
 	grep { !m{/comb_compat\.h$} && $source{$_} =~ /PG_VERSION_NUM/ } @sources);
 
-# The reference describes every function and setting once, and the list at its top
-# leads to each.
-sub section
-{
-	my ($document, $heading) = @_;
-	return $document =~ /^## \Q$heading\E\n(.*?)(?=^## |\z)/ms ? $1 : '';
-}
-
-# Return the text below each heading of this name in the reference, or its row in the
-# table of functions that only plans show.
+# The reference describes every function and setting once, and the list at its top leads to
+# each.  Return the text below each heading of this name, or its row in the table of
+# functions that only plans show.
 sub entries
 {
 	my ($heading) = @_;
@@ -233,19 +226,11 @@ none('the reference has the defaults of settings', grep { join('', entries($_)) 
 # with "…" in place of values, and no other message.
 sub messages
 {
-	my %sqlstate = (
-		DATA_CORRUPTED => 'XX001',
-		DATA_EXCEPTION => '22000',
-		DATETIME_VALUE_OUT_OF_RANGE => '22008',
-		FEATURE_NOT_SUPPORTED => '0A000',
-		PROGRAM_LIMIT_EXCEEDED => '54000',
-		INTERNAL_ERROR => 'XX000',
-		INVALID_PARAMETER_VALUE => '22023',
-		INVALID_TEXT_REPRESENTATION => '22P02',
-		INVALID_TRANSACTION_STATE => '25000',
-		OBJECT_IN_USE => '55006',
-		OBJECT_NOT_IN_PREREQUISITE_STATE => '55000',
-		READ_ONLY_SQL_TRANSACTION => '25006');
+	my %sqlstate = qw(
+		DATA_CORRUPTED XX001 DATA_EXCEPTION 22000 DATETIME_VALUE_OUT_OF_RANGE 22008 FEATURE_NOT_SUPPORTED 0A000
+		PROGRAM_LIMIT_EXCEEDED 54000 INTERNAL_ERROR XX000 INVALID_PARAMETER_VALUE 22023 INVALID_TEXT_REPRESENTATION 22P02
+		INVALID_TRANSACTION_STATE 25000 OBJECT_IN_USE 55006 OBJECT_NOT_IN_PREREQUISITE_STATE 55000
+		READ_ONLY_SQL_TRANSACTION 25006);
 	my %messages;
 	for my $file (@sources)
 	{
@@ -270,8 +255,8 @@ sub messages
 }
 
 my %message = messages();
-my %explained = map { /^\| `([^`]+)` \| (\w{5}) \| / ? ($1 => $2) : () }
-  split /\n/, section(slurp('doc/operations.md'), 'Messages');
+my ($section) = slurp('doc/operations.md') =~ /^## Messages\n(.*?)(?=^## |\z)/ms;
+my %explained = $section =~ /^\| `([^`]+)` \| (\w{5}) \| /mg;
 cmp_ok(scalar keys %message, '>', 20, 'the sources have messages');
 is_deeply(\%explained, \%message, 'operations.md has the messages of the sources, with their SQLSTATE, and no others');
 

@@ -7,12 +7,11 @@ use CombTest;
 need_faketime();
 
 my $dir  = tempdir();
-my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
-my $conf = q{
-autovacuum = off
-pg_comb.snowflake_instance = 5
-};
-my $node = server('main', conf => $conf);
+my $make = 'SELECT keys.comb_generate_ordered(), keys.comb_snowflake()';
+my $conf = "autovacuum = off\npg_comb.snowflake_instance = 5\n";
+my $node = server('main', conf => $conf, sql => q{
+	CREATE ROLE owner LOGIN; CREATE ROLE stranger LOGIN;
+	CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper});
 foreach my $database ('one', 'two')
 {
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
@@ -23,7 +22,6 @@ foreach my $database ('one', 'two')
 		CREATE TABLE made (n serial, key uuid PRIMARY KEY DEFAULT keys.comb_generate_ordered(),
 		                   id bigint UNIQUE DEFAULT keys.comb_snowflake())});
 }
-$make =~ s/comb_/keys.comb_/g;
 
 # Every key is larger than all keys before, in whatever database it is made
 my @last = ('', 0);
@@ -38,8 +36,7 @@ sub next_in
 }
 foreach my $round (1 .. 3)
 {
-	next_in($node, 'one', "round $round: database one");
-	next_in($node, 'two', "round $round: database two");
+	next_in($node, $_, "round $round: database $_") foreach 'one', 'two';
 }
 $node->safe_psql('one', 'INSERT INTO made SELECT FROM generate_series(1, 1000)');
 @last = ask($node, 'one', 'SELECT max(key::text), max(id) FROM made');
@@ -58,8 +55,7 @@ next_in($node, 'copy2', 'a copy of what was not used since then');
 # Leases belong to a database, so a lease of another database says nothing here.
 my ($key, $id) = ask($node, 'two', $make);
 ok($key gt $last[0] && $id > $last[1], 'databases that have made keys share the counter');
-$node->stop;
-$node->start;
+$node->restart;
 @last = ask($node, 'one', 'SELECT max(key::text), max(id) FROM made');
 
 #
@@ -77,32 +73,29 @@ next_in($node, 'restored', 'goes on');
 $node->stop;
 start_at($node, '-2h');
 next_in($node, 'restored', 'and after a restart two hours back');
-$node->stop;
+$node->restart;
 
 # a dump by a user who is no superuser
-$node->start;
-$node->safe_psql('postgres', q{CREATE ROLE owner LOGIN; CREATE DATABASE owned OWNER owner});
-$node->safe_psql('owned', 'ALTER SCHEMA public OWNER TO owner');
+foreach my $database ('owned', 'owned_again')
+{
+	$node->safe_psql('postgres', "CREATE DATABASE $database OWNER owner");
+	$node->safe_psql($database,  'ALTER SCHEMA public OWNER TO owner');
+}
 $node->safe_psql('owned', 'SET ROLE owner; CREATE EXTENSION pg_comb_ordered CASCADE; SELECT comb_generate_ordered() IS NOT NULL');
 is($node->safe_psql('owned', q{SELECT rolname = 'owner' FROM pg_extension e JOIN pg_roles r ON r.oid = extowner WHERE extname = 'pg_comb'}),
 	't', 'an extension of the database\'s owner');
 $node->command_ok([ 'pg_dump', '-d', $node->connstr('owned') . ' user=owner', '-f', "$dir/owned.sql" ],
 	'which the owner can dump');
-$node->safe_psql('postgres', 'CREATE DATABASE owned_again OWNER owner');
-$node->safe_psql('owned_again', 'ALTER SCHEMA public OWNER TO owner');
 my $limit = 'SELECT last_value > 0, last_value FROM comb_internal.comb_lease_ordered';
 $node->command_ok(
 	[ 'psql', '-XqAt', '-1', '-v', 'ON_ERROR_STOP=1',
 		'-d', $node->connstr('owned_again') . ' user=owner', '-f', "$dir/owned.sql" ],
 	'and restore');
-is( $node->safe_psql('owned_again', $limit),
-	$node->safe_psql('owned',       $limit),
-	'with the limits');
+is($node->safe_psql('owned_again', $limit), $node->safe_psql('owned', $limit), 'with the limits');
 like(error_of($node, 'owned', "SET ROLE pg_monitor; SELECT setval('comb_internal.comb_lease_ordered', 1)"),
 	qr/42501/, 'which others cannot set');
 
 # A role that reads everything can dump.  Other roles cannot look into the limits.
-$node->safe_psql('postgres', 'CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper; CREATE ROLE stranger LOGIN');
 $node->command_ok([ 'pg_dump', '-d', $node->connstr('one') . ' user=dumper', '-f', "$dir/dumped.sql" ],
 	'a role that reads all data dumps the limits');
 like(error_of($node, 'one', 'SET ROLE stranger; SELECT last_value FROM comb_internal.comb_lease_ordered'),

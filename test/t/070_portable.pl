@@ -57,9 +57,7 @@ sub file_of
 {
 	my ($name, $text) = @_;
 	my $file = $node->basedir . "/$name";
-	open(my $fh, '>', $file) or die "could not open $file: $!";
-	print $fh $text;
-	close($fh);
+	replace_file($file, $text);
 	return $file;
 }
 
@@ -144,13 +142,10 @@ is(both(q{
 		<> replace(outcome('portable', call.text, id, other, at, until, period), 'portable.', 'ext.')
 	LIMIT 5}), '', "equal results and equal errors, seed $seed");
 is(both(q{
-	SELECT bool_or(outcome('portable', call.text, id, other, at, until, period) ~ '^22008[|]')
-		AND bool_or(outcome('portable', call.text, id, other, at, until, period) ~ '^22000[|]')
-		AND bool_or(outcome('portable', call.text, id, other, at, until, period) ~ '^22P02[|]')
-		AND bool_or(outcome('portable', call.text, id, other, at, until, period) = 'true')
-		AND bool_or(outcome('portable', call.text, id, other, at, until, period) = 'NULL')
-		AND NOT bool_or(outcome('portable', call.text, id, other, at, until, period) ~ '^42...[|]')
-	FROM (SELECT * FROM input WHERE n < 200) input, call}), 't', 'errors, results and NULL are among them');
+	SELECT bool_or(o ~ '^22008[|]') AND bool_or(o ~ '^22000[|]') AND bool_or(o ~ '^22P02[|]')
+		AND bool_or(o = 'true') AND bool_or(o = 'NULL') AND NOT bool_or(o ~ '^42...[|]')
+	FROM (SELECT outcome('portable', call.text, id, other, at, until, period) AS o FROM input, call WHERE n < 200) o}),
+	't', 'errors, results and NULL are among them');
 # The bits below a microsecond are random in both, so keys of neighbouring
 # microseconds compare the same way whoever made them
 is(both(q{
@@ -352,7 +347,7 @@ is($node->safe_psql('restored', 'INSERT INTO orders (n) VALUES (1003) RETURNING 
 	't', 'and new keys after them');
 
 is(install('regress', 'public', 'uninstall.sql'), '', 'the functions uninstall');
-is($node->safe_psql('regress', "SELECT count(*) FROM pg_proc WHERE proname LIKE 'comb\\_%'"), '0', 'and leave nothing');
-is($node->safe_psql('regress', "SELECT count(*) FROM pg_operator WHERE oprnamespace = 'public'::regnamespace"), '0', 'no operator either');
+is($node->safe_psql('regress', q{SELECT (SELECT count(*) FROM pg_proc WHERE proname LIKE 'comb\\_%'),
+	(SELECT count(*) FROM pg_operator WHERE oprnamespace = 'public'::regnamespace)}), '0|0', 'and leave neither function nor operator');
 
 done_testing();
