@@ -138,23 +138,6 @@ RESET enable_seqscan;
 
 \if :{?portable}
 \else
--- in every layout that sorts, the bounds of a period agree with comb_timestamp()
-SELECT is((SELECT count(*) FROM during, key
-           WHERE id IS NOT NULL AND period IS NOT NULL
-             AND comb_created(id, period, layout) <> COALESCE(comb_timestamp(id, layout) <@ period, false)),
-          0::bigint, 'comb_created() in ' || layout || :'why')
-FROM comb_layouts();
-CREATE TABLE stamped AS
-SELECT layout, sorts_in, comb_stamp(md5(random()::text)::uuid, '2026-01-01'::timestamptz + random() * interval '30 days', layout) AS id
-FROM comb_layouts(), generate_series(1, 500) WHERE generates;
-SELECT is((SELECT count(*) FROM stamped s, during
-           WHERE s.layout = l.layout AND period IS NOT NULL
-             AND comb_created(id, period, s.layout) <>
-                 CASE sorts_in WHEN 'PostgreSQL' THEN id BETWEEN comb_range_min(period, s.layout) AND comb_range_max(period, s.layout)
-                               WHEN 'SQL Server' THEN id #>=# comb_range_min(period, s.layout) AND id #<=# comb_range_max(period, s.layout) END),
-          0::bigint, 'bounds of periods in ' || layout || :'why')
-FROM comb_layouts() l WHERE generates AND sorts_in IN ('PostgreSQL', 'SQL Server');
-
 --
 -- Estimates.  ANALYZE reads tables up to 30000 rows as a whole, so the estimates do
 -- not depend on a sample.
@@ -244,6 +227,8 @@ FROM unnest(ARRAY['tstzrange(''2026-01-10'', ''2026-01-11'') @> id',
                   'NOT id <@ tstzrange(''2026-01-10'', NULL)']) clause;
 SELECT cmp_ok(miss('SELECT * FROM sequel WHERE comb_created(id, tstzrange(''2026-01-10'', ''2026-01-20''), ''rtcomb_sql'')'), '<', 1.5::float8,
               'ten days of keys that sort in SQL Server');
+-- the planner counts the values of a histogram that is in another order
+SELECT cmp_ok(miss('SELECT * FROM sequel WHERE id #<# comb_min(''2026-01-08'', ''rtcomb_sql'')'), '<', 1.25::float8, 'a bound in SQL Server''s order');
 -- keys newer than the last ANALYZE: the index shows that there are some
 CREATE INDEX ON even (id);
 INSERT INTO even SELECT n, comb_stamp(md5(n::text)::uuid, '2026-01-01'::timestamptz + n * interval '1.44 min') FROM generate_series(30000, 30999) n;

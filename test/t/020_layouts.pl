@@ -1,27 +1,14 @@
-# Layouts in many processes
-use strict;
-use warnings;
+# Layouts in many processes: the first eight bytes of layout morris belong to one process
+use lib 'test/perl';
+use CombTest;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->start;
-my $dir = PostgreSQL::Test::Utils::tempdir();
-
-#
-# The first eight bytes of layout morris belong to one process
-#
-$node->safe_psql(
-	'postgres', q{
+my $dir = tempdir();
+my $node = server('main', sql => q{
 	CREATE EXTENSION pg_comb;
 	CREATE TABLE heads (mode text, pid int, n int, id uuid);
 	CREATE VIEW shares AS
 		SELECT mode, left(id::text, 18) AS head, count(*) AS keys, count(DISTINCT pid) AS sessions
-		FROM heads GROUP BY 1, 2;
-});
+		FROM heads GROUP BY 1, 2});
 
 foreach my $mode ('none', 'shared_preload_libraries')
 {
@@ -64,5 +51,4 @@ foreach my $mode ('none', 'shared_preload_libraries')
 is($node->safe_psql('postgres', 'SELECT count(DISTINCT head) FROM shares'),
 	'200', 'and none came twice');
 
-$node->stop;
 done_testing();

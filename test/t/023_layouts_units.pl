@@ -1,21 +1,14 @@
 # Compares the codecs that count days and units with the originals' arithmetic, for
 # every unit of a day.  A program in C does the work, because SQL would take minutes.
-use strict;
-use warnings;
-
-use FindBin qw($RealBin);
-use lib "$RealBin/../perl";
+use lib 'test/perl';
 use CombTest;
-use PostgreSQL::Test::Utils;
-use Test::More;
 
 my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
 my $headers = `$pg_config --includedir-server`;
 chomp $headers;
-my $program = PostgreSQL::Test::Utils::tempdir() . '/units';
+my $program = tempdir() . '/units';
 
-ok(compile_c('-D_GNU_SOURCE', "-I$headers", "-I$RealBin/../../src",
-		'-o', $program, "$RealBin/../units.c"), 'the program compiles');
+ok(compile_c('-D_GNU_SOURCE', "-I$headers", '-Isrc', '-o', $program, 'test/units.c'), 'the program compiles');
 
 # A day has 25,920,000 units of 1/300 s, and NHibernate's count runs fast.
 my %units = (rtcomb_legacy => 25_920_000, nhibernate => 25_920_003);

@@ -79,7 +79,7 @@ SKIP:
 {
 	skip 'pgTAP is not installed', 3
 	  unless $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'pgtap'");
-	my %keys = ('10-layout' => 0, '20-generate' => 100_000, '50-range' => 100);
+	my %keys = ('10-laws' => 0, '20-generate' => 100_000, '50-range' => 100);
 	for my $name (sort keys %keys)
 	{
 		my $database = 'tap_' . substr($name, 0, 2);
