@@ -1,7 +1,6 @@
 // Hibernate: entities, HQL, and its schema update
 
 import java.io.StringWriter;
-import java.sql.DriverManager;
 import java.time.OffsetDateTime;
 import java.util.List;
 import java.util.UUID;
@@ -16,7 +15,6 @@ import org.hibernate.SessionFactory;
 import org.hibernate.annotations.ColumnDefault;
 import org.hibernate.annotations.Generated;
 import org.hibernate.cfg.Configuration;
-import org.hibernate.JDBCException;
 
 class Orders extends Client {
 	@Entity(name = "Order")
@@ -29,39 +27,33 @@ class Orders extends Client {
 		@Generated @Column(nullable = false) @ColumnDefault("comb_generate('rtcomb_sql')") public UUID ref;
 	}
 
-	public record Created(String item, OffsetDateTime created) { }
-
 	static SessionFactory factory;
 
 	static Configuration configuration() {
-		return new Configuration().addAnnotatedClass(Row.class)
-			.setProperty("hibernate.connection.url", url());
+		return new Configuration().addAnnotatedClass(Row.class).setProperty("hibernate.connection.url", URL);
 	}
 
 	// What a schema update would do
-	static String update() throws Exception {
+	static List<String> update() {
 		StringWriter script = new StringWriter();
 		Configuration configuration = configuration();
 		configuration.getProperties().put("jakarta.persistence.schema-generation.scripts.action", "update");
 		configuration.getProperties().put("jakarta.persistence.schema-generation.scripts.create-target", script);
 		configuration.buildSessionFactory().close();
-		return script.toString().strip();
+		return script.toString().strip().lines().toList();
 	}
 
-	static <T> List<T> query(Class<T> type, String query, Object... values) {
+	static List<Row> query(String query, Object... values) {
 		return factory.fromSession(session -> {
-			var selection = session.createSelectionQuery(query, type);
+			var selection = session.createSelectionQuery(query, Row.class);
 			for (int i = 0; i < values.length; i++)
 				selection.setParameter(i + 1, values[i]);
 			return selection.list();
 		});
 	}
 
-	static List<Row> query(String query, Object... values) { return query(Row.class, query, values); }
-
-	List<?> table() {
+	void table() {
 		factory = configuration().setProperty("hibernate.hbm2ddl.auto", "update").buildSessionFactory();
-		return List.of();
 	}
 
 	List<?> bulk(String items) {
@@ -75,50 +67,24 @@ class Orders extends Client {
 	}
 
 	List<?> insert(String item) { return bulk(item); }
-
-	List<?> upsert(String item, int amount) {
-		factory.inTransaction(session -> session.createMutationQuery(
-			"insert into Order (item, amount) values (?1, ?2) on conflict (item) do update set amount = excluded.amount")
-			.setParameter(1, item).setParameter(2, amount).executeUpdate());
-		return query("from Order where item = ?1", item);
-	}
-
-	List<?> time(UUID id) {
-		return query(Created.class, "select o.item, cast(comb_timestamp(o.id) as OffsetDateTime) from Order o where o.id = ?1", id);
-	}
+	List<?> find(UUID id, long number) { return query("from Order where id = ?1 and number = ?2", id, number); }
+	List<?> page(UUID after, int size) { return query("from Order o where o.id > ?1 order by o.id limit ?2", after, size); }
 
 	List<?> during(OffsetDateTime since, OffsetDateTime until) {
 		return query("from Order o where function('comb_during' as Boolean, o.id, ?1, ?2) = true order by o.id", since, until);
 	}
 
-	List<?> created(OffsetDateTime since, OffsetDateTime until) {
-		return query("from Order o where function('comb_created' as Boolean, o.id, tstzrange(?1, ?2)) = true order by o.id", since, until);
-	}
-
-	List<?> page(UUID after, int size) { return query("from Order o where o.id > ?1 order by o.id limit ?2", after, size); }
-	List<?> find(UUID id, long number) { return query("from Order where id = ?1 and number = ?2", id, number); }
-
-	List<?> error() {
-		return factory.fromSession(session -> session.createNativeQuery("SELECT comb_generate('sequential')", UUID.class).list());
-	}
-
-	Told told(Throwable e) {
-		while (!(e instanceof JDBCException told))
-			e = e.getCause();
-		return new Told(told.getSQLState(), super.told(e).hint());
-	}
+	List<?> error() { return query("from Order o where function('comb_generate' as UUID, 'sequential') = o.id"); }
 
 	public static void main(String[] arguments) throws Exception {
 		showVersions("hibernate-core", "postgresql");
 		java.util.logging.LogManager.getLogManager().reset();
-		Orders orders = new Orders();
-		orders.db = DriverManager.getConnection(url());
 		test("a schema update makes the table, and nothing else", () -> {
-			List<String> made = update().lines().toList();
+			List<String> made = update();
 			return made.size() == 3 && made.get(0).startsWith("create table orders (id uuid default comb_generate() not null")
 				&& made.stream().skip(1).allMatch(statement -> statement.startsWith("alter table if exists orders "));
 		});
-		orders.check();
+		new Orders().check();
 		test("a second schema update is empty", () -> update().isEmpty());
 		done();
 	}

@@ -4,43 +4,57 @@ package main
 
 import (
 	"database/sql"
-	"errors"
-	"strings"
 
-	"github.com/lib/pq"
+	"github.com/google/uuid"
+	_ "github.com/lib/pq"
 
 	client "clients/go"
 )
 
+// The rows, with keys as uuid.UUID
+func of(rows *sql.Rows, err error) (all []client.Row) {
+	client.Check(err)
+	defer rows.Close()
+	columns := client.Must(rows.Columns())
+	for rows.Next() {
+		values, row := make([]any, len(columns)), client.Row{}
+		for i := range columns {
+			values[i] = new(any)
+		}
+		client.Check(rows.Scan(values...))
+		for i, column := range columns {
+			row[column] = *values[i].(*any)
+			if key, ok := row[column].([]byte); ok {
+				row[column] = client.Must(uuid.ParseBytes(key))
+			}
+		}
+		all = append(all, row)
+	}
+	client.Check(rows.Err())
+	return all
+}
+
 func main() {
 	client.ShowVersions("pq")
-	db := client.Must(sql.Open("postgres", ""))
-	db.SetMaxOpenConns(1)
 	// The plan of a prepared statement must do for every period.
-	client.Must(db.Exec("SET plan_cache_mode = force_generic_plan"))
+	db := client.Must(sql.Open("postgres", "plan_cache_mode=force_generic_plan"))
 
 	client.CheckClient(client.Client{
-		Query: func(text string, values ...any) []client.Row { return client.Rows(db.Query(text, values...)) },
+		Query: func(text string, values ...any) []client.Row { return of(db.Query(text, values...)) },
 		Ways: map[string]client.Query{"prepared": func(text string, values ...any) []client.Row {
 			statement := client.Must(db.Prepare(text))
 			defer statement.Close()
-			return client.Rows(statement.Query(values...))
+			return of(statement.Query(values...))
 		}},
-		Told: func(err error) (string, string) {
-			var told *pq.Error
-			errors.As(err, &told)
-			return string(told.Code), told.Hint
-		},
-		Own: map[string]any{"copy": func(items string) []client.Row {
+		Own: map[string]any{"copy": func(items []string) {
 			tx := client.Must(db.Begin())
 			statement := client.Must(tx.Prepare("COPY orders (item) FROM STDIN"))
-			for _, item := range strings.Fields(items) {
+			for _, item := range items {
 				client.Must(statement.Exec(item))
 			}
 			client.Must(statement.Exec())
 			client.Check(statement.Close())
 			client.Check(tx.Commit())
-			return nil
 		}},
 	})
 	client.Done()

@@ -34,21 +34,13 @@ class Orders extends Client {
 		@Query("SELECT * FROM orders WHERE comb_during(id, :since, :until) ORDER BY id")
 		List<Row> during(OffsetDateTime since, OffsetDateTime until);
 
-		@Query("SELECT * FROM orders WHERE comb_created(id, :period::tstzrange) ORDER BY id")
-		List<Row> createdIn(String period);
-
-		@Query("INSERT INTO orders (item, amount) VALUES (:item, :amount)"
-			+ " ON CONFLICT (item) DO UPDATE SET amount = excluded.amount RETURNING *")
-		Row upsert(String item, int amount);
-
 		List<Row> findByIdGreaterThanOrderById(UUID after, Limit size);
-		List<Row> findByIdAndNumber(UUID id, long number);
 	}
 
 	@Configuration
 	@EnableJdbcRepositories(considerNestedRepositories = true)
 	public static class Config extends AbstractJdbcConfiguration {
-		@Bean public DataSource source() { return new DriverManagerDataSource(url()); }
+		@Bean public DataSource source() { return new DriverManagerDataSource(URL); }
 		@Bean public NamedParameterJdbcOperations template(DataSource source) { return new NamedParameterJdbcTemplate(source); }
 		@Bean public PlatformTransactionManager transactionManager(DataSource source) { return new DataSourceTransactionManager(source); }
 	}
@@ -62,19 +54,12 @@ class Orders extends Client {
 	}
 
 	List<?> insert(String item) { return bulk(item); }
-	List<?> during(OffsetDateTime since, OffsetDateTime until) { return repository.during(since, until); }
-	List<?> created(OffsetDateTime since, OffsetDateTime until) { return repository.createdIn("[" + since + "," + until + ")"); }
-	List<?> upsert(String item, int amount) { return List.of(repository.upsert(item, amount)); }
 	List<?> page(UUID after, int size) { return repository.findByIdGreaterThanOrderById(after, Limit.of(size)); }
-	List<?> find(UUID id, long number) { return repository.findByIdAndNumber(id, number); }
-	List<?> text(String id) { return List.of(repository.findById(UUID.fromString(id)).get()); }
 
 	public static void main(String[] arguments) throws Exception {
 		showVersions("spring-data-jdbc", "postgresql");
-		var context = new AnnotationConfigApplicationContext(Config.class);
 		Orders orders = new Orders();
-		orders.db = context.getBean(DataSource.class).getConnection();
-		orders.repository = context.getBean(Repository.class);
+		orders.mapper = orders.repository = new AnnotationConfigApplicationContext(Config.class).getBean(Repository.class);
 		orders.check();
 		done();
 	}

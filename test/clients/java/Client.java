@@ -1,12 +1,10 @@
 // The runner of statements.sql for Java, and TAP
 //
-// A program is a subclass.  Its methods with the name of a statement are called in its place, and
-// return rows: maps, records, or objects with public fields.
+// A program is a subclass.  Its methods with the name of a statement, or those of its mapper, are
+// called in the statement's place.  They return rows: maps, records, or objects with fields.
 
 import java.lang.reflect.Field;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.lang.reflect.RecordComponent;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -15,47 +13,33 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
-import java.sql.Types;
 import java.time.OffsetDateTime;
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
+import java.util.*;
 import java.util.concurrent.Callable;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
+import java.util.regex.*;
+import java.util.stream.*;
 
 public abstract class Client {
-	public record Told(String sqlState, String hint) { }
-
 	public interface Way { List<?> rows(String text, Object... values) throws Exception; }
 
 	static int count, failed;
-	Connection db;
-	Object mapper = this;                                   // has more methods in place of statements
+	Connection db;                                        // the driver's
+	Object mapper;
 	final Map<String, Way> ways = new LinkedHashMap<>();  // forms of a period by two timestamps
 
-	// libpq's variables, as test/run sets them
-	static String database() { return System.getenv("PGDATABASE"); }
-	static String user() { return System.getenv("PGUSER"); }
-	// Each statement is prepared on the server at once.  Its plan must do for every period.
-	static String url() {
-		return "jdbc:postgresql:" + database() + "?user=" + user() + "&socketFactory=UnixSockets"
+	// libpq's variables, as the test sets them.  Each statement is prepared on the server at once.
+	// Its plan must do for every period.
+	static final String DATABASE = System.getenv("PGDATABASE"), USER = System.getenv("PGUSER"),
+		URL = "jdbc:postgresql:" + DATABASE + "?user=" + USER + "&socketFactory=UnixSockets"
 			+ "&prepareThreshold=-1&options=-c%20plan_cache_mode=force_generic_plan";
-	}
 
-	// The runner copies the versions from this line into its table.
-	static void showVersions(String... versions) throws Exception {
+	// The test copies the versions from this line into its table.
+	static void showVersions(String... packages) throws Exception {
 		String pom = Files.readString(Path.of("pom.xml"));
-		List<String> shown = new ArrayList<>();
-		for (String version : versions) {
-			Matcher pinned = Pattern.compile("<artifactId>" + version + "</artifactId><version>([^<]+)<").matcher(pom);
-			shown.add(pinned.find() ? version + " " + pinned.group(1) : version);
-		}
-		System.out.println("# versions: " + String.join(", ", shown) + ", Java " + Runtime.version().feature());
+		System.out.println("# versions: " + Stream.of(packages).map(name -> {
+			Matcher pinned = Pattern.compile("<artifactId>" + name + "</artifactId><version>([^<]+)<").matcher(pom);
+			return pinned.find() ? name + " " + pinned.group(1) : name;
+		}).collect(Collectors.joining(", ")) + ", Java " + Runtime.version().feature());
 	}
 
 	static void test(String name, Callable<Boolean> check) {
@@ -76,108 +60,106 @@ public abstract class Client {
 		System.exit(failed > 0 ? 1 : 0);
 	}
 
-	static List<Map<String, Object>> query(Connection db, String text, Object... values) throws SQLException {
+	static List<Map<String, Object>> rows(ResultSet row) throws SQLException {
 		List<Map<String, Object>> rows = new ArrayList<>();
+		ResultSetMetaData columns = row.getMetaData();
+		while (row.next()) {
+			rows.add(new HashMap<>());
+			for (int i = 1; i <= columns.getColumnCount(); i++)
+				rows.get(rows.size() - 1).put(columns.getColumnName(i), columns.getColumnTypeName(i).equals("timestamptz")
+					? row.getObject(i, OffsetDateTime.class) : row.getObject(i));
+		}
+		return rows;
+	}
+
+	static List<Map<String, Object>> query(Connection db, String text, Object... values) throws SQLException {
 		try (PreparedStatement statement = db.prepareStatement(text)) {
 			for (int i = 0; i < values.length; i++)
 				statement.setObject(i + 1, values[i]);
-			if (!statement.execute())
-				return rows;
-			ResultSet row = statement.getResultSet();
-			ResultSetMetaData columns = row.getMetaData();
-			while (row.next()) {
-				rows.add(new HashMap<>());
-				for (int i = 1; i <= columns.getColumnCount(); i++)
-					rows.get(rows.size() - 1).put(columns.getColumnName(i), columns.getColumnTypeName(i).equals("timestamptz")
-						? row.getObject(i, OffsetDateTime.class) : row.getObject(i));
-			}
+			return statement.execute() ? rows(statement.getResultSet()) : List.of();
 		}
-		return rows;
 	}
 
 	List<?> run(String text, Object... values) throws Exception { return query(db, text, values); }
 
 	String place(int n) { return "?"; }
 
-	// JDBC sends a string as varchar, which is no uuid.
-	List<?> text(String id) throws Exception {
-		try (PreparedStatement statement = db.prepareStatement("SELECT item FROM orders WHERE id = ?")) {
-			statement.setObject(1, id, Types.OTHER);
-			ResultSet row = statement.executeQuery();
-			row.next();
-			return List.of(Map.of("item", row.getString(1)));
-		}
-	}
-
-	// The server's error, which most clients wrap
-	Told told(Throwable e) {
+	// What the server's error says, which most clients wrap
+	String told(Throwable e) {
 		while (!(e instanceof org.postgresql.util.PSQLException told))
 			e = e.getCause();
-		return new Told(told.getSQLState(), told.getServerErrorMessage().getHint());
+		return told.getSQLState() + " " + told.getServerErrorMessage().getHint();
 	}
 
-	private static Map<String, Object> columns(Object row) throws Exception {
-		Map<String, Object> columns = new HashMap<>();
-		if (row instanceof Map<?, ?> map)
-			map.forEach((name, value) -> columns.put((String) name, value));
-		else if (row.getClass().isRecord())
-			for (RecordComponent part : row.getClass().getRecordComponents())
-				columns.put(part.getName(), part.getAccessor().invoke(row));
-		else
-			for (Field field : row.getClass().getFields())
-				columns.put(field.getName(), field.get(row));
-		return columns;
-	}
-
-	// A method of the program, of the mapper, or of this class
-	private List<?> own(String name, List<Object> values) throws Exception {
-		for (Object object : List.of(this, mapper))
-			for (Class<?> type : List.of(object.getClass(), object.getClass().getInterfaces().length > 0
-					? object.getClass().getInterfaces()[0] : Client.class))
-				for (Method method : type.getDeclaredMethods())
-					if (method.getName().equals(name)) {
+	// A method of the program, or of its mapper's interface
+	private Way own(String name) {
+		for (Object object : mapper == null ? List.of(this) : List.of(this, mapper))
+			for (Method method : (object == this ? getClass() : object.getClass().getInterfaces()[0]).getDeclaredMethods())
+				if (method.getName().equals(name))
+					return (text, values) -> {
 						method.setAccessible(true);
-						Object rows = method.invoke(object, values.toArray());
+						Object rows = method.invoke(object, values);
 						return rows instanceof List<?> list ? list : Stream.ofNullable(rows).toList();
-					}
+					};
 		return null;
 	}
 
 	private static final Pattern STATEMENT = Pattern.compile("^-- (\\w+): (.*)\n((?:[^-].*\n)+)-->(.*)$", Pattern.MULTILINE);
 	private static final Pattern PARAMETER = Pattern.compile("\\$(?:(\\w+)|\\[(\\w+),(\\w+)\\))");
 
-	void check() throws Exception {
-		Map<String, Object> known = new HashMap<>(Map.of("clock", OffsetDateTime.now()));
-		Matcher part = STATEMENT.matcher(Files.readString(Path.of("statements.sql")));
-		while (part.find()) {
-			String name = part.group(1), statement = part.group(3), expected = part.group(4).strip();
-			Map<String, Way> runs = new LinkedHashMap<>(Map.of("", this::run));
-			if (name.equals("during"))
-				runs.putAll(ways);
-			runs.forEach((way, run) -> test(part.group(2) + way, () -> {
-				List<Object> mine = new ArrayList<>(), values = new ArrayList<>();
-				String text = PARAMETER.matcher(statement).replaceAll(match -> {
-					Object since = known.get(match.group(2)), until = known.get(match.group(3));
-					boolean one = match.group(1) != null;
-					mine.addAll(one ? List.of(known.get(match.group(1))) : List.of(since, until));
-					values.add(one ? known.get(match.group(1)) : "[" + since + "," + until + ")");
-					return Matcher.quoteReplacement(place(values.size()) + (one ? "" : "::tstzrange"));
-				});
-				List<Object> items = new ArrayList<>();
-				try {
-					List<?> rows = way.isEmpty() ? own(name, mine) : null;
-					for (Object row : rows != null ? rows : run.rows(text, values.toArray())) {
-						known.putAll(columns(row));
-						items.add(columns(row).get("item"));
-					}
-				} catch (Exception e) {
-					if (!name.equals("error"))
-						throw e;
-					Told told = told(e);
-					return (told.sqlState() + " " + told.hint()).startsWith(expected + ",");
+	static Matcher statements() throws Exception { return STATEMENT.matcher(Files.readString(Path.of("statements.sql"))); }
+
+	// The first statement, which makes the table
+	static String table() throws Exception { return statements().results().findFirst().get().group(3); }
+
+	// Columns of the statements before
+	private final Map<String, Object> known = new HashMap<>(Map.of("clock", OffsetDateTime.now()));
+
+	private String items(List<?> rows) throws Exception {
+		List<String> items = new ArrayList<>();
+		for (Object row : rows) {
+			Map<String, Object> columns = new HashMap<>();
+			if (row instanceof Map<?, ?> map)
+				map.forEach((name, value) -> columns.put((String) name, value));
+			else
+				for (Field field : row.getClass().getDeclaredFields()) {
+					field.setAccessible(true);
+					columns.put(field.getName(), field.get(row));
 				}
-				return items.stream().map(Object::toString).collect(Collectors.joining(" ")).equals(expected);
-			}));
+			known.putAll(columns);
+			items.add((String) columns.get("item"));
+		}
+		return String.join(" ", items);
+	}
+
+	// Runs a statement, and returns the items of its rows, or what an error says.
+	private String answer(String name, String statement, Way own, Way run) throws Exception {
+		List<Object> mine = new ArrayList<>(), values = new ArrayList<>();
+		String text = PARAMETER.matcher(statement).replaceAll(match -> {
+			boolean one = match.group(1) != null;
+			mine.addAll(one ? List.of(known.get(match.group(1))) : List.of(known.get(match.group(2)), known.get(match.group(3))));
+			values.add(one ? mine.get(mine.size() - 1) : "[" + mine.get(0) + "," + mine.get(1) + ")");
+			// JDBC sends a text as varchar, which is neither a uuid nor a range.
+			String cast = !one ? "::tstzrange" : name.equals("text") ? "::uuid" : "";
+			return Matcher.quoteReplacement(place(values.size()) + cast);
+		});
+		try {
+			return items(own != null ? own.rows(text, mine.toArray()) : run.rows(text, values.toArray()));
+		} catch (Exception e) {
+			if (!name.equals("error"))
+				throw e;
+			return told(e).replaceFirst(",.*", "");
+		}
+	}
+
+	void check() throws Exception {
+		if (db == null)
+			db = DriverManager.getConnection(URL);
+		for (Matcher part = statements(); part.find();) {
+			String name = part.group(1), title = part.group(2), statement = part.group(3), expected = part.group(4).strip();
+			test(title, () -> answer(name, statement, own(name), this::run).equals(expected));
+			if (name.equals("during"))
+				ways.forEach((way, run) -> test(title + way, () -> answer(name, statement, null, run).equals(expected)));
 		}
 	}
 }

@@ -1,8 +1,5 @@
 // Makes the table, and runs jOOQ's code generator on the schema, in which pg_comb is, too.
 
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.sql.Connection;
 import java.sql.DriverManager;
 
 import org.jooq.codegen.GenerationTool;
@@ -16,12 +13,12 @@ import org.jooq.meta.jaxb.Target;
 
 class Main {
 	public static void main(String[] arguments) throws Exception {
-		try (Connection db = DriverManager.getConnection(Client.url())) {
-			db.createStatement().execute(Files.readString(Path.of("flyway/V1__orders.sql")));
+		try (var db = DriverManager.getConnection(Client.URL)) {
+			Client.query(db, Client.table());
 		}
 		GenerationTool.generate(new Configuration()
 			.withLogging(Logging.WARN)
-			.withJdbc(new Jdbc().withUrl(Client.url()))
+			.withJdbc(new Jdbc().withUrl(Client.URL))
 			.withGenerator(new Generator()
 				.withDatabase(new Database().withName("org.jooq.meta.postgres.PostgresDatabase").withInputSchema("public"))
 				.withGenerate(new Generate().withRecords(true))
