@@ -61,5 +61,4 @@ func main() {
 			},
 		},
 	})
-	client.Done()
 }

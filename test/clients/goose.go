@@ -36,5 +36,4 @@ func main() {
 		client.Must(provider.Down(ctx))
 		return tables() == 0
 	})
-	client.Done()
 }

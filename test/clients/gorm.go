@@ -93,5 +93,4 @@ func main() {
 		return slices.Equal(migrate(db), []string{
 			`ALTER TABLE "orders" ALTER COLUMN "ref" SET DEFAULT comb_generate('rtcomb_sql')`})
 	})
-	client.Done()
 }

@@ -44,6 +44,5 @@ class Orders extends Client {
 				return e.getSQLState().equals("42883");
 			}
 		});
-		done();
 	}
 }

@@ -59,6 +59,5 @@ class Orders extends Client {
 		Orders orders = new Orders();
 		orders.jooq = DSL.using(DriverManager.getConnection(URL), SQLDialect.POSTGRES);
 		orders.check();
-		done();
 	}
 }

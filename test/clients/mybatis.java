@@ -75,6 +75,5 @@ class Orders extends Client {
 		Orders orders = new Orders();
 		orders.mapper = new SqlSessionFactoryBuilder().build(configuration).openSession(true).getMapper(Mapper.class);
 		orders.check();
-		done();
 	}
 }

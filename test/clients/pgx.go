@@ -15,8 +15,7 @@ import (
 func main() {
 	client.ShowVersions("pgx")
 	ctx := context.Background()
-	// The plan of a prepared statement must do for every period.
-	db := client.Must(pgx.Connect(ctx, "plan_cache_mode=force_generic_plan"))
+	db := client.Must(pgx.Connect(ctx, ""))
 
 	// As a pooler in transaction mode needs it
 	in := func(mode pgx.QueryExecMode) client.Query {
@@ -42,5 +41,4 @@ func main() {
 			client.Must(db.CopyFrom(ctx, pgx.Identifier{"orders"}, []string{"item"}, pgx.CopyFromSlice(len(items), row)))
 		}},
 	})
-	client.Done()
 }

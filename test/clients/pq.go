@@ -36,8 +36,7 @@ func of(rows *sql.Rows, err error) (all []client.Row) {
 
 func main() {
 	client.ShowVersions("pq")
-	// The plan of a prepared statement must do for every period.
-	db := client.Must(sql.Open("postgres", "plan_cache_mode=force_generic_plan"))
+	db := client.Must(sql.Open("postgres", ""))
 
 	client.CheckClient(client.Client{
 		Query: func(text string, values ...any) []client.Row { return of(db.Query(text, values...)) },
@@ -57,5 +56,4 @@ func main() {
 			client.Check(tx.Commit())
 		}},
 	})
-	client.Done()
 }

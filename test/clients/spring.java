@@ -61,6 +61,5 @@ class Orders extends Client {
 		Orders orders = new Orders();
 		orders.mapper = orders.repository = new AnnotationConfigApplicationContext(Config.class).getBean(Repository.class);
 		orders.check();
-		done();
 	}
 }

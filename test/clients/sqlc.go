@@ -19,8 +19,7 @@ func at(t time.Time) pgtype.Timestamptz { return pgtype.Timestamptz{Time: t, Val
 func main() {
 	client.ShowVersions("sqlc", "pgx")
 	ctx := context.Background()
-	// The plan of a prepared statement must do for every period.
-	db := client.Must(pgx.Connect(ctx, "plan_cache_mode=force_generic_plan"))
+	db := client.Must(pgx.Connect(ctx, ""))
 	queries := orders.New(db)
 
 	client.CheckClient(client.Client{
@@ -45,5 +44,4 @@ func main() {
 			},
 		},
 	})
-	client.Done()
 }

@@ -14,7 +14,7 @@ import org.jooq.meta.jaxb.Target;
 class Main {
 	public static void main(String[] arguments) throws Exception {
 		try (var db = DriverManager.getConnection(Client.URL)) {
-			Client.query(db, Client.table());
+			Client.query(db, Client.createTable());
 		}
 		GenerationTool.generate(new Configuration()
 			.withLogging(Logging.WARN)

@@ -1,5 +1,5 @@
 -- name: Insert :many
-INSERT INTO orders (item) SELECT unnest(sqlc.arg(items)::text[]) RETURNING *;
+INSERT INTO orders (item) SELECT unnest(sqlc.arg(names)::text[]) RETURNING *;
 
 -- name: Time :one
 SELECT item, comb_timestamp(id) AS created FROM orders WHERE id = $1;
