@@ -20,8 +20,6 @@ import shop.tables.records.OrdersRecord;
 class Orders extends Client {
 	DSLContext jooq;
 
-	List<?> run(String text, Object... values) { return jooq.fetch(text, values).intoMaps(); }
-
 	// The code generator had the table before.
 	void table() { }
 
@@ -53,6 +51,8 @@ class Orders extends Client {
 	List<?> page(UUID after, int size) {
 		return jooq.selectFrom(ORDERS).orderBy(ORDERS.ID).seek(after).limit(size).fetch().intoMaps();
 	}
+
+	List<?> error() { return jooq.fetch("SELECT comb_generate('sequential')"); }
 
 	public static void main(String[] arguments) throws Exception {
 		showVersions("jooq", "postgresql");
