@@ -11,7 +11,7 @@
 # those of all steps that wait for a lock.
 #
 # "a.commit@end-seat" is held at the injection point comb-end-seat until the step "a.go", and
-# "a.event!announce" fails there.
+# "a.event!announce" fails there.  A step "go" shows "nobody" where no session is held.
 #
 # The order of the names is the order of connecting: session a's seat is before the reader's,
 # session z's after it.  Statements are SQL, or functions of the schedule, the session and the
@@ -173,7 +173,9 @@ sub release
 {
 	my ($self, $session) = @_;
 	my $point = $session->{held};
-	$self->observe("SELECT injection_points_detach('$point'), injection_points_wakeup('$point')");
+	my $held  = $self->waits($session);
+	$self->observe("SELECT injection_points_detach('$point')");
+	$self->observe("SELECT injection_points_wakeup('$point')") if $held;
 	return;
 }
 
@@ -221,6 +223,7 @@ sub run
 		my $sql = $self->{statements}{$what} // die "not a statement: $what";
 
 		$sql = $sql->($self, $session, $n) if ref $sql;
+		$step .= '=nobody' if $what eq 'go' && !$pending{$name};
 		foreach my $other (sort keys %pending)
 		{
 			my $running = $self->{session}{$other};
