@@ -15,8 +15,8 @@
 #   use_stage STAGE   write the settings by which a server finds the extension
 #   start_server ...  start as many as it likes; the end of the script stops all
 #
-# A script that counts tests has two functions and ends with: start "$@".  main
-# hands the names of its sources to prove_each, and one runs each of them.
+# A script that counts tests hands the names of its sources to prove_each, or has other
+# scripts count and adds them up, by part and close_report.
 
 set -u
 
@@ -26,10 +26,7 @@ work=            # the directory of this run
 owner=(env)      # prefix of every command that must not run as root
 plain=no         # yes: the script's commands run as root
 limit=${STEP_LIMIT:-1200}  # seconds that a bounded command may take
-running=         # process id of the command that bounded() waits for
 installed=()     # packages that ensure() installed
-jobs=1           # how many sources run at a time
-rules=()         # and which only one by one, see prove's --rules
 keep=${KEEP:-no}  # yes: leave the directory for inspection
 strict=${STRICT:-${CI:-no}}  # yes or true: a missing tool is a failure
 major=           # major version of the server
@@ -116,13 +113,13 @@ choose_server() {
 # Debian's package with it.  Packages can only complete a server that came as a
 # package itself.
 lacking() {
-	local group thing package share tests server=postgresql
+	local groups thing package share tests server=postgresql
 	share=$(pg_dir sharedir)/extension
 	tests=$(pg_dir pgxs)
 	tests=${tests%/makefiles/pgxs.mk}/test
 	case $PG_CONFIG in /usr/lib/postgresql/*) ;; *) server=- ;; esac
-	while read -r group thing package; do
-		case " $* " in *" $group "*) ;; *) continue ;; esac
+	while read -r groups thing package; do
+		[[ " $* " =~ \ (${groups//,/|})\  ]] || continue
 		case $thing in
 			/*) [ -e "$thing" ] ;;
 			*::*) perl "-M$thing" -e 1 2>/dev/null ;;
@@ -132,106 +129,88 @@ lacking() {
 			*) have "$thing" ;;
 		esac || say "$thing $package"
 	done <<-END
-		build      make  make
-		build      prove  perl
-		build      cc  gcc
-		build      $postgres_bin/postgres  $server-$major
-		build      $(pg_dir includedir-server)/postgres.h  $server-server-dev-$major
-		warnings   gcc  gcc
-		warnings   clang  clang
-		regress    $tests/regress/pg_regress  $server-client-$major
-		isolation  $tests/isolation/pg_isolation_regress  $server-client-$major
-		pgtap      $share/pgtap.control  $server-$major-pgtap
-		ubsan      $share/pgtap.control  $server-$major-pgtap
-		tap        IPC::Run  libipc-run-perl
-		tap        $tests/perl/PostgreSQL/Test/Cluster.pm  $server-client-$major
-		tap        faketime  faketime
-		dist       git  git
-		dist       unzip  unzip
-		partitioning  $share/pg_partman.control  $server-$major-partman
-		partitioning  $share/timescaledb.control  $server-$major-timescaledb
-		cluster    DBD::Pg  libdbd-pg-perl
-		cluster    patroni  patroni
-		cluster    etcd  etcd-server
-		cluster    /usr/lib/python3/dist-packages/etcd  python3-etcd
-		npm        node  nodejs
-		npm        npm  npm
-		Go         go  golang-go
-		Cargo      cargo  cargo
-		Cargo      cc  gcc
-		Cargo      pg_config  libpq-dev
-		Maven      javac  default-jdk-headless
-		Maven      mvn  maven
-		PyPI       python:ensurepip  python3-venv
-		psycopg2   python:psycopg2  python3-psycopg2
-		psycopg3   python:psycopg  python3-psycopg
-		asyncpg    python:asyncpg  python3-asyncpg
-		sqlalchemy python:psycopg  python3-psycopg
-		sqlalchemy python:sqlalchemy.orm.bulk_persistence  python3-sqlalchemy
-		sqlalchemy python:alembic  alembic
-		django     python:psycopg  python3-psycopg
-		sqlmodel   python:sqlmodel  -
-		django     python:django.db.models.fields.generated  python3-django
-		jdbc       javac  default-jdk-headless
-		jdbc       /usr/share/java/postgresql.jar  libpostgresql-jdbc-java
-		hibernate  mvn  -
-		jooq       mvn  -
-		mybatis    mvn  -
-		spring     mvn  -
-		r2dbc      mvn  -
-		flyway     mvn  -
-		activerecord ruby:pg  ruby-pg
-		activerecord ruby:active_record  ruby-activerecord
-		dlt        python:ensurepip  python3-venv
-		dbt        python:ensurepip  python3-venv
-		singer     python:ensurepip  python3-venv
-		spark      python:ensurepip  python3-venv
-		spark      java  default-jre-headless
-		spark      mvn  maven
-		kafka-connect  javac  default-jdk-headless
-		kafka-connect  mvn  maven
-		message-db  npm  npm
-		pdo        php  php-cli
-		pdo        php:pdo_pgsql  php-pgsql
-		dbd-pg     DBD::Pg  libdbd-pg-perl
-		charts     gnuplot  gnuplot-nox
-		callgrind  valgrind  valgrind
-		source     dpkg-source  dpkg-dev
-		source     patch  patch
-		source     bison  bison
-		source     flex  flex
-		jit        $(pg_dir pkglibdir)/llvmjit.so  $server-$major-jit
-		analyzer   clang  clang
-		analyzer   cppcheck  cppcheck
-		mingw      x86_64-w64-mingw32-gcc  gcc-mingw-w64-x86-64-win32
-		contrib    $share/pgstattuple.control  $server-$major
-		versions   prove  perl
-		versions   mmdebstrap  mmdebstrap
-		models     spin  spin
-		machines   arch-test  arch-test
-		emulation  /usr/lib/binfmt.d/qemu-s390x.conf  qemu-user-static
+		build           make                                 make
+		build,versions  prove                                perl
+		build,Cargo     cc                                   gcc
+		build           $postgres_bin/postgres               $server-$major
+		build           $(pg_dir includedir-server)/postgres.h  $server-server-dev-$major
+		warnings        gcc                                  gcc
+		warnings,analyzer  clang                             clang
+		regress         $tests/regress/pg_regress            $server-client-$major
+		isolation       $tests/isolation/pg_isolation_regress  $server-client-$major
+		pgtap,ubsan     $share/pgtap.control                 $server-$major-pgtap
+		tap             IPC::Run                             libipc-run-perl
+		tap             $tests/perl/PostgreSQL/Test/Cluster.pm  $server-client-$major
+		tap             faketime                             faketime
+		dist            git                                  git
+		dist            unzip                                unzip
+		partitioning    $share/pg_partman.control            $server-$major-partman
+		partitioning    $share/timescaledb.control           $server-$major-timescaledb
+		cluster,dbd-pg  DBD::Pg                              libdbd-pg-perl
+		cluster         patroni                              patroni
+		cluster         etcd                                 etcd-server
+		cluster         /usr/lib/python3/dist-packages/etcd  python3-etcd
+		npm             node                                 nodejs
+		npm,message-db  npm                                  npm
+		Go              go                                   golang-go
+		Cargo           cargo                                cargo
+		Cargo           pg_config                            libpq-dev
+		Maven,jdbc,kafka-connect  javac                      default-jdk-headless
+		Maven,kafka-connect,spark  mvn                       maven
+		hibernate,jooq,mybatis,spring,r2dbc,flyway  mvn      -
+		PyPI,dlt,dbt,singer,spark  python:ensurepip          python3-venv
+		psycopg2        python:psycopg2                      python3-psycopg2
+		psycopg3,sqlalchemy,django  python:psycopg           python3-psycopg
+		asyncpg         python:asyncpg                       python3-asyncpg
+		sqlalchemy      python:sqlalchemy.orm.bulk_persistence  python3-sqlalchemy
+		sqlalchemy      python:alembic                       alembic
+		sqlmodel        python:sqlmodel                      -
+		django          python:django.db.models.fields.generated  python3-django
+		jdbc            /usr/share/java/postgresql.jar       libpostgresql-jdbc-java
+		activerecord    ruby:pg                              ruby-pg
+		activerecord    ruby:active_record                   ruby-activerecord
+		spark           java                                 default-jre-headless
+		pdo             php                                  php-cli
+		pdo             php:pdo_pgsql                        php-pgsql
+		charts          gnuplot                              gnuplot-nox
+		callgrind       valgrind                             valgrind
+		source          dpkg-source                          dpkg-dev
+		source          patch                                patch
+		source          bison                                bison
+		source          flex                                 flex
+		jit             $(pg_dir pkglibdir)/llvmjit.so       $server-$major-jit
+		analyzer        cppcheck                             cppcheck
+		mingw           x86_64-w64-mingw32-gcc               gcc-mingw-w64-x86-64-win32
+		contrib         $share/pgstattuple.control           $server-$major
+		versions        mmdebstrap                           mmdebstrap
+		models          spin                                 spin
+		machines        arch-test                            arch-test
+		emulation       /usr/lib/binfmt.d/qemu-s390x.conf    qemu-user-static
 	END
 }
 
 # Prints what the groups lack as one list, nothing if they lack nothing.
 lacks() { lacking "$@" | cut -d ' ' -f 1 | sort -u | paste -s -d , - | sed 's/,/, /g'; }
 
-# Ends a source whose groups lack what a package brings, as a failure, if that is wanted.
-# Any doubt whether the package can be had counts against the machine.
-lose_nothing() {
-	local lost
-	case $strict in yes | true) ;; *) return 0 ;; esac
-	[ $# -gt 0 ] || return 0
-	lost=$(lacking "$@" | sed -n 's/ [^-].*//p' | sort -u | paste -s -d ' ' -)
-	[ -n "$lost" ] || return 0
-	say 1..1
-	say "not ok 1 - the machine has all tools"
-	say "# It lacks: $lost"
-	exit 1
+# The groups of tools that a source of test/run needs
+group() {
+	case $1 in
+		t/* | upgrade) say tap ;;
+		cluster/* | partitioning/*) say tap "${1%%/*}" ;;
+		clients/*) client_groups "${1#*/}" ;;
+		pipelines/*) say tap; pipeline_tool "${1#*/}" ;;
+		models/layouts/* | models/barriers) say versions ;;
+		*) say "${1%%/*}" ;;
+	esac
 }
 
-# The groups of tools that a source needs.  Scripts have functions of their own.
-group() { :; }
+# Prints the arguments, less RUN_LEAVE_OUT.
+chosen() {
+	local name
+	for name in "$@"; do
+		case " ${RUN_LEAVE_OUT:-} " in *" ${name##*/} "*) ;; *) say "$name" ;; esac
+	done
+}
 
 need() { [ -z "$(lacks "$@")" ] || die "Please install what is missing: $(lacks "$@")"; }
 
@@ -310,14 +289,11 @@ begin() {
 	exec </dev/null
 }
 
-# start ARGUMENT...: the script's main function, or its function for one source.
-# It ends the script, because bash would read on in a file that may have been
-# edited meanwhile.
-start() {
-	if [ "${1:-}" != --one ]; then
-		main "$@"
-		exit
-	fi
+# begin_source [GROUP]...: how a script begins that prove runs, for one source of another
+# script.  If tools of the groups are missing that a package brings, and none may be, that
+# is its result.  Any doubt whether the package can be had counts against the machine.
+begin_source() {
+	local lost
 	work=$COMB_WORK
 	sockets=$work/s
 	exec 2>&1
@@ -325,10 +301,13 @@ start() {
 	trap 'exit 143' HUP INT TERM
 	[ -z "${PG_CONFIG:-}" ] || choose_server
 	set_owner
-	# shellcheck disable=SC2046 # a list of words
-	lose_nothing $(group "$2")
-	one "$2"
-	exit
+	case $strict in yes | true) ;; *) return 0 ;; esac
+	lost=$(lacking "$@" | sed -n 's/ [^-].*//p' | sort -u | paste -s -d ' ' -)
+	[ -n "$lost" ] || return 0
+	say 1..1
+	say "not ok 1 - the machine has all tools"
+	say "# It lacks: $lost"
+	exit 1
 }
 
 set_owner() {
@@ -350,18 +329,18 @@ as_owner() { "${owner[@]}" "$@"; }
 bounded() {
 	local status
 	timeout --kill-after=30 "$limit" "${owner[@]}" "$@" <&0 &
-	running=$!
-	wait "$running"
+	wait "$!"
 	status=$?
-	running=
-	[ "$status" -ne 124 ] || [ "$1" = prove ] || say "# Stopped: this took longer than $limit seconds."
+	[ "$status" -ne 124 ] || say "# Stopped: this took longer than $limit seconds."
 	return "$status"
 }
 
 end_running() {
-	[ -n "$running" ] || return 0
-	kill "$running" 2>/dev/null
-	wait "$running" 2>/dev/null
+	local pids
+	pids=$(jobs -pr)
+	# shellcheck disable=SC2086 # a list of words
+	[ -z "$pids" ] || kill $pids 2>/dev/null
+	wait
 }
 
 # Stops every server whose data directory is in $work, the tests' own too.  A
@@ -389,26 +368,60 @@ cleanup() {
 	exit "$status"
 }
 
-# prove_each SCRIPT SOURCE...: prove runs "SCRIPT --one SOURCE" for each as the
-# owner, counts, and prints the closing line.  The directory stays if a test
-# failed.  SCRIPT is relative, because prove splits a command at blanks.  With
-# REPORT=yes the sources show their TAP instead, for readers: one after another, and the
-# status is that of the sources' processes.
+# prove_each COMMAND [OPTION | SOURCE]...: prove runs the command with each source, as the
+# owner, counts, and prints the closing line.  The options are prove's.  The directory stays
+# if a test failed.
 prove_each() {
-	local script=$1 source status=0
-	shift
-	[ $# -gt 0 ] || die "There is nothing to run."
-	if [ "${REPORT:-no}" = yes ]; then
-		for source in "$@"; do
-			COMB_WORK=$work limit=${total:-36000} bounded "$script" --one "$source" || status=1
-		done
-		return "$status"
-	fi
-	PERL5LIB=$PWD/test/perl HARNESS_NOTTY=1 COMB_WORK=$work PERL_TEST_HARNESS_DUMP_TAP=$work/log \
-		limit=${total:-36000} bounded prove --norc --timer --jobs "$jobs" "${rules[@]}" --harness CombHarness \
-		--exec "$script --one" "$@" && return
+	PERL5LIB=$tree/test/perl HARNESS_NOTTY=1 COMB_WORK=$work PERL_TEST_HARNESS_DUMP_TAP=$work/log \
+		limit=36000 bounded prove --norc --timer --harness CombHarness --exec "$@" && return
 	keep=yes
 	return 1
+}
+
+passed=0 failed=0 skipped=0 rows=
+
+# count PASSED FAILED SKIPPED
+count() { passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3)); }
+
+# part NAME COMMAND...: shows what a script says that counts tests, and adds up its closing
+# line.  One that ends without this line, or with an error and no failure, has failed.
+part() {
+	local name=$1 log=$work/log/${1//[^[:alnum:]]/-}.out out shown status line server
+	exec {out}> >(tee "$log" | sed "s,^,$name: ,")
+	shown=$!
+	(trap end_running EXIT; trap 'exit 143' HUP INT TERM; "${@:2}") >&"$out" 2>&1 &
+	wait "$!"
+	status=$?
+	exec {out}>&-
+	wait "$shown"
+	line=$(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' "$log")
+	if [ -z "$line" ]; then
+		say "$name has no closing line."
+		line="0 1 0"
+	elif [ "$status" -ne 0 ] && [[ $line = *" 0 "* ]]; then
+		say "$name ended with status $status."
+		line=${line/ 0 / 1 }
+	fi
+	# shellcheck disable=SC2086 # words
+	count $line
+	server=$(sed -n 's/^Testing pg_comb with \(.*\)\.$/\1/p' "$log" | head -n 1)
+	rows+="| $name${server:+: $server} | ${line// / | } | $(date -u +%F) |"$'\n'
+}
+
+# skip_part REASON: ends a part that cannot be run.
+skip_part() { say "skipped: $*"; say "0 passed, 0 failed, 1 skipped"; exit 0; }
+
+# close_report [LEAST]: the table of the parts, and the line of all.  Fewer passed tests than
+# LEAST are a failure, and so are none at all.
+close_report() {
+	if [ "$passed" -lt "${1:-0}" ] || [ "$((passed + failed + skipped))" -eq 0 ]; then
+		say "Fewer than ${1:-1} tests have passed."
+		count 0 1 0
+	fi
+	[ -z "$rows" ] || printf '\n| server | passed | failed | skipped | date |\n|---|---:|---:|---:|---|\n%s' "$rows"
+	[ "$failed" -eq 0 ] || { keep=yes; say; say "Logs and data directories are left in $work."; }
+	printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+	[ "$failed" -eq 0 ]
 }
 
 #
@@ -470,8 +483,12 @@ start_server() {
 	local name=$1 data=$work/$1
 	shift
 	as_owner mkdir -p "$sockets"
-	bounded initdb -D "$data" -U postgres -A trust -E UTF8 --locale=C --no-sync \
-		>"$work/log/$name.initdb" 2>&1 || { cat "$work/log/$name.initdb"; return 1; }
+	# All are copies of one, which the first of them makes.
+	(
+		flock 9
+		[ -d "$work/template" ] || bounded initdb -D "$work/template" -U postgres -A trust -E UTF8 --locale=C --no-sync
+	) 9>>"$work/template.lock" >"$work/log/$name.initdb" 2>&1 || { cat "$work/log/$name.initdb"; return 1; }
+	as_owner cp -R "$work/template" "$data" || return
 	{
 		cat "$temp_config"
 		printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$sockets'" \

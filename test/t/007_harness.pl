@@ -16,42 +16,53 @@ my $dir = tempdir('/tmp/comb.XXXXXX', CLEANUP => 1);
 delete @ENV{ grep { /^(?:COMB_|PERL_TEST_HARNESS|HARNESS_|REPORT$|KEEP$|STRICT$|CI$)/ } keys %ENV };
 $ENV{TMPDIR} = $dir;
 
-# A script that counts tests, as test/run does.  Its sources are functions.
-open(my $fh, '>', "$dir/script") or die "could not open $dir/script: $!";
-print $fh <<"END";
-. "$tree/test/lib.sh" || exit 2
-plain=yes
-PG_CONFIG=\${PG_CONFIG:-pg_config}
-have() { [ "\$1" != faketime ] && command -v "\$1" >/dev/null; }
-END
-print $fh <<'END';
-group() { case $1 in hidden) say tap ;; unpackaged) say sqlmodel ;; esac; }
-one() {
-	case $1 in
-		bail) say "ok 1 - one"; say "Bail out!  the server is gone"; exit 255 ;;
-		mild) say "1..1"; say "ok 1 - one"; say "Bail out!" ;;
-		late) sleep 1; : >"$work/../late"; say "ok 1 - late"; say 1..1 ;;
-		failures) for n in {1..40}; do say "not ok $n - failure $n"; say "#   Failed test"; say "# at line $n"; done; say 1..40 ;;
-		crash) printf '%s\n' 'LOG:  server process (PID 7) was terminated by signal 11: Segmentation fault' \
-				'DETAIL:  Failed process was running: SELECT 1' 'LOG:  all server processes terminated; reinitializing' \
-				'FATAL:  the database system is in recovery mode' >"$work/log/server"
-			show_crash "$work/log/server"; exit 1 ;;
-		hidden) skip_all "$(lacks tap)" ;;
-		unpackaged) python=none; skip_all "$(lacks sqlmodel)" ;;
-		*) say "ok 1 - $1"; say 1..1 ;;
-	esac
+# Scripts as test/run, as test/source and as test/all
+my $lib = ". \"$tree/test/lib.sh\" || exit 2; plain=yes; PG_CONFIG=\${PG_CONFIG:-pg_config}\n";
+sub script
+{
+	my ($name, $text) = @_;
+	open(my $fh, '>', "$dir/$name") or die "could not open $dir/$name: $!";
+	print $fh $lib, $text;
+	close($fh);
 }
-main() { begin; cd "$tree" && jobs=$JOBS prove_each "bash $0" "$@"; }
-start "$@"
+script('run', "begin; prove_each 'bash $dir/source' --jobs \$JOBS \"\$@\"; exit\n");
+script('all', "begin; for way in \"\$@\"; do part \"\$way\" bounded bash $dir/counts \$way; done; close_report \${LEAST:-}; exit\n");
+script('counts', <<'END');
+case $1 in
+	dies) exit 3 ;;
+	kills) kill -9 $$ ;;
+	status) say "2 passed, 0 failed, 1 skipped"; exit 1 ;;
+	slow) exec sleep 60 ;;
+	skips) skip_part "nothing to do" ;;
+	*) say "Testing pg_comb with a server."; say "2 passed, 0 failed, 1 skipped" ;;
+esac
 END
-close($fh);
+script('source', <<'END');
+have() { [ "$1" != faketime ] && command -v "$1" >/dev/null; }
+case $1 in hidden) begin_source tap ;; unpackaged) begin_source sqlmodel ;; *) begin_source ;; esac
+case $1 in
+	bail) say "ok 1 - one"; say "Bail out!  the server is gone"; exit 255 ;;
+	mild) say "1..1"; say "ok 1 - one"; say "Bail out!" ;;
+	late) sleep 1; : >"$work/../late"; say "ok 1 - late"; say 1..1 ;;
+	failures) for n in {1..40}; do say "not ok $n - failure $n"; say "#   Failed test"; say "# at line $n"; done; say 1..40 ;;
+	crash) printf '%s\n' 'LOG:  server process (PID 7) was terminated by signal 11: Segmentation fault' \
+			'DETAIL:  Failed process was running: SELECT 1' 'LOG:  all server processes terminated; reinitializing' \
+			'FATAL:  the database system is in recovery mode' >"$work/log/server"
+		show_crash "$work/log/server"; exit 1 ;;
+	endless) say "ok 1 - one"; limit=1; bounded sleep 60; exit ;;
+	hidden) skip_all "$(lacks tap)" ;;
+	unpackaged) python=none; skip_all "$(lacks sqlmodel)" ;;
+	*) say "ok 1 - $1"; say 1..1 ;;
+esac
+exit
+END
 
 # Run sources, and return the exit status and the output.
 sub sources
 {
 	my ($jobs, @sources) = @_;
 	local $ENV{JOBS} = $jobs;
-	my $output = `bash $dir/script @sources 2>&1`;
+	my $output = `bash $dir/run @sources 2>&1`;
 	return ($? >> 8, $output);
 }
 
@@ -92,10 +103,20 @@ $output = `$^X -I $tree/test/perl -MCombHarness -e '
 isnt($?, 0, 'a harness that ends early fails');
 like($output, qr/^1 passed, 1 failed, 0 skipped$/m, 'because a source is missing');
 
+($status, $output) = sources(2, 'endless', 'first');
+like($output, qr/^2 passed, 1 failed, 0 skipped$/m, 'a source that does not end is stopped, and fails');
+like($output, qr/Stopped: this took longer than 1 seconds/, 'and says so');
+
+# Parts, each of which counts
+for ([ 'fine skips', 0, '2 passed, 0 failed, 2 skipped' ], [ 'dies fine', 1, '2 passed, 1 failed, 1 skipped' ],
+	[ 'kills', 1, '0 passed, 1 failed, 0 skipped' ], [ 'status', 1, '2 passed, 1 failed, 1 skipped' ],
+	[ 'fine', 1, '2 passed, 1 failed, 1 skipped', LEAST => 3 ], [ '', 1, '0 passed, 1 failed, 0 skipped' ],
+	[ 'slow', 1, '0 passed, 1 failed, 0 skipped', STEP_LIMIT => 1 ])
 {
-	local $ENV{COMB_AT_LEAST} = 3;
-	($status, $output) = sources(1, 'first', 'last');
-	is("$status, " . ($output =~ /^(\d+ passed.*)$/m)[0], '1, 2 passed, 1 failed, 0 skipped', 'fewer tests than expected are a failure');
+	my ($parts, $expected, $line, %settings) = @$_;
+	local %ENV = (%ENV, %settings);
+	$output = `bash $dir/all $parts 2>&1`;
+	is(($? >> 8) . ', ' . ($output =~ /^(\d+ passed.*)$/m)[0], "$expected, $line", "the parts $parts, " . join('=', %settings));
 }
 
 # Tools that are missing

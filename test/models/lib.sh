@@ -1,0 +1,325 @@
+# shellcheck shell=bash
+#
+# test/models/lib.sh - running spin, CBMC and herd7, for test/models/run
+#
+# A source prints TAP.  COMB_SET and COMB_MODELS have what test/models/run was called with.
+
+# test/source has read test/lib.sh before:
+# shellcheck disable=SC2034,SC2154,SC2317
+
+models=$tree/test/models
+roots=${PG_COMB_ROOTS:-${XDG_CACHE_HOME:-/var/cache}/pg_comb/roots}
+TIMEFORMAT=%U
+
+# chosen_models [full | open] [PATTERN]...: sources
+chosen_models() {
+	local source set=short
+	local others=(layouts/bounds layouts/fields twins/settled twins/lease twins/portable twins/layouts layouts/uuidv7 layouts/tenths layouts/units barriers)
+	case ${1:-} in
+		full) set=full; shift ;;
+		open) set=open others=(); shift ;;
+	esac
+	for source in "${others[@]}" $(runs | awk -v set="$set" '$1 == set || $1 == "short" && set == "full" { print $2 }'); do
+		[ $# -gt 0 ] && ! grep -qE -- "$(IFS='|'; say "$*")" <<<"$source $(case $source in twins/*) titles "${source#*/}" ;; esac)" ||
+			say "models/$source"
+	done
+}
+
+#
+# Programs that the machine may lack
+#
+
+# make_system NAME SUITE PACKAGES: a small Debian system, unless the directory is there
+make_system() {
+	local lock root=$roots/$1
+	mkdir -p "$roots" && exec {lock}>"$root.lock" && flock "$lock" || return
+	if [ ! -d "$root" ]; then
+		rm -rf --one-file-system "$root.new"
+		bounded unshare --mount --pid --fork --kill-child --mount-proc mmdebstrap --mode=root --variant=apt \
+			--aptopt='Acquire::Retries "3"' --aptopt='Acquire::Check-Valid-Until "false"' \
+			--dpkgopt=path-exclude=/usr/share/{man,locale,doc}/\* --dpkgopt=force-unsafe-io \
+			"--include=$3" "$2" "$root.new" >"$work/log/$1-system" 2>&1 &&
+			mv -T "$root.new" "$root"
+	fi
+	exec {lock}>&-
+	[ -d "$root" ]
+}
+
+# find_program NAME VERSION SUITE PACKAGES DIRECTORY: sets "program" to a command that runs
+# the program in the directory, or skips all.  VERSION is a pattern.
+program=()
+find_program() {
+	if have "$1" && "$1" --version | head -n 1 | grep -q "$2"; then
+		program=(env -C "$5" "$1")
+	elif ! is_root || ! is_debian || ! have mmdebstrap || ! unshare --mount true 2>/dev/null; then
+		skip_all "needs $1 of a version like $2, or root on Debian with mmdebstrap"
+	elif ! make_system "$1" "$3" "$4"; then
+		skip_all "the system with $1 cannot be made: $(grep '^E: ' "$work/log/$1-system" | sed -E 's,[a-z]+://[^ ]*,(mirror),g' | tail -n 1)"
+	else
+		program=(unshare --mount bash -c "mount --bind \"\$1\" \"\$2/mnt\" && exec chroot \"\$2\" sh -c 'cd /mnt && exec \"\$@\"' sh \"\${@:3}\"" bash "$5" "$roots/$1" "$1")
+	fi
+}
+
+#
+# Models
+#
+
+# explore FILE pass|fail OPTION...: prints "errors, states, MB, seconds of the processor", and what
+# was violated.  The status of pan says nothing.  Nothing is left out by partial order
+# reduction, whose rules the models do not keep ("unless", "provided").  Nearly all
+# steps use shared memory, so it would save a twentieth at most.
+explore() {
+	local file=$1 wanted=$2 directory seconds end=-E hash=24
+	local options=(-O1 -w -DSAFETY -DNOFAIR -DNOREDUCE -DVECTORSZ=2048 "-DMEMLIM=${MODEL_MB:-3800}")
+	shift 2
+	if [ "$wanted" = fail ]; then	# found so soon that compiling takes longer
+		options[0]=-O0
+		hash=20
+	elif [ "${COMB_SET:-short}" != short ]; then	# half the memory, for twice the time
+		options+=(-DCOLLAPSE)
+	fi
+	# shellcheck disable=SC2076 # a word
+	[[ " $* " =~ " -DLIVE " ]] && end=
+	directory=$(mktemp -d "$work/pan.XXXXXX") && cd "$directory" || return
+	cp "$file" model.pml
+	if ! spin -a "$@" model.pml >log 2>&1 ||
+		! gcc "${options[@]}" -o pan pan.c >>log 2>&1; then
+		cat log
+		return 1
+	fi
+	seconds=$({ time bounded ./pan -m200000 "-w$hash" ${end:+"$end"} >out 2>&1; } 2>&1)
+	if grep -E 'max search depth too small|out of memory|reached -DMEMLIM|nterrupted' out || ! grep -q 'errors: ' out; then
+		say "the search was cut short"
+		return 1
+	fi
+	printf '%s %s %.0f %s\n' "$(sed -n 's/.*errors: //p' out)" "$(awk '/states, stored/ { print $1; exit }' out)" \
+		"$(awk '/total actual memory/ { print $1 }' out)" "$seconds"
+	grep -E 'assertion violated|invalid end state ' out
+	if [ -f model.pml.trail ]; then
+		spin -t -p -g -l "$@" model.pml >trail 2>&1
+		say "the trail is $directory/trail, of $(wc -l <trail) lines"
+	fi
+	cd "$work" || return
+}
+
+# outcome NUMBER TITLE FILE WANTED OPTION...: one test, where WANTED is pass or fail
+outcome() {
+	local number=$1 title=$2 file=$3 wanted=$4 found errors states mb seconds
+	shift 4
+	found=$(explore "$file" "$wanted" "$@")
+	read -r errors states mb seconds <<<"$found"
+	case $wanted$errors in
+		pass0 | fail[1-9]*) say "ok $number - $title: $states states, $mb MB, $seconds s" ;;
+		*) say "not ok $number - $title ($*): ${errors:-?} errors, $wanted was expected"
+			say "# ${found//$'\n'/$'\n'# }"
+			keep=yes
+			return 1 ;;
+	esac
+}
+
+# The lines of runs.list: set, name, model, options
+runs() { grep -E '^(short|full|open) ' "$models/runs.list" | sed 's/ *#.*//'; }
+
+run_model() {
+	local set name model options
+	while read -r set name model options; do
+		if [ "$name" = "$1" ]; then
+			say 1..1
+			# shellcheck disable=SC2086 # words
+			outcome 1 "$name" "$models/$model.pml" pass $options
+			return
+		fi
+	done < <(runs)
+	return 1
+}
+
+# Prints the titles of the twins of a model, or of the sources of the layouts.
+titles() { sed -nE "s/^= (.*) ! (fail|pass) ${1/layouts/comb_}.*/\1/p" "$models/twins.list"; }
+
+twins() {
+	local title number=0 what wanted status=0 chosen=() directory
+	while read -r title; do
+		if [ -z "${COMB_MODELS:-}" ] || grep -qE -- "$COMB_MODELS" <<<"$title twins/$1"; then
+			chosen+=("$title")
+		fi
+	done < <(titles "$1")
+	say "1..${#chosen[@]}"
+	for title in "${chosen[@]}"; do
+		number=$((number + 1))
+		directory=$work/$1.$number
+		if [ "$1" = layouts ]; then copy_layouts "$directory"; else mkdir "$directory" && cp "$models/$1.pml" "$directory"; fi
+		if what=$(seed "$models/twins.list" "$title" "$directory"/*.[chp]* 2>&1); then
+			read -r wanted _ what <<<"$what"
+			# shellcheck disable=SC2086 # words
+			case $1 in
+				layouts) twin_layout "$number" "$title" "$directory" "$wanted" $what ;;
+				*) outcome "$number" "$title" "$directory/$1.pml" "$wanted" $what ;;
+			esac || status=1
+		else
+			say "not ok $number - $title: $what"
+			status=1
+		fi
+	done
+	return "$status"
+}
+
+#
+# Layouts
+#
+
+# What layouts.c and units.c include: the sources, and the table without the rest
+copy_layouts() {
+	mkdir -p "$1" && cp -R "$models"/*.c "$models/stub" "$tree"/src/comb_{codec.c,layout.h,clock.h} "$1" &&
+		sed -n '/^#define COMB_ORDER_PLAIN/,/^};/p' "$tree/src/comb_layout.c" >"$1/table.h"
+}
+
+# The layouts, in the order of the table
+labels() { sed -n 's/^\t\t\.label = "\(.*\)",$/\1/p' "$tree/src/comb_layout.c"; }
+
+# law NUMBER NAME DIRECTORY LAW LABEL [WANTED]: one test, where CBMC has to find the law
+# SUCCESSFUL or FAILED
+law() {
+	local seconds layout log=$3/log.$4.$5 wanted=${6:-SUCCESSFUL} options=()
+	layout=$(labels | grep -nx "$5" | cut -d : -f 1)
+	[ "$wanted" = SUCCESSFUL ] || options=(--stop-on-fail)
+	find_program cbmc "^[6-9]" trixie cbmc,gcc,libc6-dev "$3"
+	seconds=$({ time bounded "${program[@]}" layouts.c -I stub -I . "-DLAW=$4" "-DLAYOUT=$((layout - 1))" --unwind 66 \
+		--unwinding-assertions --slice-formula "${options[@]}" >"$log" 2>&1; } 2>&1)
+	if grep -q "^VERIFICATION $wanted" "$log"; then
+		say "ok $1 - $2: $seconds s"
+	else
+		say "not ok $1 - $2"
+		grep -E 'FAILURE$|^VERIFICATION|error' "$log" | sed 's/^/# /'
+		return 1
+	fi
+}
+
+# twin_layout NUMBER TITLE DIRECTORY WANTED LAW|units [LABEL]
+twin_layout() {
+	if [ "$5" != units ]; then
+		law "$1" "$2" "$3" "$5" "$6" FAILED
+	elif (make_units "$3") && (cd "$3" && bounded ./units >log); [ "$(grep -c '^not ok' "$3/log")" -gt 0 ]; then
+		say "ok $1 - $2"
+	else
+		say "not ok $1 - $2"
+		return 1
+	fi
+}
+
+# laws LAW [LABEL]...: of all layouts, or of some
+laws() {
+	local kind=$1 label number=0 status=0
+	shift
+	# shellcheck disable=SC2046 # words
+	[ $# -gt 0 ] || set -- $(labels)
+	copy_layouts "$work/layouts.$kind" || return
+	find_program cbmc "^[6-9]" trixie cbmc,gcc,libc6-dev "$work/layouts.$kind"
+	say "1..$#"
+	for label in "$@"; do
+		number=$((number + 1))
+		law "$number" "$kind of $label" "$work/layouts.$kind" "$kind" "$label" || status=1
+	done
+	return "$status"
+}
+
+make_units() { gcc -O2 -Wall -I "$1/stub" -I "$1" -o "$1/units" "$1/units.c"; }
+
+# Each unit of a day, and each day
+units() {
+	copy_layouts "$work/units" && make_units "$work/units" && cd "$work/units" && bounded ./units
+}
+
+#
+# Barriers
+#
+
+# What the processor executes for an access of the writer to x or y, and for a barrier.  An
+# exchange that fails would be tried again: here the writer stops.
+declare -A code=(
+	[AArch64-begin]="MOV W0,#1"
+	[AArch64-store-x]="STR W0,[X1]"
+	[AArch64-store-y]="STR W0,[X3]"
+	[AArch64-exchange-x]="LDAXR W5,[X1]; STLXR W6,W0,[X1]; CBNZ W6,End"
+	[AArch64-exchange-y]="LDAXR W5,[X3]; STLXR W6,W0,[X3]; CBNZ W6,End"
+	[AArch64-write]="DMB ISH"
+	[AArch64-read]="DMB ISHLD"
+	[AArch64-look]="LDR W0,[X3]; %s; LDR W2,[X1]"
+	[AArch64-memory]="{ 0:X1=x; 0:X3=y; 1:X1=x; 1:X3=y; }"
+	[AArch64-wrong]="exists (1:X0=1 /\\ 1:X2=0)"
+	[PPC-begin]="li r1,1"
+	[PPC-store-x]="stw r1,0(r2)"
+	[PPC-store-y]="stw r1,0(r4)"
+	[PPC-exchange-x]="sync; lwarx r5,r0,r2; stwcx. r1,r0,r2; bne End; isync"
+	[PPC-exchange-y]="sync; lwarx r5,r0,r4; stwcx. r1,r0,r4; bne End; isync"
+	[PPC-write]="lwsync"
+	[PPC-read]="lwsync"
+	[PPC-look]="lwz r1,0(r4); %s; lwz r3,0(r2)"
+	[PPC-memory]="{ 0:r2=x; 0:r4=y; 1:r2=x; 1:r4=y; }"
+	[PPC-wrong]="exists (1:r1=1 /\\ 1:r3=0)")
+
+# litmus MACHINE FIRST BARRIER SECOND READER: a test for herd7.  The writer makes the first
+# access to x and the second to y.  It is wrong if the reader sees y without x.
+litmus() {
+	local writer reader
+	writer="${code[$1-begin]}; ${code[$1-$2-x]}; ${code[$1-$3]:-}; ${code[$1-$4-y]}; End:"
+	# shellcheck disable=SC2059 # a format
+	reader=$(printf "${code[$1-look]}" "${code[$1-$5]:-}")
+	say "$1 pair"
+	say "${code[$1-memory]}"
+	say "P0 | P1 ;"
+	paste -d '|' <(tr ';' '\n' <<<"$writer") <(tr ';' '\n' <<<"$reader") | sed 's/$/ ;/'
+	say "${code[$1-wrong]}"
+}
+
+# allowed MACHINE FIRST BARRIER SECOND READER: prints whether the wrong order is
+allowed() {
+	litmus "$@" >"$work/barriers/pair.litmus"
+	case $(bounded "${program[@]}" pair.litmus 2>&1) in
+		*"Observation pair Never"*) say no ;;
+		*"Observation pair Sometimes"*) say yes ;;
+		*) say "herd7 failed" ;;
+	esac
+}
+
+# Each pair on two machines: forbidden with both barriers, and allowed without one
+barriers() {
+	local first second writer reader pair machine number=0 found status=0
+	mkdir -p "$work/barriers" && find_program herd7 "^7" sid herdtools7 "$work/barriers"
+	say "1..$((2 * $(pairs | wc -l)))"
+	while read -r first second writer reader pair; do
+		for machine in AArch64 PPC; do
+			number=$((number + 1))
+			if [ "$second" = store ]; then
+				found="$(allowed $machine "$first" write store read), $(allowed $machine "$first" none store read)"
+				found="$found, $(allowed $machine "$first" write store none)"
+			else
+				found="$(allowed $machine "$first" none exchange read), $(allowed $machine store none store read)"
+				found="$found, $(allowed $machine "$first" none exchange none)"
+			fi
+			if [ "$found" = "no, yes, yes" ]; then
+				say "ok $number - $machine: $writer() and $reader(): $pair"
+			else
+				say "not ok $number - $machine: $writer() and $reader(): $pair: $found"
+				status=1
+			fi
+		done
+	done < <(pairs)
+	return "$status"
+}
+
+# The lines of barriers.list
+pairs() { grep -E '^(store|exchange) ' "$models/barriers.list"; }
+
+run_models() {
+	plain=yes owner=(env)
+	case $1 in
+		twins/*) twins "${1#*/}" ;;
+		layouts/fields) laws FIELD ;;
+		layouts/bounds) laws BOUNDS ;;
+		layouts/uuidv7) laws UUIDV7 uuidv7 ;;
+		layouts/tenths) laws TENTHS morris efcore masstransit masstransit_sequential uuidv1 uuidv6 newsequentialid ;;
+		layouts/units) units ;;
+		barriers) barriers ;;
+		*) have spin || skip_all "spin is not installed"; run_model "$1" ;;
+	esac
+}
