@@ -372,7 +372,7 @@ cleanup() {
 # owner, counts, and prints the closing line.  The options are prove's.  The directory stays
 # if a test failed.
 prove_each() {
-	PERL5LIB=$tree/test/perl HARNESS_NOTTY=1 COMB_WORK=$work PERL_TEST_HARNESS_DUMP_TAP=$work/log \
+	PERL5LIB=$tree/test/perl HARNESS_NOTTY=1 COMB_WORK=$work \
 		limit=36000 bounded prove --norc --timer --harness CombHarness --exec "$@" && return
 	keep=yes
 	return 1

@@ -37,7 +37,12 @@ sub watch
 		push @comments, "    not ok - $source: $_[0]\n";
 	};
 
-	$parser->callback(ALL => sub { print "$source: ", $_[0]->raw, "\n" }) if $ENV{COMB_REPORT};
+	my $log = $ENV{COMB_WORK} ? "$ENV{COMB_WORK}/log/" . $source =~ tr{/}{-}r . '.tap' : '/dev/null';
+	open(my $tap, '>', $log) or die "could not open $log: $!";
+	$parser->callback(ALL => sub {
+		print $tap $_[0]->raw, "\n";
+		print "$source: ", $_[0]->raw, "\n" if $ENV{COMB_REPORT};
+	});
 	$parser->callback(test => sub {
 		my ($test) = @_;
 		my $name = $test->description =~ s/^- //r;
@@ -89,14 +94,6 @@ sub runtests
 	eval { $self->SUPER::runtests(@tests) };
 	# only an error comes back
 	print $@;
-	return close_report();
-}
-
-# Some versions of TAP::Harness also call this before they die of an error.
-sub summary
-{
-	my ($self, $aggregate) = @_;
-	$self->SUPER::summary($aggregate);
 	return close_report();
 }
 
