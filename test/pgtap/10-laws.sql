@@ -2,8 +2,8 @@
 --
 -- Each law is a condition on the rows of a table of inputs.  A failure shows the first row
 -- that breaks the law.  Every run draws other random values from a seed, which the names
--- of the tests have; n says how many of each kind.  To repeat a run, or for a deep run:
---     pg_prove --set seed=0.123456 --set n=5000 ... test/pgtap/10-laws.sql
+-- of the tests have; n says how many of each kind.  To repeat a run, or for a deeper one:
+--     pg_prove --set seed=0.123456 --set n=200 ... test/pgtap/10-laws.sql
 -- test/t/080_fuzz.pl does so for some seconds, and test/t/070_portable.pl runs the laws
 -- that sql/portable shall keep.
 --
