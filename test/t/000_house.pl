@@ -90,6 +90,11 @@ none('the Makefile has what is installed',
 none('doc/packaging/meson.build has sources and scripts', unlisted($meson, @c, @scripts));
 none('pg_regress runs all tests', unlisted($makefile, @regress));
 none('tests of pg_regress have an expected output', grep { !-f "expected/$_.out" } @regress);
+none('test/README.md says what each test is for', do {
+	my ($table) = slurp('test/README.md') =~ /^## What each file is for\n(.*?)^## /ms;
+	my @files = glob('test/*.* test/{t,t/*,pgtap,isolation/specs,fuzz,perl,cluster,partitioning,models}/*.*');
+	grep { !/^(?:lib|README)$/ && $table !~ /\b$_\b/ } map { basename($_) =~ s/\.\w+$//r } @files;
+});
 
 # pgindent lays out a type's name as it finds the name in the list.  A pointer to any
 # other type would look like a multiplication.
