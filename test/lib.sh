@@ -482,7 +482,7 @@ copy_and_build() {
 start_server() {
 	local name=$1 data=$work/$1
 	shift
-	as_owner mkdir -p "$sockets"
+	as_owner mkdir -p "$sockets" && as_owner touch "$work/template.lock" || return
 	# All are copies of one, which the first of them makes.
 	(
 		flock 9
