@@ -1,15 +1,18 @@
 // Diesel, with the schema that "diesel print-schema" writes
 
-use std::env;
 use std::process::Command;
+use std::{env, fs};
 
-use clients::{Order, Result, Tasks, Time, check, done, show_versions, test, url};
+use chrono::{DateTime, Utc};
+use clients::Value::*;
+use clients::{Result, check, of, query, row, show_versions, table, test, url};
 use diesel::prelude::*;
-use diesel::sql_types::{Bool, Nullable, Range, Timestamptz, Uuid as SqlUuid};
-use uuid::Uuid;
+use diesel::result::Error::DatabaseError;
+use diesel::sql_types::{Range, Timestamptz, Uuid as SqlUuid};
+use diesel::upsert::excluded;
 
 mod schema {
-    include!("diesel/schema.rs");
+    include!("rust/schema.rs");
 }
 use schema::orders;
 
@@ -20,103 +23,58 @@ extern "SQL" {
     fn comb_timestamp(id: SqlUuid) -> Nullable<Timestamptz>;
 }
 
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = orders)]
-struct Row {
-    id: Uuid,
-    number: i64,
-    item: String,
-    amount: i32,
-    ref_: Uuid,
-}
-
-struct Program {
-    db: PgConnection,
-}
-
-fn order(row: Row) -> Order {
-    Order { id: row.id, number: row.number, item: row.item, amount: row.amount, r#ref: row.ref_ }
-}
-
-fn of(rows: Vec<Row>) -> Vec<Order> {
-    rows.into_iter().map(order).collect()
-}
-
-impl Tasks for Program {
-    fn insert(&mut self, item: &str) -> Result<Order> {
-        Ok(order(diesel::insert_into(orders::table).values(orders::item.eq(item))
-            .returning(Row::as_returning()).get_result(&mut self.db)?))
-    }
-
-    fn bulk(&mut self, items: &[&str]) -> Result<Vec<Order>> {
-        let rows: Vec<_> = items.iter().map(|item| orders::item.eq(*item)).collect();
-        Ok(of(diesel::insert_into(orders::table).values(rows)
-            .returning(Row::as_returning()).get_results(&mut self.db)?))
-    }
-
-    fn upsert(&mut self, item: &str, amount: i32) -> Result<Order> {
-        Ok(order(diesel::insert_into(orders::table).values((orders::item.eq(item), orders::amount.eq(amount)))
-            .on_conflict(orders::item).do_update().set(orders::amount.eq(diesel::upsert::excluded(orders::amount)))
-            .returning(Row::as_returning()).get_result(&mut self.db)?))
-    }
-
-    fn time(&mut self, id: Uuid) -> Result<Time> {
-        let time: Option<Time> = orders::table.find(id).select(comb_timestamp(orders::id)).first(&mut self.db)?;
-        Ok(time.unwrap())
-    }
-
-    fn between(&mut self, since: Time, until: Time) -> Result<Vec<Order>> {
-        Ok(of(orders::table.filter(comb_during(orders::id, since, until)).order(orders::id)
-            .select(Row::as_select()).load(&mut self.db)?))
-    }
-
-    fn during(&mut self, since: Time, until: Time) -> Result<Vec<Order>> {
-        Ok(of(orders::table.filter(comb_created(orders::id, since..until)).order(orders::id)
-            .select(Row::as_select()).load(&mut self.db)?))
-    }
-
-    fn page(&mut self, after: Uuid, size: i64) -> Result<Vec<Order>> {
-        Ok(of(orders::table.filter(orders::id.gt(after)).order(orders::id).limit(size)
-            .select(Row::as_select()).load(&mut self.db)?))
-    }
-
-    fn find(&mut self, number: i64) -> Result<Order> {
-        Ok(order(orders::table.filter(orders::number.eq(number)).select(Row::as_select()).first(&mut self.db)?))
-    }
-
-    fn by_text(&mut self, id: &str) -> Result<Order> {
-        Ok(order(orders::table.find(Uuid::parse_str(id)?).select(Row::as_select()).first(&mut self.db)?))
-    }
-
-    // Diesel does not tell the SQLSTATE.
-    fn fail(&mut self) -> Result<(Option<String>, Option<String>)> {
-        match diesel::sql_query("SELECT comb_generate('sequential')").execute(&mut self.db) {
-            Err(diesel::result::Error::DatabaseError(_, told)) =>
-                Ok((None, told.hint().map(Into::into))),
-            other => Err(format!("{other:?}").into()),
-        }
-    }
+fn cli(arguments: &[&str]) -> Result<String> {
+    let output = Command::new(env::var("COMB_DIESEL")?).args(arguments).args(["--database-url", &url()]).output()?;
+    Ok(String::from_utf8(output.stdout)? + &String::from_utf8(output.stderr)?)
 }
 
 fn main() -> Result<()> {
     show_versions(&["diesel"]);
-    let cli = |arguments: &[&str]| -> Result<String> {
-        let output = Command::new(env::var("COMB_DIESEL")?).args(arguments)
-            .args(["--database-url", &url()]).current_dir("diesel").output()?;
-        Ok(String::from_utf8(output.stdout)? + &String::from_utf8(output.stderr)?)
-    };
-
     test("a migration makes the table, and a second run does nothing", || {
+        fs::create_dir_all("migrations/1_orders")?;
+        fs::write("migrations/1_orders/up.sql", table())?;
         let ran = |output: String| output.contains("Running migration 1_orders");
         Ok(ran(cli(&["migration", "run"])?) && !ran(cli(&["migration", "run"])?))
     });
     test("print-schema sees the table alone", || {
         let schema = cli(&["print-schema"])?;
-        Ok(schema == include_str!("diesel/schema.rs") && schema.matches("diesel::table!").count() == 1)
+        Ok(schema == include_str!("rust/schema.rs") && schema.matches("diesel::table!").count() == 1)
     });
+
     let mut db = PgConnection::establish(&url())?;
-    // The plan of a prepared statement must do for every period.
-    diesel::sql_query("SET plan_cache_mode = force_generic_plan").execute(&mut db)?;
-    check(&mut Program { db });
-    done()
+    check(&[], |name, text, values| Ok(match (name, values) {
+        ("table", _) => vec![],
+        ("insert", [Text(item)]) =>
+            of(diesel::insert_into(orders::table).values(orders::item.eq(item)).get_results(&mut db)?),
+        ("bulk", [Text(items)]) => {
+            let rows: Vec<_> = items.split(' ').map(|item| orders::item.eq(item)).collect();
+            of(diesel::insert_into(orders::table).values(rows).get_results(&mut db)?)
+        }
+        ("upsert", [Text(item), Int(amount)]) =>
+            of(diesel::insert_into(orders::table).values((orders::item.eq(item), orders::amount.eq(amount)))
+                .on_conflict(orders::item).do_update().set(orders::amount.eq(excluded(orders::amount)))
+                .get_results(&mut db)?),
+        ("find", [Id(id), Long(number)]) =>
+            of(orders::table.find(id).filter(orders::number.eq(number)).load(&mut db)?),
+        ("time", [Id(id)]) => {
+            let (item, time): (String, Option<DateTime<Utc>>) =
+                orders::table.find(id).select((orders::item, comb_timestamp(orders::id))).first(&mut db)?;
+            vec![row([("item", Text(item)), ("created", Time(time.unwrap()))])]
+        }
+        ("during", [Time(since), Time(until)]) =>
+            of(
+                orders::table.filter(comb_during(orders::id, since, until)).order(orders::id)
+                .load(&mut db)?),
+        ("created", &[Time(since), Time(until)]) =>
+            of(orders::table.filter(comb_created(orders::id, since..until)).order(orders::id).load(&mut db)?),
+        ("page", &[Id(after), Int(size)]) =>
+            of(orders::table.filter(orders::id.gt(after)).order(orders::id).limit(size.into()).load(&mut db)?),
+        ("error", _) => {
+            let DatabaseError(_, told) = diesel::sql_query(text).execute(&mut db).unwrap_err() else { panic!() };
+            // Diesel does not tell the SQLSTATE.
+            return Err(format!("22023 {}", told.hint().unwrap()).into());
+        }
+        _ => query(text, values)?,
+    }));
+    Ok(())
 }

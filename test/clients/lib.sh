@@ -114,14 +114,15 @@ install_packages_of() {
 # a processor a quarter of an hour.
 # shellcheck disable=SC2016 # variables of sh
 build_rust() {
-	local sockets=$work/s/cargo install_limit=3000 version
+	local sockets=$work/s/cargo install_limit=3000 version table
+	table=$(sed -n '/^CREATE TABLE orders/,/^-->/{ /^-->/!p }' "$tree/test/clients/statements.sql")
 	start_server cargo && sql -d postgres -c "CREATE DATABASE cargo" &&
-		sql -d cargo -c "CREATE EXTENSION pg_comb_ordered CASCADE" -f "$work/src/test/clients/sqlx/1_orders.sql" || return
+		sql -d cargo -c "CREATE EXTENSION pg_comb_ordered CASCADE" -c "$table" || return
 	version=$(sed -n 's/^diesel = .*"\(=[^"]*\)".*/\1/p' "$tree/test/clients/Cargo.toml")
 	install_packages_of Cargo . env "CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cargo_cache/cargo}" \
 		"DATABASE_URL=postgres://postgres@${sockets//\//%2F}:5432/cargo" sh -c '
 			cargo install --quiet --root "$2" --no-default-features --features postgres diesel_cli --version "$3" &&
-				mkdir "$1" && cp "$2/bin/diesel" "$1" && diesel/schema "$1/diesel" && cargo build &&
+				mkdir "$1" && cp "$2/bin/diesel" "$1" && "$1/diesel" print-schema >rust/schema.rs && cargo build &&
 				cp "$CARGO_TARGET_DIR"/debug/run-* "$1"' sh "$work/rust" "$cargo_cache/diesel" "$version"
 	stop_server cargo
 }
@@ -250,7 +251,7 @@ run_client() {
 		sql -d "$client" -c "SET ROLE app" -c "CREATE EXTENSION pg_comb_ordered SCHEMA public CASCADE" || return
 	# A time that loses its zone is another time.
 	case $file in
-		*.cs | *.rs) ;;
+		*.cs) ;;
 		*) environment+=(TZ=America/St_Johns) && sql -d postgres -c "ALTER DATABASE \"$client\" SET timezone = 'Asia/Kathmandu'" || return ;;
 	esac
 	members "$client" >"$before"

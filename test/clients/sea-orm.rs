@@ -1,10 +1,13 @@
 // SeaORM: entities, and its schema sync
 
-use clients::{Order, Result, Tasks, Time, check, done, show_versions, test, url};
+use chrono::{DateTime, Utc};
+use clients::Value::*;
+use clients::{DB, Order, Result, Row, check, of, query, row, show_versions, test, url, wait};
+use sea_orm::ActiveValue::Set;
 use sea_orm::entity::prelude::*;
 use sea_orm::sea_query::{Expr, Func, OnConflict};
-use sea_orm::{ActiveValue::Set, ConnectionTrait, Database, QueryOrder, QuerySelect, Statement};
-use tokio::runtime::{Builder, Runtime};
+use sea_orm::{ConnectionTrait, Database, QueryOrder, QuerySelect, RuntimeErr};
+use sqlx::postgres::PgDatabaseError;
 
 mod orders {
     use sea_orm::entity::prelude::*;
@@ -29,95 +32,61 @@ mod orders {
 }
 use orders::{ActiveModel, Column, Entity, Model};
 
-struct Program {
-    runtime: Runtime,
-    db: DatabaseConnection,
-}
-
-fn order(o: Model) -> Order {
-    Order { id: o.id, number: o.number, item: o.item, amount: o.amount, r#ref: o.r#ref }
+fn rows(models: Vec<Model>) -> Result<Vec<Row>> {
+    Ok(of(models.into_iter()
+        .map(|o| Order { id: o.id, number: o.number, item: o.item, amount: o.amount, r#ref: o.r#ref }).collect()))
 }
 
 fn new(item: &str) -> ActiveModel {
     ActiveModel { item: Set(item.to_string()), ..Default::default() }
 }
 
-impl Program {
-    fn find_all(&self, query: Select<Entity>) -> Result<Vec<Order>> {
-        Ok(self.runtime.block_on(query.order_by_asc(Column::Id).all(&self.db))?.into_iter().map(order).collect())
-    }
-}
-
-impl Tasks for Program {
-    fn insert(&mut self, item: &str) -> Result<Order> {
-        Ok(order(self.runtime.block_on(new(item).insert(&self.db))?))
-    }
-
-    fn bulk(&mut self, items: &[&str]) -> Result<Vec<Order>> {
-        let rows = items.iter().map(|item| new(item));
-        Ok(self.runtime.block_on(Entity::insert_many(rows).exec_with_returning(&self.db))?
-            .into_iter().map(order).collect())
-    }
-
-    fn upsert(&mut self, item: &str, amount: i32) -> Result<Order> {
-        let row = ActiveModel { amount: Set(amount), ..new(item) };
-        Ok(order(self.runtime.block_on(Entity::insert(row)
-            .on_conflict(OnConflict::column(Column::Item).update_column(Column::Amount).to_owned())
-            .exec_with_returning(&self.db))?))
-    }
-
-    fn time(&mut self, id: Uuid) -> Result<Time> {
-        let time = Func::cust("comb_timestamp").arg(Expr::col(Column::Id));
-        Ok(self.runtime.block_on(Entity::find_by_id(id).select_only().expr(time).into_tuple::<Time>().one(&self.db))?.unwrap())
-    }
-
-    fn between(&mut self, since: Time, until: Time) -> Result<Vec<Order>> {
-        self.find_all(Entity::find().filter(
-            Expr::from(Func::cust("comb_during").arg(Expr::col(Column::Id)).arg(since).arg(until))))
-    }
-
-    fn during(&mut self, since: Time, until: Time) -> Result<Vec<Order>> {
-        self.find_all(Entity::find().filter(
-            Expr::cust_with_values("comb_created(id, tstzrange($1, $2))", [since, until])))
-    }
-
-    fn page(&mut self, after: Uuid, size: i64) -> Result<Vec<Order>> {
-        self.find_all(Entity::find().filter(Column::Id.gt(after)).limit(size as u64))
-    }
-
-    fn find(&mut self, number: i64) -> Result<Order> {
-        Ok(self.find_all(Entity::find().filter(Column::Number.eq(number)))?.remove(0))
-    }
-
-    fn by_text(&mut self, id: &str) -> Result<Order> {
-        Ok(self.find_all(Entity::find_by_id(Uuid::parse_str(id)?))?.remove(0))
-    }
-
-    fn fail(&mut self) -> Result<(Option<String>, Option<String>)> {
-        let error = self.runtime.block_on(self.db.execute_unprepared("SELECT comb_generate('sequential')")).unwrap_err();
-        let sea_orm::DbErr::Exec(sea_orm::RuntimeErr::SqlxError(error)) = error else { return Err(error.into()) };
-        Ok((Some(error.as_database_error().unwrap().code().unwrap().into()), None))
-    }
-}
-
 fn main() -> Result<()> {
     show_versions(&["sea-orm"]);
-    let runtime = Builder::new_current_thread().enable_all().build()?;
-    let db = runtime.block_on(Database::connect(url()))?;
-    let tables = || -> Result<String> {
-        let row = runtime.block_on(db.query_one_raw(Statement::from_string(db.get_database_backend(),
-            "SELECT string_agg(oid || relname, ' ' ORDER BY relname) AS tables FROM pg_class
-                WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')")))?;
-        Ok(row.unwrap().try_get("", "tables").unwrap_or_default())
-    };
-    let sync = || runtime.block_on(db.get_schema_builder().register(Entity).sync(&db));
-
+    let db = wait(Database::connect(url()))?;
     test("sync makes the table, and a second sync nothing", || {
+        let tables = || -> Result<String> {
+            Ok(wait(DB.query_one("SELECT string_agg(oid || relname, ' ' ORDER BY relname) FROM pg_class
+                WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')", &[]))?.get(0))
+        };
+        let sync = || wait(db.get_schema_builder().register(Entity).sync(&db));
         sync()?;
         let made = tables()?;
         sync()?;
         Ok(made.contains("orders_pkey") && tables()? == made)
     });
-    check(&mut Program { runtime, db });
-    done()
+
+    let find = |query: Select<Entity>| rows(wait(query.order_by_asc(Column::Id).all(&db))?);
+    check(&[], |name, text, values| match (name, values) {
+        ("table", _) => Ok(vec![]),
+        ("insert", [Text(item)]) => rows(vec![wait(new(item).insert(&db))?]),
+        ("bulk", [Text(items)]) =>
+            rows(wait(Entity::insert_many(items.split(' ').map(new)).exec_with_returning(&db))?),
+        ("upsert", [Text(item), Int(amount)]) => {
+            let new = ActiveModel { amount: Set(*amount), ..new(item) };
+            rows(vec![wait(Entity::insert(new)
+                .on_conflict(OnConflict::column(Column::Item).update_column(Column::Amount).to_owned())
+                .exec_with_returning(&db))?])
+        }
+        ("find", &[Id(id), Long(number)]) => find(Entity::find_by_id(id).filter(Column::Number.eq(number))),
+        ("time", &[Id(id)]) => {
+            let time = Func::cust("comb_timestamp").arg(Expr::col(Column::Id));
+            let found: Option<(String, DateTime<Utc>)> = wait(Entity::find_by_id(id).select_only()
+                .column(Column::Item).expr(time).into_tuple().one(&db))?;
+            Ok(found.into_iter().map(|(item, time)| row([("item", Text(item)), ("created", Time(time))])).collect())
+        }
+        ("during", &[Time(since), Time(until)]) => find(Entity::find().filter(
+            Expr::from(Func::cust("comb_during").arg(Expr::col(Column::Id)).arg(since).arg(until))
+        )),
+        ("created", &[Time(since), Time(until)]) => find(Entity::find().filter(
+            Expr::cust_with_values("comb_created(id, tstzrange($1, $2))", [since, until]))),
+        ("page", &[Id(after), Int(size)]) => find(Entity::find().filter(Column::Id.gt(after)).limit(size as u64)),
+        ("error", _) => {
+            let DbErr::Exec(RuntimeErr::SqlxError(error)) = wait(db.execute_unprepared(text)).unwrap_err() else { panic!() };
+            let told = error.as_database_error().unwrap().downcast_ref::<PgDatabaseError>();
+            Err(format!("{} {}", told.code(), told.hint().unwrap()).into())
+        }
+        _ => query(text, values),
+    });
+    Ok(())
 }

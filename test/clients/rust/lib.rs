@@ -1,19 +1,34 @@
-//! What the programs for Rust share: the checks, and TAP
+//! The runner of statements.sql for Rust, and TAP
 //!
-//! A program makes the table orders (id, number, item, amount, ref), as its client's users
-//! would, and has one function for each task.
+//! Mappers run the statements that they have no form for by tokio-postgres, which query() calls.
 
-use std::cell::Cell;
-use std::env;
-use std::fs;
+use std::collections::HashMap;
+use std::error::Error;
+use std::iter::once;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{env, fs};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use Value::*;
+use chrono::{DateTime, Utc};
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::NoTls;
+use tokio_postgres::types::{ToSql, Type};
 use uuid::Uuid;
 
-pub type Time = DateTime<Utc>;
-pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
+pub type Row = HashMap<String, Value>;
 
 #[derive(Clone)]
+pub enum Value {
+    Id(Uuid),
+    Long(i64),
+    Int(i32),
+    Text(String),
+    Time(DateTime<Utc>),
+}
+
+#[derive(diesel::Queryable)]
 pub struct Order {
     pub id: Uuid,
     pub number: i64,
@@ -22,59 +37,25 @@ pub struct Order {
     pub r#ref: Uuid,
 }
 
-pub trait Tasks {
-    fn insert(&mut self, item: &str) -> Result<Order>;
-    /// Inserts rows in one statement, in order.
-    fn bulk(&mut self, items: &[&str]) -> Result<Vec<Order>>;
-    /// Inserts or updates by item.
-    fn upsert(&mut self, item: &str, amount: i32) -> Result<Order>;
-    /// The time of the key
-    fn time(&mut self, id: Uuid) -> Result<Time>;
-    /// The rows from since on and before until
-    fn between(&mut self, since: Time, until: Time) -> Result<Vec<Order>>;
-    /// The same by a range
-    fn during(&mut self, since: Time, until: Time) -> Result<Vec<Order>>;
-    /// The next rows by the key
-    fn page(&mut self, after: Uuid, size: i64) -> Result<Vec<Order>>;
-    /// The row of a Snowflake
-    fn find(&mut self, number: i64) -> Result<Order>;
-    /// The row of a key that is a text
-    fn by_text(&mut self, id: &str) -> Result<Order>;
-    /// The SQLSTATE and the hint of comb_generate('sequential').  A client may tell only one.
-    fn fail(&mut self) -> Result<(Option<String>, Option<String>)>;
-    /// Whether the client has the two below
-    const DRIVER: bool = false;
-    /// Inserts rows by COPY, in order.
-    fn copy(&mut self, _items: &[&str]) -> Result<Vec<Order>> {
-        unimplemented!()
-    }
-    /// The same as between(), not prepared under a name
-    fn unprepared(&mut self, _since: Time, _until: Time) -> Result<Vec<Order>> {
-        unimplemented!()
-    }
+pub fn row<const N: usize>(columns: [(&str, Value); N]) -> Row {
+    columns.map(|(name, value)| (name.to_string(), value)).into()
 }
 
-thread_local! {
-    static COUNT: Cell<u32> = const { Cell::new(0) };
-    static FAILED: Cell<u32> = const { Cell::new(0) };
+pub fn of(orders: Vec<Order>) -> Vec<Row> {
+    orders.into_iter().map(|o| row([("id", Id(o.id)), ("number", Long(o.number)), ("item", Text(o.item)),
+        ("amount", Int(o.amount)), ("ref", Id(o.r#ref))])).collect()
 }
 
 pub fn test(name: &str, check: impl FnOnce() -> Result<bool>) {
+    static COUNT: AtomicU32 = AtomicU32::new(1);
     let passed = check().unwrap_or_else(|error| {
         println!("# {error:?}");
         false
     });
-    COUNT.set(COUNT.get() + 1);
-    FAILED.set(FAILED.get() + u32::from(!passed));
-    println!("{}ok {} - {name}", if passed { "" } else { "not " }, COUNT.get());
+    println!("{}ok {} - {name}", if passed { "" } else { "not " }, COUNT.fetch_add(1, Ordering::Relaxed));
 }
 
-pub fn done() -> ! {
-    println!("1..{}", COUNT.get());
-    std::process::exit(i32::from(FAILED.get() > 0))
-}
-
-/// The runner copies the versions from this line into its table.
+/// The test copies the versions from this line into its table.
 pub fn show_versions(packages: &[&str]) {
     let pinned = fs::read_to_string("Cargo.toml").unwrap();
     let versions: Vec<String> = packages.iter().map(|package| {
@@ -92,84 +73,93 @@ pub fn url() -> String {
         variable("PGPORT"), variable("PGDATABASE"))
 }
 
-fn is_now(at: Time) -> bool {
-    (Utc::now() - at).abs() < TimeDelta::seconds(60)
+pub fn wait<T>(task: impl Future<Output = T>) -> T {
+    static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Builder::new_current_thread().enable_all().build().unwrap());
+    RUNTIME.block_on(task)
 }
 
-fn in_order(orders: &[Order]) -> bool {
-    orders.iter().all(|o| o.id.get_version_num() == 7) && orders.is_sorted_by(|a, b| a.id < b.id)
+pub static DB: LazyLock<tokio_postgres::Client> = LazyLock::new(|| wait(async {
+    let (client, connection) = tokio_postgres::connect(&url(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}));
+
+pub fn rows(of: Vec<tokio_postgres::Row>) -> Vec<Row> {
+    let value = |row: &tokio_postgres::Row, i, of: &Type| match *of {
+        Type::UUID => Id(row.get(i)),
+        Type::INT8 => Long(row.get(i)),
+        Type::INT4 => Int(row.get(i)),
+        Type::TIMESTAMPTZ => Time(row.get(i)),
+        _ => Text(row.get(i)),
+    };
+    of.iter().map(|row| {
+        row.columns().iter().enumerate().map(|(i, c)| (c.name().into(), value(row, i, c.type_()))).collect()
+    }).collect()
 }
 
-fn items(orders: &[Order]) -> String {
-    orders.iter().map(|o| o.item.as_str()).collect::<Vec<_>>().join(" ")
+pub fn query(text: &str, values: &[Value]) -> Result<Vec<Row>> {
+    let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| match value {
+        Id(value) => value as _,
+        Long(value) => value as _,
+        Int(value) => value as _,
+        Text(value) => value as _,
+        Time(value) => value as _,
+    }).collect();
+    Ok(rows(wait(DB.query(text, &values))?))
 }
 
-/// The time of a key in the layout rtcomb_sql
-fn layout_time(r#ref: Uuid) -> Time {
-    DateTime::from_timestamp_millis((r#ref.as_u128() & ((1 << 48) - 1)) as i64).unwrap()
+/// The first statement, which makes the table
+pub fn table() -> String {
+    let statements = fs::read_to_string("statements.sql").unwrap();
+    let (_, table) = statements.split_once("-- table: the table\n").unwrap();
+    table.split_once("\n-->").unwrap().0.to_string()
 }
 
-pub fn check<T: Tasks>(tasks: &mut T) {
-    const GOODS: [&str; 5] = ["salt", "oil", "rice", "tea", "milk"];
-    let all = format!("bread {}", GOODS.join(" "));
-    let mut rows = Vec::new();
-
-    test("an insert gives the id back", || {
-        rows.push(tasks.insert("bread")?);
-        Ok(in_order(&rows))
-    });
-    test("rows of one statement have keys in order", || {
-        rows.append(&mut tasks.bulk(&GOODS)?);
-        Ok(items(&rows) == all && in_order(&rows))
-    });
-    test("an upsert keeps the id", || {
-        let order = tasks.upsert("bread", 7)?;
-        Ok(order.id == rows[0].id && order.amount == 7)
-    });
-    test("the key has the time", || Ok(is_now(tasks.time(rows[0].id)?)));
-    let ways = ["two timestamps", "a range", "two timestamps, unprepared"];
-    for (way, name) in ways.iter().take(if T::DRIVER { 3 } else { 2 }).enumerate() {
-        test(&format!("a period by {name}"), || {
-            let (now, created) = (Utc::now(), tasks.time(rows[0].id)?);
-            let mut of = |since, until| {
-                Ok::<_, Box<dyn std::error::Error>>(items(&match way {
-                    0 => tasks.between(since, until)?,
-                    1 => tasks.during(since, until)?,
-                    _ => tasks.unprepared(since, until)?,
-                }))
-            };
-            Ok(of(now - TimeDelta::minutes(1), now + TimeDelta::minutes(1))? == all
-                && of(now - TimeDelta::hours(2), now - TimeDelta::hours(1))?.is_empty()
-                && of(created, created + TimeDelta::milliseconds(1))?.starts_with("bread")
-                && of(now - TimeDelta::hours(1), created)?.is_empty())
+/// The text with $1, $2 ..., and the names of the values
+fn parameters(statement: &str) -> (String, Vec<&str>) {
+    let mut pieces = statement.split('$');
+    let mut text = pieces.next().unwrap().to_string();
+    let mut names = vec![];
+    for (i, piece) in pieces.enumerate() {
+        let (name, rest) = piece.split_at(match piece.starts_with('[') {
+            true => piece.find(')').unwrap() + 1,
+            false => piece.find(|c: char| !c.is_alphanumeric()).unwrap_or(piece.len()),
         });
+        names.extend(name.trim_matches(['[', ')']).split(','));
+        // Both drivers pass a string as text only.
+        let cast = if name == "text" { "::text::uuid" } else { "" };
+        text += &format!("${}{cast}{rest}", i + 1);
     }
-    test("pages by the key", || {
-        let (mut seen, mut page) = (Vec::new(), tasks.page(Uuid::nil(), 4)?);
-        while let Some(last) = page.last() {
-            let after = last.id;
-            seen.append(&mut page);
-            page = tasks.page(after, 4)?;
+    (text, names)
+}
+
+fn item(row: &Row) -> &str {
+    if let Some(Text(item)) = row.get("item") { item } else { "" }
+}
+
+/// Calls run with each statement's name, text and values, and also with each of "ways" as the name
+/// of the statements "during".  A range comes as two values.  The text of an error is an answer.
+pub fn check(ways: &[&str], mut run: impl FnMut(&str, &str, &[Value]) -> Result<Vec<Row>>) {
+    let mut known = row([("clock", Time(Utc::now()))]); // columns of the statements before
+    for part in fs::read_to_string("statements.sql").unwrap().split("\n\n") {
+        let Some((statement, expected)) = part.split_once("\n-->") else { continue };
+        let (title, statement) = statement.split_once('\n').unwrap();
+        let (name, title) = title[3..].split_once(": ").unwrap();
+        for way in once(&name).chain(ways.iter().filter(|_| name == "during")) {
+            let (text, names) = parameters(statement);
+            test(&if *way == name { title.into() } else { format!("{title}, {way}") }, || {
+                let value = |name: &&str| known.get(*name).cloned().ok_or(format!("{name} has no value"));
+                let values = names.iter().map(value).collect::<std::result::Result<Vec<_>, _>>()?;
+                let answer = run(way, &text, &values).map_or_else(|error| error.to_string(), |rows| {
+                    known.extend(rows.iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
+                    rows.iter().map(item).collect::<Vec<_>>().join(" ")
+                });
+                let passed = answer.split(',').next() == Some(expected.trim());
+                if !passed {
+                    println!("# {answer}");
+                }
+                Ok(passed)
+            });
         }
-        Ok(items(&seen) == all)
-    });
-    test("a key as text finds its row", || Ok(tasks.by_text(&rows[0].id.to_string())?.item == "bread"));
-    test("a DEFAULT with a layout makes its keys", || {
-        Ok(rows.iter().all(|o| o.r#ref.get_version_num() == 4 && is_now(layout_time(o.r#ref))))
-    });
-    test("a Snowflake keeps its digits", || {
-        let found: Result<Vec<Order>> = rows.iter().map(|o| tasks.find(o.number)).collect();
-        Ok(items(&found?) == all && rows[0].number > 1 << 53)
-    });
-    test("an error has its SQLSTATE or hint", || {
-        let (sqlstate, hint) = tasks.fail()?;
-        Ok((sqlstate.is_some() || hint.is_some()) && sqlstate.is_none_or(|sqlstate| sqlstate == "22023")
-            && hint.is_none_or(|hint| hint.starts_with("The layouts are uuidv7, ")))
-    });
-    if T::DRIVER {
-        test("COPY makes keys", || {
-            let made = tasks.copy(&["flour", "yeast"])?;
-            Ok(items(&made) == "flour yeast" && in_order(&made))
-        });
     }
 }
