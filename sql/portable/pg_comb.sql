@@ -18,13 +18,16 @@
  * a function of this name, or if the schema is renamed.
  */
 
--- CREATE OR REPLACE leaves a function to its owner, who can replace it later.
+-- CREATE OR REPLACE leaves a function to its owner, who can replace it later, or to the
+-- extension, so that a dump would not have it.
 DO $owners$
 DECLARE
 	object text;
-	owner name;
+	owner text;
 BEGIN
-	SELECT pg_catalog.pg_describe_object(catalog, oid, 0), pg_catalog.pg_get_userbyid(owned_by) INTO object, owner
+	SELECT pg_catalog.pg_describe_object(catalog, made.oid, 0),
+			coalesce('extension ' OPERATOR(pg_catalog.||) extname::pg_catalog.text,
+				pg_catalog.format('role %I', pg_catalog.pg_get_userbyid(owned_by))) INTO object, owner
 	FROM (SELECT 'pg_catalog.pg_proc'::pg_catalog.regclass, oid, proowner, pronamespace
 			FROM pg_catalog.pg_proc WHERE pg_catalog.starts_with(proname::pg_catalog.text, 'comb_')
 		UNION ALL
@@ -35,14 +38,18 @@ BEGIN
 			FROM pg_catalog.pg_operator WHERE oprname OPERATOR(pg_catalog.=) ANY ('{<@,@>}'::pg_catalog.name[])
 			AND 'pg_catalog.uuid'::pg_catalog.regtype OPERATOR(pg_catalog.=) ANY (ARRAY[oprleft, oprright])
 		) AS made (catalog, oid, owned_by, namespace)
+		LEFT JOIN (pg_catalog.pg_depend AS d JOIN pg_catalog.pg_extension AS e
+				ON e.oid OPERATOR(pg_catalog.=) d.refobjid AND e.extname OPERATOR(pg_catalog.=) 'pg_comb')
+			ON d.classid OPERATOR(pg_catalog.=) catalog AND d.objid OPERATOR(pg_catalog.=) made.oid
+			AND d.deptype OPERATOR(pg_catalog.=) 'e'
 	WHERE namespace OPERATOR(pg_catalog.=) (
 			SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname OPERATOR(pg_catalog.=) pg_catalog.current_schema())
-		AND pg_catalog.pg_get_userbyid(owned_by) OPERATOR(pg_catalog.<>) CURRENT_USER
+		AND (e.oid IS NOT NULL OR pg_catalog.pg_get_userbyid(owned_by) OPERATOR(pg_catalog.<>) CURRENT_USER)
 	LIMIT 1;
 	IF object IS NOT NULL THEN
 		RAISE EXCEPTION USING
 			ERRCODE = 'insufficient_privilege',
-			MESSAGE = pg_catalog.format('%s belongs to role %I', object, owner),
+			MESSAGE = pg_catalog.format('%s belongs to %s', object, owner),
 			HINT = 'Drop it, or set search_path to a schema in which only you may create.';
 	END IF;
 END

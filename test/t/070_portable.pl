@@ -328,6 +328,8 @@ my $to = q{
 $node->safe_psql('moved', "BEGIN; SET client_min_messages = warning; $from\n"
 	  . slurp_file('sql/portable/uninstall.sql') . "CREATE EXTENSION pg_comb; $to COMMIT");
 is(moved("SELECT count(*) FROM pg_proc WHERE probin LIKE '%pg_comb%' AND proname = 'comb_generate' AND pronargs = 0"), '1', 'the extension is there');
+like(($node->psql('moved', slurp_file('sql/portable/pg_comb.sql')))[2], qr/ belongs to extension pg_comb\n.*HINT:  Drop it/s,
+	'a superuser does not replace its functions');
 moved('INSERT INTO orders (n) VALUES (1001)');
 moved("BEGIN; $from DROP EXTENSION pg_comb; " . slurp_file('sql/portable/pg_comb.sql') . " $to COMMIT");
 is(moved("SELECT count(*) FROM pg_extension WHERE extname = 'pg_comb'"), '0', 'and gone again');
