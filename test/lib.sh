@@ -33,6 +33,8 @@ major=           # major version of the server
 postgres_bin=    # its directory of programs
 temp_config=     # settings for every private server
 sockets=         # the directory of a private server's socket
+roots=${PG_COMB_ROOTS:-${XDG_CACHE_HOME:-/var/cache}/pg_comb/roots}  # other systems of Debian
+declare -A emulator=([arm64]=aarch64 [s390x]=s390x)  # QEMU's names of machines
 python=/usr/bin/python3  # that of the distribution's packages
 [ -x "$python" ] || python=python3
 
@@ -192,12 +194,13 @@ lacking() {
 # Prints what the groups lack as one list, nothing if they lack nothing.
 lacks() { lacking "$@" | cut -d ' ' -f 1 | sort -u | paste -s -d , - | sed 's/,/, /g'; }
 
-# The groups of tools that a source of test/run needs
+# The groups of tools that a source of test/run has to have.  For a client it is its registry,
+# or the client itself.
 group() {
 	case $1 in
 		t/* | upgrade) say tap ;;
 		cluster/* | partitioning/*) say tap "${1%%/*}" ;;
-		clients/*) client_groups "${1#*/}" ;;
+		clients/*) registry "${1#*/}" | grep . || say "${1#*/}" ;;
 		pipelines/*) say tap; pipeline_tool "${1#*/}" ;;
 		models/layouts/* | models/barriers) say versions ;;
 		*) say "${1%%/*}" ;;
@@ -211,6 +214,9 @@ chosen() {
 		case " ${RUN_LEAVE_OUT:-} " in *" ${name##*/} "*) ;; *) say "$name" ;; esac
 	done
 }
+
+# needs GROUP...: "needs", and what the groups lack
+needs() { lacks "$@" | sed 's/^./needs &/'; }
 
 need() { [ -z "$(lacks "$@")" ] || die "Please install what is missing: $(lacks "$@")"; }
 
@@ -262,6 +268,43 @@ install_packages() {
 		"${installed[@]}" >>"$log" 2>&1 </dev/null ||
 		die "apt-get could not install ${installed[*]}; its messages are in $log."
 	rm -f "$no_cluster" "$log"
+}
+
+#
+# Other systems
+#
+
+# isolated NAME COMMAND...: in namespaces of its own.  Nobody else sees what the
+# command mounts, and what it starts ends with it.  QEMU runs programs of another
+# machine, until the namespaces end.
+isolated() {
+	# shellcheck disable=SC2016 # variables of the inner shell
+	bounded unshare --mount --pid --fork --kill-child --mount-proc bash -c 'formats=/proc/sys/fs/binfmt_misc
+		if [ -n "$0" ]; then
+			[ -e $formats/register ] || mount -t binfmt_misc binfmt_misc $formats || exit
+			[ -e "$formats/qemu-$0" ] || cat "/usr/lib/binfmt.d/qemu-$0.conf" >$formats/register || exit
+		fi
+		"$@"' "${emulator[$1]:-}" "${@:2}"
+}
+
+# make_system NAME SUITE PACKAGES [OPTION | MIRROR]...: a system of Debian, unless the directory
+# $roots/NAME is there.  mmdebstrap works under another name, so that the directory is always a
+# whole system.  Its messages are in $work/log/NAME-system.
+make_system() {
+	local root=$roots/$1 lock status=0 options=(--mode=root --variant=apt --aptopt='Acquire::Retries "3"'
+		--dpkgopt=path-exclude=/usr/share/{man,locale,doc}/\* --dpkgopt=force-unsafe-io)
+	# Mirrors may keep these as of some day.
+	case $2 in sid | forky) options+=(--aptopt='Acquire::Check-Valid-Until "false"') ;; esac
+	mkdir -p "$roots" && exec {lock}>"$root.lock" && flock "$lock" || return
+	if [ ! -d "$root" ]; then
+		rm -rf --one-file-system "$root.new"
+		limit=3600 isolated "$1" mmdebstrap "${options[@]}" "--include=$3" "$2" "$root.new" "${@:4}" \
+			>"$work/log/$1-system" 2>&1 && mv -T "$root.new" "$root"
+		status=$?
+		rm -rf --one-file-system "$root.new"
+	fi
+	exec {lock}>&-
+	return "$status"
 }
 
 #

@@ -35,21 +35,6 @@ cargo_cache=${XDG_CACHE_HOME:-${HOME:-$tree}/.cache}/pg_comb
 # The program of a client
 program() { (cd "$tree/test/clients" && compgen -G "$1.*"); }
 
-# The groups of tools that a client needs
-client_groups() {
-	local registry
-	registry=$(registry "$1")
-	say "${registry:-$1}"
-}
-
-# The sources of those clients that are programs for .NET
-dotnet_clients() {
-	local client
-	for client in "${all_clients[@]}"; do
-		case $(program "$client") in *.cs) say "clients/$client" ;; esac
-	done
-}
-
 # The registry that has a client's packages, which is a group of lacking(), too.  Nothing if
 # they come from elsewhere.
 registry() {
@@ -79,21 +64,18 @@ at_least() {
 # Why clients of a registry cannot be run, if so.  What was built needs no cargo, which may be
 # the caller's own.
 lacks_registry() {
-	local missing
 	[ "$1" != Cargo ] || [ ! -d "$work/rust" ] || return 0
-	missing=$(lacks "$1")
-	if [ -n "$missing" ]; then
-		say "needs $missing"
-	elif [ -f "$work/no-$1" ]; then
-		say "$1 cannot be reached"
-	else
-		case $1 in
-			npm) at_least Node.js "$node_wanted" "$(node --version)" ;;
-			Cargo) at_least Rust 1.94 "$(rustc --version | cut -d ' ' -f 2)" ;;
-			Go) at_least Go "$(sed -n 's/^go //p' "$tree/test/clients/go.mod")" "$(go env GOVERSION | sed 's/^go//')" ;;
-		esac
-	fi
+	needs "$1" | grep . && return
+	[ ! -f "$work/no-$1" ] || { say "$1 cannot be reached"; return; }
+	case $1 in
+		npm) at_least Node.js "$node_wanted" "$(node --version)" ;;
+		Cargo) at_least Rust 1.94 "$(rustc --version | cut -d ' ' -f 2)" ;;
+		Go) at_least Go "$(sed -n 's/^go //p' "$tree/test/clients/go.mod")" "$(go env GOVERSION | sed 's/^go//')" ;;
+	esac
 }
+
+unreachable='ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|unreachable'
+unreachable+='|name resolution|connection refused|timed out|could not resolve|no such host|unknown host'
 
 # install_packages_of REGISTRY DIRECTORY COMMAND...: runs it below test/clients.  It runs as
 # the caller, so that it finds the caller's cache and settings.
@@ -101,9 +83,7 @@ install_packages_of() {
 	local log=$work/log/$1
 	say "Installing packages from $1 ..."
 	(cd "$work/src/test/clients/$2" && timeout --kill-after=10 "$install_limit" "${@:3}") >"$log" 2>&1 && return
-	if grep -qiE 'ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|name resolution|unreachable|connection refused|timed out|could not resolve|no such host|unknown host' "$log"; then
-		touch "$work/no-$1"
-	fi
+	! grep -qiE "$unreachable" "$log" || touch "$work/no-$1"
 	say "They cannot be installed:"
 	show_tail "$log"
 	return 1
@@ -237,15 +217,11 @@ run_client() {
 	local sockets=$work/s/clients environment=("PGHOST=$work/s/clients" PGPORT=5432 PGUSER=app "PGDATABASE=$1" NO_COLOR=1)
 	file=$(program "$client")
 	registry=$(registry "$client")
-	missing=$(lacks "$client")
-	missing=${missing:+needs $missing}
+	missing=$(needs "$client")
 	case $file in *.cs) missing=$(lacks_program "clients/$client") ;; esac
 	[ -z "$registry" ] || missing=$(lacks_registry "$registry")
 	[ "$client" != jooq ] || missing=${missing:-$(at_least Java 21 "$(javac -version 2>&1 | sed 's/^javac //')")}
-	if [ -n "$missing" ]; then
-		result "$client" "" "skipped: $missing"
-		skip_all "$missing"
-	fi
+	skip_program "$client" "$missing"
 	[ -d "$work/clients" ] || start_clients_server || return
 	sql -d postgres -c "CREATE DATABASE \"$client\" OWNER app" &&
 		sql -d "$client" -c "SET ROLE app" -c "CREATE EXTENSION pg_comb_ordered SCHEMA public CASCADE" || return
@@ -276,10 +252,23 @@ run_client() {
 		say "ok $((passed + 2)) - each period is read by the index # SKIP needs auto_explain"
 	fi
 	say "1..$((passed + 2))"
-	result "$client" "$(sed -n 's/^# versions: //p' "$log")" \
-		"$(if [ "$status" -eq 0 ]; then say passed; else say FAILED; fi)"
-	return "$status"
+	end_program "$client" "$log" "$status"
 }
 
-# result CLIENT VERSIONS RESULT: a line of the table at the end, see CombHarness.pm
+# result NAME VERSIONS RESULT: a line of the table at the end, see CombHarness.pm
 result() { printf '%-12s %-64s %s\n' "$@" >>"$work/table"; }
+
+# skip_program NAME REASON: skips the program if there is a reason.
+skip_program() {
+	[ -n "$2" ] || return 0
+	result "$1" "" "skipped: $2"
+	skip_all "$2"
+}
+
+# end_program NAME LOG STATUS [GOOD]: its line of the table, with the versions from its log
+end_program() {
+	local said=FAILED
+	[ "$3" -ne 0 ] || said=${4:-passed}
+	result "$1" "$(sed -n 's/^# versions: //p' "$2")" "$said"
+	return "$3"
+}

@@ -102,29 +102,20 @@ original() {
 
 # run_original NAME.  Lines of tables are shown.
 run_original() {
-	local name=$1 log=$work/log/original-$1.log missing status
-	missing=$(lacks_program "originals/$name")
-	if [ -n "$missing" ]; then
-		result "$name" "" "skipped: $missing"
-		skip_all "$missing"
-	fi
-	if [ "$name" = twin ]; then
-		twin
-		return
-	fi
+	local name=$1 log=$work/log/original-$1.log status
+	skip_program "$name" "$(lacks_program "originals/$name")"
+	[ "$name" != twin ] || { twin; return; }
 	temp_config=$work/stage.conf
 	original "$name" originals >"$log" 2>&1
 	status=$?
 	sed -E '/^(not )?ok |^1\.\.|^\|/b; s/^(# )?/# /' "$log"
-	result "$name" "$(sed -n 's/^# versions: //p' "$log")" \
-		"$(if [ "$status" -eq 0 ]; then say passed; else say FAILED; fi)"
-	return "$status"
+	end_program "$name" "$log" "$status"
 }
 
 # A twin that must fail: the module writes .NET's ticks one too high, and the program of EF
 # Core's keys sees this and nothing else.
 twin() {
-	local copy=$work/twin-source stage=$work/twin-stage log=$work/log/original-twin.log status
+	local copy=$work/twin-source stage=$work/twin-stage log=$work/log/original-twin.log
 	grep -q dynamic_library_path "$work/stage.conf" || skip_all "needs a server that loads from a private directory"
 	say 1..3
 	copy_tree "$copy" || return
@@ -136,7 +127,5 @@ twin() {
 	tap 3 "the comparison of what comb_stamp() writes fails, and no other" diff \
 		<(say "comb_stamp() writes the key's own time over another") \
 		<(sed -nE 's/^not ok [0-9]+ - (.*) \([0-9,]+\)$/\1/p' "$log")
-	status=$?
-	result twin "$(sed -n 's/^# versions: //p' "$log")" "$(if [ "$status" -eq 0 ]; then say "failed, as it must"; else say FAILED; fi)"
-	return "$status"
+	end_program twin "$log" $? "failed, as it must"
 }

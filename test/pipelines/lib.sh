@@ -30,10 +30,8 @@ packages_of() { sed -n "s/^$1  *\(pypi\|maven\|npm\)  */\1 /p" "$tree/test/pipel
 install_pipelines() {
 	local tool home log
 	for tool in "$@"; do
-		case $tool in
-			pipelines/*) tool=$(pipeline_tool "${tool#*/}") ;;
-			*) continue ;;
-		esac
+		[[ $tool = pipelines/* ]] || continue
+		tool=$(pipeline_tool "${tool#*/}")
 		home=$pipelines_home/$tool log=$work/log/$tool-packages
 		if [ -n "$(lacks "$tool")" ] || cmp -s <(packages_of "$tool") "$home/complete"; then continue; fi
 		say "Installing the packages of $tool in $home ..."
@@ -48,37 +46,32 @@ install_pipelines() {
 }
 
 install_pipeline() {
-	local from packages
+	local from packages in_time=(timeout --kill-after=10 "$packages_limit")
 	while read -r from packages; do
 		# shellcheck disable=SC2086 # a list of words
 		case $from in
 			pypi) "$python" -m venv "$2" &&
-				timeout --kill-after=10 "$packages_limit" "$2/bin/pip" -q --disable-pip-version-check install $packages ;;
+				"${in_time[@]}" "$2/bin/pip" -q --disable-pip-version-check install $packages ;;
 			maven) pom $packages >"$2/pom.xml" &&
-				timeout --kill-after=10 "$packages_limit" mvn -q -B -f "$2/pom.xml" dependency:copy-dependencies "-DoutputDirectory=$2/jars" ;;
-			npm) timeout --kill-after=10 "$packages_limit" npm install --ignore-scripts --no-audit --no-fund --prefix "$2" $packages ;;
+				"${in_time[@]}" mvn -q -B -f "$2/pom.xml" dependency:copy-dependencies "-DoutputDirectory=$2/jars" ;;
+			npm) "${in_time[@]}" npm install --ignore-scripts --no-audit --no-fund --prefix "$2" $packages ;;
 		esac || return
 	done < <(packages_of "$1")
 }
 
 # pom GROUP:ARTIFACT:VERSION...
 pom() {
-	local package
 	say '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>' \
 		'<groupId>pg_comb</groupId><artifactId>pipelines</artifactId><version>1</version><dependencies>'
-	for package in "$@"; do
-		say "$package" | sed 's,\(.*\):\(.*\):\(.*\),<dependency><groupId>\1</groupId><artifactId>\2</artifactId><version>\3</version></dependency>,'
-	done
+	printf '%s\n' "$@" | sed -E 's,(.*):(.*):(.*),<dependency><groupId>\1</groupId><artifactId>\2</artifactId>\
+		<version>\3</version></dependency>,'
 	say '</dependencies></project>'
 }
 
 # Prints what keeps a tool from running.
 lacks_pipeline() {
-	local missing
-	missing=$(lacks "$1")
-	if [ -n "$missing" ]; then
-		say "needs $missing"
-	elif [ ! -f "$pipelines_home/$1/complete" ]; then
+	needs "$1" | grep . && return
+	if [ ! -f "$pipelines_home/$1/complete" ]; then
 		say "its packages cannot be installed"
 	elif [ "$1" = kafka-connect ] && ! compgen -G "${COMB_JDBC_CONNECTOR:-none}/*.jar" >/dev/null; then
 		say "needs COMB_JDBC_CONNECTOR, a directory with the jars of a JDBC source connector"
@@ -98,14 +91,10 @@ pipeline_command() {
 }
 
 run_pipeline() {
-	local missing command=() tool file=pipeline.pl
+	local command=() tool file=pipeline.pl
 	tool=$(pipeline_tool "$1")
 	[ ! -f "test/pipelines/$1.pl" ] || file=$1.pl
-	missing=$(lacks_pipeline "$tool")
-	if [ -n "$missing" ]; then
-		result "$1" "" "skipped: $missing"
-		skip_all "$missing"
-	fi
+	skip_program "$1" "$(lacks_pipeline "$tool")"
 	pipeline_command "$tool"
 	limit=${STEP_LIMIT:-1800}
 	PIPELINE=$1 PIPELINE_COMMAND=$(printf '%s\n' "${command[@]}") tap_file "test/pipelines/$file"
