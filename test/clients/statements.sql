@@ -102,6 +102,10 @@ SELECT * FROM orders WHERE id > $id ORDER BY id LIMIT $size
 INSERT INTO orders (item) SELECT unnest(string_to_array($more, ' '))
 -->
 
+-- copied: each in a row of its own
+SELECT item FROM orders WHERE item = 'yeast'
+--> yeast
+
 -- page: its keys are in order, too
 SELECT * FROM orders WHERE id > $id ORDER BY id LIMIT $size
 --> flour yeast
