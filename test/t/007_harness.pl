@@ -50,6 +50,8 @@ case $1 in
 			'FATAL:  the database system is in recovery mode' >"$work/log/server"
 		show_crash "$work/log/server"; exit 1 ;;
 	endless) say "ok 1 - one"; limit=1; bounded sleep 60; exit ;;
+	waits) for _ in {1..100}; do [ ! -e "$work/made" ] || { say "ok 1 - made"; say 1..1; exit; }; sleep 0.1; done; exit 1 ;;
+	makes) : >"$work/made"; say "ok 1 - makes"; say 1..1 ;;
 	hidden) skip_all "$(lacks tap)" ;;
 	unpackaged) python=none; skip_all "$(lacks sqlmodel)" ;;
 	*) say "ok 1 - $1"; say 1..1 ;;
@@ -92,6 +94,9 @@ cmp_ok(scalar(() = $output =~ /^    #/mg), '<', 70, 'with the last of their comm
 isnt($status, 0, 'a run with a crash fails');
 like($output, qr/^    # .*terminated by signal 11/m, 'and shows the end of the server');
 unlike($output, qr/recovery mode/, 'without what follows from it');
+
+($status, $output) = sources(2, qw(waits first makes));
+like($output, qr/^3 passed, 0 failed, 0 skipped$/m, 'others begin before a source has shown anything');
 
 # A harness that ends early runs the report of what it has counted so far.
 $output = `$^X -I $tree/test/perl -MCombHarness -e '
