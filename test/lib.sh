@@ -140,7 +140,7 @@ lacking() {
 		warnings,analyzer  clang                             clang
 		regress         $tests/regress/pg_regress            $server-client-$major
 		isolation       $tests/isolation/pg_isolation_regress  $server-client-$major
-		pgtap,ubsan     $share/pgtap.control                 $server-$major-pgtap
+		pgtap           $share/pgtap.control                 $server-$major-pgtap
 		tap             IPC::Run                             libipc-run-perl
 		tap             $tests/perl/PostgreSQL/Test/Cluster.pm  $server-client-$major
 		tap             faketime                             faketime
@@ -180,7 +180,6 @@ lacking() {
 		source          patch                                patch
 		source          bison                                bison
 		source          flex                                 flex
-		jit             $(pg_dir pkglibdir)/llvmjit.so       $server-$major-jit
 		analyzer        cppcheck                             cppcheck
 		mingw           x86_64-w64-mingw32-gcc               gcc-mingw-w64-x86-64-win32
 		contrib         $share/pgstattuple.control           $server-$major

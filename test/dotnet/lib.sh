@@ -19,15 +19,11 @@ dotnet_wanted=10
 dotnet_environment=(DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DOTNET_CLI_USE_MSBUILD_SERVER=0
 	DOTNET_CLI_WORKLOAD_UPDATE_NOTIFY_DISABLE=1 DOTNET_GENERATE_ASPNET_CERTIFICATE=0)
 
-mapfile -t all_originals < <(cd "$tree/test/dotnet" && for file in *.cs; do say "${file%.cs}"; done; say twin)
+mapfile -t all_originals < <(cd "$tree/test/dotnet" && basename -s .cs -- *.cs)
 
 # The program of a source of test/run, if it is one for .NET
 dotnet_program() {
-	local file=test/$1.cs
-	case $1 in
-		originals/twin) file=test/dotnet/efcore.cs ;;
-		originals/*) file=test/dotnet/${1#*/}.cs ;;
-	esac
+	local file=test/${1/#originals/dotnet}.cs
 	[ ! -f "$tree/$file" ] || say "$file"
 }
 
@@ -90,42 +86,16 @@ dotnet_command() {
 	[ -f "${command[-1]}" ] || show_tail "$work/dotnet/$1/build.log"
 }
 
-# original NAME: runs the program with a database of its own on the server of $temp_config,
-# which starts first.
-original() {
-	local name=$1 server=$2 command=() sockets=$work/s/$2
-	[ -d "$work/$server" ] || start_server "$server" || return
+# run_original NAME: with a database of its own on one server.  Lines of tables are shown.
+run_original() {
+	local name=$1 command=() log=$work/log/original-$1.log status sockets=$work/s/originals
+	skip_program "$name" "$(lacks_program "originals/$name")"
+	[ -d "$work/originals" ] || start_server originals || return
 	sql -d postgres -c "CREATE DATABASE \"$name\"" || return
 	dotnet_command "originals/$name"
-	bounded env "PGHOST=$sockets" PGPORT=5432 PGUSER=postgres "PGDATABASE=$name" "ROUNDS=${ROUNDS:-5}" "${command[@]}"
-}
-
-# run_original NAME.  Lines of tables are shown.
-run_original() {
-	local name=$1 log=$work/log/original-$1.log status
-	skip_program "$name" "$(lacks_program "originals/$name")"
-	[ "$name" != twin ] || { twin; return; }
-	temp_config=$work/stage.conf
-	original "$name" originals >"$log" 2>&1
+	bounded env "PGHOST=$sockets" PGPORT=5432 PGUSER=postgres "PGDATABASE=$name" "ROUNDS=${ROUNDS:-5}" \
+		"${command[@]}" >"$log" 2>&1
 	status=$?
 	sed -E '/^(not )?ok |^1\.\.|^\|/b; s/^(# )?/# /' "$log"
 	end_program "$name" "$log" "$status"
-}
-
-# A twin that must fail: the module writes .NET's ticks one too high, and the program of EF
-# Core's keys sees this and nothing else.
-twin() {
-	local copy=$work/twin-source stage=$work/twin-stage log=$work/log/original-twin.log
-	grep -q dynamic_library_path "$work/stage.conf" || skip_all "needs a server that loads from a private directory"
-	say 1..3
-	copy_tree "$copy" || return
-	as_owner sed -i 's/(at - COMB_EPOCH_0001) \* COMB_100NS_PER_US;/(at - COMB_EPOCH_0001) * COMB_100NS_PER_US + 1;/' "$copy/src/comb_codec.c"
-	tap 1 "the module writes a tick too many" grep -q 'COMB_100NS_PER_US + 1;' "$copy/src/comb_codec.c"
-	tap 2 "it compiles" build "$copy" "$stage" || return
-	use_stage "$stage"
-	original twin twin >"$log" 2>&1
-	tap 3 "the comparison of what comb_stamp() writes fails, and no other" diff \
-		<(say "comb_stamp() writes the key's own time over another") \
-		<(sed -nE 's/^not ok [0-9]+ - (.*) \([0-9,]+\)$/\1/p' "$log")
-	end_program twin "$log" $? "failed, as it must"
 }
