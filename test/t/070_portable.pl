@@ -79,13 +79,12 @@ SKIP:
 {
 	skip 'pgTAP is not installed', 3
 	  unless $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'pgtap'");
-	my %keys = ('10-laws' => 0, '20-generate' => 100_000, '50-range' => 100);
-	for my $name (sort keys %keys)
+	for my $name (qw(10-laws 20-generate 50-range))
 	{
 		my $database = 'tap_' . substr($name, 0, 2);
 		portable_database($database);
 		$node->safe_psql($database, 'CREATE EXTENSION pgtap');
-		my $got = `psql -X -qAt -v ON_ERROR_ROLLBACK=1 -v portable=1 -v keys=$keys{$name} -v periods=4 -d $database -f test/pgtap/$name.sql 2>&1`;
+		my $got = `psql -X -qAt -v ON_ERROR_ROLLBACK=1 -v portable=1 -v keys=100000 -d $database -f test/pgtap/$name.sql 2>&1`;
 		my @bad = grep { !/^ok / && !/^1\.\.\d+$/ } split(/\n/, $got);
 		my $good = () = $got =~ /^ok /mg;
 		ok(!@bad && $good >= 12 && $got =~ /^1\.\.$good$/m, "pgTAP: $name, $good tests")
