@@ -5,7 +5,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pg_comb_ordered CASCADE;
 SET LOCAL timezone = 'UTC';
 
-SELECT plan(15);
+SELECT plan(10);
 
 -- with 0 instance bits new ids need no configuration
 CREATE TEMP TABLE million AS
@@ -13,9 +13,6 @@ SELECT n, comb_snowflake(instance_bits => 0) AS id FROM generate_series(1, 10000
 SELECT is(count(*), 0::bigint, 'a million Snowflakes, each larger than the one before')
 FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before FROM million) lagged
 WHERE id <= before;
-SELECT cmp_ok(min(comb_snowflake_timestamp(id, instance_bits => 0)), '>=',
-              date_trunc('milliseconds', now()), 'none is older than the transaction')
-FROM million;
 -- a million ids take the slots of a quarter of a second, on any machine
 SELECT cmp_ok(ahead, '<', interval '1 second', 'and the last not far ahead of the clock')
 FROM comb_ordered_status() WHERE series = 'snowflake';
@@ -48,15 +45,6 @@ FROM generate_series(1, 10000);
 SELECT is(max(comb_snowflake_sequence(id, '2024-01-01 00:00:00+00', 0, 7, '777 us')), 127,
           'the last sequence number is used')
 FROM (SELECT comb_snowflake('2024-01-01 00:00:00+00', 0, 7, '777 us') AS id FROM generate_series(1, 2000)) made;
-
--- wrong parameters
-SELECT throws_ok('SELECT comb_snowflake(instance_bits => 33, sequence_bits => 31)', '22023');
-SELECT throws_ok($$ SELECT comb_snowflake(epoch => now() + interval '1 minute', instance_bits => 0) $$, '22008');
-SELECT throws_ok($$ SELECT comb_snowflake(tick => '-1 day', instance_bits => 0) $$, '22023');
-
--- Snowflakes have a limit of their own
-SELECT cmp_ok(reserved_until, '>', last, 'the limit is beyond the last Snowflake')
-FROM comb_ordered_status() WHERE series = 'snowflake';
 
 -- The last slot of a tick takes the rest of the tick.  This tick has 2^31 - 1 slots of
 -- 2^-8 us, which are 8.388608 s, and a last slot of the same length.  It began 0.1 s ago,

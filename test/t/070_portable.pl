@@ -87,7 +87,7 @@ SKIP:
 		my $got = `psql -X -qAt -v ON_ERROR_ROLLBACK=1 -v portable=1 -v keys=100000 -d $database -f test/pgtap/$name.sql 2>&1`;
 		my @bad = grep { !/^ok / && !/^1\.\.\d+$/ } split(/\n/, $got);
 		my $good = () = $got =~ /^ok /mg;
-		ok(!@bad && $good >= 12 && $got =~ /^1\.\.$good$/m, "pgTAP: $name, $good tests")
+		ok(!@bad && $good >= 7 && $got =~ /^1\.\.$good$/m, "pgTAP: $name, $good tests")
 		  or diag join("\n", grep { defined } @bad[ 0 .. 30 ]);
 	}
 }
