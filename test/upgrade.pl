@@ -36,11 +36,9 @@ sub new_node
 {
 	my ($version) = @_;
 	local $ENV{TEMP_CONFIG} = "$ENV{COMB_WORK}/stage-$version.conf";
-	my $new = PostgreSQL::Test::Cluster->new("upgrade_$version",
-		install_path => "$bin/$version");
+	my $new = PostgreSQL::Test::Cluster->new("upgrade_$version", install_path => "$bin/$version");
 	$new->init(extra => [ qw(--data-checksums --encoding=UTF8 --no-locale) ]);
-	$new->append_conf('postgresql.conf',
-		"jit = off\ntimezone = 'UTC'\npg_comb.snowflake_instance = 5\n");
+	$new->append_conf('postgresql.conf', "jit = off\ntimezone = 'UTC'\npg_comb.snowflake_instance = 5\n");
 	return $new;
 }
 
@@ -50,10 +48,6 @@ sub is_as_new
 	$node->safe_psql('postgres', 'CREATE DATABASE fresh');
 	$node->safe_psql('fresh',    'CREATE SCHEMA keys; CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE');
 	is(objects_differ($node, 'fresh', 'shop'), '', "$major: the extension is as one newly created");
-	my (undef, undef, $notice) = $node->psql('shop', 'ALTER EXTENSION pg_comb UPDATE');
-	like($notice, qr/version "1\.0" of extension "pg_comb" is already installed/,
-		"$major: ALTER EXTENSION has nothing to update");
-
 	$node->safe_psql('postgres', 'DROP DATABASE fresh');
 	return;
 }
