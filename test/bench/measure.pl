@@ -2,8 +2,7 @@
 #
 # usage: measure.pl [ROW]...
 #
-# Prints the report.  With BENCH_REPORT, a directory, it writes the report and
-# its pictures there.
+# Prints the report, and draws its pictures into the directory "report".
 use strict;
 use warnings;
 
@@ -13,18 +12,10 @@ use List::Util qw(max min);
 our $dir     = $ENV{COMB_WORK};
 our $million = $ENV{QUICK} ? 100_000 : 1_000_000;
 our $growth  = $ENV{GROWTH} || 50;
-my $rounds   = $ENV{ROUNDS} || ($ENV{QUICK} ? 2 : 5);
-my $report   = $ENV{BENCH_REPORT};
+our %expression;    # what makes a label's keys, where the label does not say so itself
+my $rounds = $ENV{ROUNDS} || ($ENV{QUICK} ? 2 : 5);
 
-# Key generators: column definition and expression.  find_peers() adds those that
-# depend on the server.
-our @generators = ('comb_generate()', 'gen_random_uuid()', 'bigint sequence');
-our %generators = (
-	'comb_generate()'   => [ 'uuid DEFAULT comb_generate()',        'comb_generate()' ],
-	'gen_random_uuid()' => [ 'uuid DEFAULT gen_random_uuid()',      'gen_random_uuid()' ],
-	'bigint sequence'   => [ 'bigint GENERATED ALWAYS AS IDENTITY', "nextval('numbers')" ]);
-
-my (@names, %row);
+my (@names, %row, %done);
 
 sub row
 {
@@ -75,32 +66,31 @@ sub net_ns
 	return sprintf('%.1f', (min(@all) - min(@base)) * 1e6 / $rows);
 }
 
-# A file with the statements
-sub script
+sub file
 {
-	my ($name, $statements) = @_;
-	open(my $fh, '>', "$dir/$name.sql") or die "could not open $name.sql: $!\n";
-	print $fh "$statements\n";
+	my ($name, @lines) = @_;
+	open(my $fh, '>', "$dir/$name") or die "could not open $name: $!\n";
+	print $fh map { "$_\n" } @lines;
 	close($fh);
-	return "$dir/$name.sql";
+	return "$dir/$name";
 }
 
 # Transactions a second
 sub pgbench
 {
 	my ($statement, @options) = @_;
-	my ($tps) = output_of('pgbench', '-n', @options, '-f', script('bench', $statement)) =~ /^tps = ([\d.]+)/m;
+	my ($tps) = output_of('pgbench', '-n', @options, '-f', file('bench.sql', $statement)) =~ /^tps = ([\d.]+)/m;
 	return $tps;
 }
 
-# A program beside the measurement.  Its process id is for waitpid() or
-# stop_background().
+# A program beside the measurement, which writes into a file.  Its process id is for
+# waitpid() or stop_background().
 sub in_background
 {
-	my @command = @_;
+	my ($output, @command) = @_;
 	my $pid = fork() // die "could not fork: $!\n";
 	return $pid if $pid;
-	open(STDOUT, '>', "$dir/log/background") and open(STDERR, '>&', \*STDOUT);
+	open(STDOUT, '>', "$dir/log/$output") and open(STDERR, '>&', \*STDOUT);
 	exec(@command) or die "could not run $command[0]: $!\n";
 }
 
@@ -112,100 +102,72 @@ sub stop_background
 	return;
 }
 
+# With these settings, and none of the last restart
 sub restart
 {
-	return output_of(qw(pg_ctl -w -t 60 restart -D), "$dir/server", '-l', "$dir/log/server.log");
+	my ($settings, @environment) = @_;
+	return output_of('env', @environment, qw(pg_ctl -w -t 60 restart -D), "$dir/server", '-l', "$dir/log/server.log", '-o', $settings);
 }
 
-sub has_table { return query("SELECT to_regclass('$_[0]') IS NOT NULL") eq 't' }
-
-sub has_function { return query("SELECT to_regprocedure('$_[0]') IS NOT NULL") eq 't' }
-
-sub find_peers
+# Make what there is of other extensions, and return the functions that are missing.
+sub missing_functions
 {
-	my @peers = (
-		[ 'pg_uuidv7',        'uuid_generate_v7()',  'pg_uuidv7' ],
-		[ 'sequential-uuids', 'uuid_time_nextval()', 'sequential_uuids' ],
-		[ 'TimescaleDB',      'generate_uuidv7()',   'timescaledb' ]);
-	query('CREATE SEQUENCE numbers');
-	unshift @peers, [ ('uuidv7()') x 2 ] if has_function('uuidv7()');
-	foreach my $peer (@peers)
-	{
-		my ($label, $expression, $extension) = @$peer;
-		if (defined $extension)
-		{
-			next if query("SELECT count(*) FROM pg_available_extensions WHERE name = '$extension'") eq '0';
-			query("SET client_min_messages = error; CREATE EXTENSION $extension");
-		}
-		push @generators, $label;
-		$generators{$label} = [ "uuid DEFAULT $expression", $expression ];
-	}
-	return;
+	query('SET client_min_messages = error', 'CREATE SEQUENCE numbers', map { "CREATE EXTENSION $_" } split(/\n/,
+			query("SELECT name FROM pg_available_extensions WHERE name IN ('pg_uuidv7', 'sequential_uuids', 'timescaledb')")));
+	return split(/\n/, query("SELECT f FROM unnest('{uuidv7, uuid_extract_timestamp, uuid_generate_v7,
+				uuid_v7_to_timestamptz, uuid_time_nextval, generate_uuidv7}'::text[]) f
+			WHERE NOT EXISTS (SELECT FROM pg_proc WHERE proname = f)"));
 }
 
 #
 # The report
 #
 
-# On the terminal, over itself
-sub progress { printf STDERR "\r%-60s\r", $_[0] if -t STDERR; return }
+sub show { print map { "$_\n" } @_; return }
 
-# With a copy for the report's file
-my $written = '';
-
-sub show
-{
-	$written .= "$_\n" foreach @_;
-	print "$_\n" foreach @_;
-	return;
-}
-
-sub median
-{
-	my @sorted = sort { $a <=> $b } @_;
-	my $middle = @sorted / 2;
-	return @sorted % 2 ? $sorted[$middle] : ($sorted[ $middle - 1 ] + $sorted[$middle]) / 2;
-}
+# The lower one of two
+sub median { return (sort { $a <=> $b } @_)[ $#_ / 2 ] }
 
 # The peers take turns, and every other round goes backwards, so that a machine
 # that slows down or speeds up meanwhile favours none of them.
 sub run_row
 {
-	my ($name) = @_;
-	my $row = $row{$name};
-	my $turns = $row->{rounds} || $rounds;
+	my ($name, @missing) = @_;
+	my %row = %{ $row{$name} };
 	my %figures;
 
-	$row->{setup}->() if $row->{setup};
-	my @labels = $row->{labels}->();
-	foreach my $round (1 .. $turns)
+	my @labels = grep {
+		my $made = $expression{$_} // $_;
+		!grep { $made =~ /\b$_\(/ } @missing;
+	} @{ $row{labels} };
+	restart(@{ $row{server} }) if $row{server};
+	query(@{ $row{setup} }) if $row{setup} && !$done{ $row{setup} }++;
+	foreach my $round (1 .. $row{rounds} || $rounds)
 	{
-		progress("$name: round $round of $turns");
-		push @{ $figures{$_} }, $row->{measure}->($_) foreach $round % 2 ? @labels : reverse(@labels);
+		push @{ $figures{$_} }, $row{measure}->($_) foreach $round % 2 ? @labels : reverse(@labels);
 	}
-	progress('');
 
 	my %median = map { $_ => median(@{ $figures{$_} }) } @labels;
-	my $more = ($row->{better} // 'less') eq 'more';
-	show('', "## $row->{chapter}") if $row->{chapter};
-	show('', "### $row->{title}", '');
-	show($row->{about}, '') if $row->{about};
-	show('| | ' . ($more ? 'maximum' : 'minimum') . " | median | median, $labels[0] = 1 |", '|---|---:|---:|---:|');
+	show('', "## $row{chapter}") if $row{chapter};
+	show('', "### $row{title}", '');
+	show($row{about}, '') if $row{about};
+	show('| | ' . ($row{more_is_better} ? 'maximum' : 'minimum') . " | median | median, $labels[0] = 1 |", '|---|---:|---:|---:|');
 	foreach my $label (@labels)
 	{
 		my @all = @{ $figures{$label} };
-		show(sprintf('| %s | %s | %s | %s |', $label, $more ? max(@all) : min(@all), $median{$label},
+		show(sprintf('| %s | %s | %s | %s |', $label, $row{more_is_better} ? max(@all) : min(@all), $median{$label},
 				$median{ $labels[0] } > 0 ? sprintf('%.2f', $median{$label} / $median{ $labels[0] }) : '-'));
 	}
-	$row->{details}->(@labels) if $row->{details};
-	if ($report)
+	if ($row{details})
 	{
-		my @pictures = $row->{charts} ? $row->{charts}->(@labels)
-		  : $name eq 'latency' ? plot_latency($row->{title}, @labels)
-		  : plot_bars($name, $row->{title}, \@labels, \%median);
-		show('', $_) foreach @pictures;
+		my ($points, @charts) = $row{details}->(\%median, @labels);
+		plot_lines($points, @$_) foreach @charts;
 	}
-	$row->{cleanup}->() if $row->{cleanup};
+	else
+	{
+		plot_bars($name, $row{title}, \@labels, \%median);
+	}
+	restart('') if $row{server};
 	return;
 }
 
@@ -213,22 +175,20 @@ sub run_row
 # Pictures, by gnuplot
 #
 
-# Draw a picture, and return the line of Markdown that shows it.  Fonts are named by kind
+# Draw a picture, and show the line of Markdown with it.  Fonts are named by kind
 # only: an SVG takes what the reader has.  The title begins at the left edge, because the
 # space over the axes can be narrower than the title.
 sub plot
 {
 	my ($name, $title, $height, @commands) = @_;
-	open(my $fh, '>', "$dir/$name.gp") or die "could not open $name.gp: $!\n";
-	print $fh "$_\n"
-	  foreach "set terminal svg size 760,$height font 'sans-serif,12' background '#ffffff'",
-	  "set output '$report/$name.svg'", 'set encoding utf8', "set datafile separator '\\t'",
-	  "set label \"$title\" at screen 0.02, screen 1 offset 0,-1.2 left noenhanced", 'set tmargin 3',
-	  "set border 3 lc rgb '#888888'", "set tics nomirror textcolor rgb '#444444'", 'set xrange [0:*]', @commands;
-	close($fh);
 	local $ENV{LC_ALL} = 'C.UTF-8';
-	output_of('gnuplot', "$dir/$name.gp");
-	return "![$title]($name.svg)";
+	output_of('gnuplot', file("$name.gp",
+			"set terminal svg size 760,$height font 'sans-serif,12' background '#ffffff'",
+			"set output '$dir/report/$name.svg'", 'set encoding utf8', "set datafile separator '\\t'",
+			"set label \"$title\" at screen 0.02, screen 1 offset 0,-1.2 left noenhanced", 'set tmargin 3',
+			"set border 3 lc rgb '#888888'", "set tics nomirror textcolor rgb '#444444'", 'set xrange [0:*]', @commands));
+	show('', "![$title]($name.svg)");
+	return;
 }
 
 # A generator has the same colour in all pictures, and another kind of line for each way
@@ -258,94 +218,38 @@ sub colour_of
 sub plot_bars
 {
 	my ($name, $title, $labels, $median) = @_;
-	open(my $fh, '>', "$dir/$name.bars") or die "could not open $name.bars: $!\n";
-	foreach my $label (@$labels)
-	{
-		my $colour = colour_of($label, $label eq $labels->[0] ? '#1f5f99' : '#b8c4d0');
-		print $fh join("\t", $label, $median->{$label}, hex(substr($colour, 1))), "\n";
-	}
-	close($fh);
-	return plot($name, "$title, median", 62 + 34 * @$labels,
+	my @bars = map {
+		my $colour = colour_of($_, $_ eq $labels->[0] ? '#1f5f99' : '#b8c4d0');
+		join("\t", $_, $median->{$_}, hex(substr($colour, 1)))
+	} @$labels;
+	return plot($name, "$title, median", 62 + 34 * @$labels, '$bars << END', @bars, 'END',
 		'set style fill solid', 'set yrange [' . (@$labels - 0.4) . ':-0.6]',
 		'set xrange [0:' . (max(values %$median) || 1) . ']', 'set rmargin 11',
 		'unset key', 'unset xtics', 'set border 2', 'set ytics scale 0 noenhanced',
-		"plot '$dir/$name.bars' using (\$2/2):0:(\$2/2):(0.36):3:ytic(1) with boxxyerror lc rgb variable notitle,"
+		'plot $bars using ($2/2):0:($2/2):(0.36):3:ytic(1) with boxxyerror lc rgb variable notitle,'
 		  . " '' using 2:0:2 with labels left offset 0.5,0 notitle");
 }
 
-# The columns of a file of series: a label's points follow each other, and its name stands
-# in the first column.
-sub read_series
-{
-	my ($file, $x, $y) = @_;
-	my %points;
-	open(my $fh, '<', "$dir/$file.series") or die "could not open $file.series: $!\n";
-	while (<$fh>)
-	{
-		chomp;
-		my @fields = split(/\t/);
-		push @{ $points{ $fields[0] } }, [ @fields[ $x - 1, $y - 1 ] ];
-	}
-	close($fh);
-	return \%points;
-}
-
-# A line for each label from a file of series, with its name at its end.  Names whose lines
-# end at one height are moved apart, upwards and, from the top, downwards.
-sub plot_series
-{
-	my ($name, $title, $file, $x, $y, $labels, %options) = @_;
-	my $points = read_series($file, $x, $y);
-	my $top    = max(map { $_->[1] } map { @{ $points->{$_} } } @$labels);
-	my $bottom = $options{log} ? min(map { $_->[1] } map { @{ $points->{$_} } } @$labels) : 0;
-	my $height = sub { $options{log} ? log($_[0] / $bottom) / log($top / $bottom) : $_[0] / $top };
-	my ($lowest, $highest, %end, %dashes, @lines) = (-1, 1.06);
-	my @upwards = sort { $points->{$a}[-1][1] <=> $points->{$b}[-1][1] } @$labels;
-	$end{$_} = $lowest = max($lowest + 0.06, $height->($points->{$_}[-1][1])) foreach @upwards;
-	$end{$_} = $highest = min($highest - 0.06, $end{$_}) foreach reverse @upwards;
-	my $range = $options{log} ? "[$bottom:" . $top * 1.2 . ']' : '[0:' . $top * 1.05 . ']';
-	my @names;
-	foreach my $label (@$labels)
-	{
-		my $colour = colour_of($label, '#444444');
-		my $dash   = ++$dashes{$colour};
-		my $at     = $options{log} ? $bottom * ($top / $bottom)**$end{$label} : $top * $end{$label};
-		push @names, "set label \"$label\" at graph 1.02, first $at left noenhanced textcolor rgb '$colour'";
-		push @lines, "'$dir/$file.series' using $x:(stringcolumn(1) eq \"$label\" ? column($y) : NaN)"
-		  . " with linespoints lw 2 pt 7 ps 0.4 dt $dash lc rgb '$colour' title \"$label\" noenhanced";
-	}
-	return plot($name, $title, 360, 'unset key', 'set rmargin ' . (3 + max(map { length } @$labels)), "set yrange $range",
-		"set grid y lc rgb '#dddddd'", @{ $options{set} }, @names, 'plot ' . join(', ', @lines));
-}
-
-# A line for each label, whose x is in the second column
+# A line for each label through its points, each of which begins with its x.  The names
+# stand beside the lines, in the order in which these end.
 sub plot_lines
 {
-	my ($name, $title, $xlabel, $file, $column, $labels) = @_;
-	return plot_series($name, $title, $file, 2, $column, $labels, set => [ "set xlabel '$xlabel'" ]);
-}
-
-# A line for each label over the quantiles in latency.series
-sub plot_latency
-{
-	my ($title, @labels) = @_;
-	my %tics;
-	open(my $fh, '<', "$dir/latency.series") or die "could not open latency.series: $!\n";
-	while (<$fh>) { my (undef, $number, $name) = split(/\t/); $tics{"'$name' $number"} = 1 }
-	close($fh);
-	return plot_series('latency', $title, 'latency', 2, 4, \@labels, log => 1,
-		set => [ "set ylabel 'us'", 'set logscale y', 'set xrange [-0.2:*]',
-			'set xtics (' . join(', ', sort keys %tics) . ')' ]);
+	my ($points, $name, $title, $xlabel, $column, @commands) = @_;
+	my (%used, %dash, @data, @lines);
+	$dash{$_} = ++$used{ colour_of($_, '') } foreach sort keys %$points;
+	foreach my $label (sort { $points->{$b}[-1][$column] <=> $points->{$a}[-1][$column] } keys %$points)
+	{
+		my $data = '$data' . @lines;
+		push @data, "$data << END", (map { "$_->[0]\t$_->[$column]" } @{ $points->{$label} }), 'END';
+		push @lines, "$data with linespoints lw 2 pt 7 ps 0.4 dt $dash{$label} lc rgb '"
+		  . colour_of($label, '#444444') . "' title \"$label\"";
+	}
+	return plot($name, $title, 360, @data, "set xlabel '$xlabel'", 'set yrange [0:*]', "set grid y lc rgb '#dddddd'",
+		'set key outside right center Left reverse noenhanced textcolor variable', @commands, 'plot ' . join(', ', @lines));
 }
 
 $| = 1;
-find_peers();
-show('# Measurements', '', 'To measure on your own machine, run `make bench`.', '', split(/\n/, $ENV{BENCH_MACHINE}),
-	sprintf('Figures of %d alternating rounds; %s.', $rounds, output_of(qw(date -u +%Y-%m-%d)) =~ s/\n//r));
-run_row($_) foreach @ARGV ? @ARGV : @names;
-if ($report)
-{
-	open(my $fh, '>', "$report/README.md") or die "could not open README.md: $!\n";
-	print $fh $written;
-	close($fh);
-}
+show('# Measurements', '', 'To measure on your own machine, run `make bench`.', '', $ENV{BENCH_MACHINE},
+	sprintf('Figures of %d alternating rounds; %s.', $rounds, output_of(qw(date -u +%F)) =~ s/\n//r));
+my @missing = missing_functions();
+run_row($_, @missing) foreach @ARGV ? @ARGV : @names;
