@@ -42,16 +42,6 @@ sub new_node
 	return $new;
 }
 
-# The upgraded extension against a new one
-sub is_as_new
-{
-	$node->safe_psql('postgres', 'CREATE DATABASE fresh');
-	$node->safe_psql('fresh',    'CREATE SCHEMA keys; CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE');
-	is(objects_differ($node, 'fresh', 'shop'), '', "$major: the extension is as one newly created");
-	$node->safe_psql('postgres', 'DROP DATABASE fresh');
-	return;
-}
-
 # Minor releases of November 2026 keep a version with each column, among its
 # options.  A server without that change fails to restore it: 17.12 cannot be
 # upgraded to 18.6.  This is no matter of the extension, so the test takes the
@@ -59,8 +49,7 @@ sub is_as_new
 sub forget_column_versions
 {
 	my ($next) = @_;
-	my ($knows, $next_knows) =
-	  map { system("grep -qa pg_attver $bin/$_/bin/postgres") == 0 } $major, $next;
+	my ($knows, $next_knows) = map { system("grep -qa pg_attver $bin/$_/bin/postgres") == 0 } $major, $next;
 	return if !$knows || $next_knows;
 	query(q{SET allow_system_table_mods = on;
 		UPDATE pg_attribute
@@ -70,38 +59,31 @@ sub forget_column_versions
 	return;
 }
 
-sub upgrade
+my $rows;
+while (defined(my $next = shift(@versions)))
 {
-	my ($old, $before) = @_;
-	my $new = new_node($major);
-	$new->command_ok(
-		[
-			"$bin/$major/bin/pg_upgrade",
-			'-b', "$bin/$before/bin", '-B', "$bin/$major/bin",
-			'-d', $old->data_dir, '-D', $new->data_dir,
-			'-p', $old->port, '-P', $new->port, '-s', $new->host
-		],
-		"$before to $major: pg_upgrade");
-	$new->start;
-	return $new;
-}
-
-my ($before, $rows);
-while (@versions)
-{
-	$major = shift(@versions);
-	if (!defined $before)
+	my ($old, $before) = ($node, $major);
+	$major = $next;
+	$node = new_node($major);
+	if ($old)
 	{
-		$node = new_node($major);
-		$node->start;
-		$node->safe_psql('postgres', 'CREATE DATABASE shop');
-		query($fill);
+		$node->command_ok([ "$bin/$major/bin/pg_upgrade", '-b', "$bin/$before/bin", '-B', "$bin/$major/bin",
+				'-d', $old->data_dir, '-D', $node->data_dir, '-p', $old->port, '-P', $node->port, '-s', $node->host ],
+			"$before to $major: pg_upgrade");
+	}
+	$node->start;
+	if ($old)
+	{
+		is(state(), $rows, "$major: the rows are those of $before");
+		$node->safe_psql('postgres', 'CREATE DATABASE fresh');
+		$node->safe_psql('fresh', 'CREATE SCHEMA keys; CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE');
+		is(objects_differ($node, 'fresh', 'shop'), '', "$major: the extension is as one newly created");
+		$node->safe_psql('postgres', 'DROP DATABASE fresh');
 	}
 	else
 	{
-		$node = upgrade($node, $before);
-		is(state(), $rows, "$major: the rows are those of $before");
-		is_as_new();
+		$node->safe_psql('postgres', 'CREATE DATABASE shop');
+		query($fill);
 	}
 	uses_indexes($node, 'shop', $major);
 	goes_on($node, 'shop', $major);
@@ -109,6 +91,5 @@ while (@versions)
 	$rows = state();
 	forget_column_versions($versions[0]) if @versions;
 	$node->stop;
-	$before = $major;
 }
 done_testing();
