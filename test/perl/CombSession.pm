@@ -30,7 +30,7 @@ sub new
 	my ($class, $node, $database, %options) = @_;
 	my $self = bless {
 		node => $node, database => $database // 'postgres', n => 0,
-		last => NIL, got => [], table => 'event', key => 'id', columns => [0], lag => [], %options }, $class;
+		last => NIL, got => [], table => 'event', key => 'id', columns => [0], %options }, $class;
 
 	$self->{start} = $self->{last};
 	return $self->connect;
@@ -166,38 +166,19 @@ sub query
 	return "SELECT id FROM $self->{table} WHERE id > '$last' AND id < $settled ORDER BY id";
 }
 
-# Remember what a query returned, and return how many rows there were.  For rows of
-# single statements, whose kind is "one", remember how old their uuids are.
+# Remember what a query returned, and return how many rows there were.
 sub take
 {
 	my ($self, $out) = @_;
 	my @rows = map { [ split(/\|/) ] } grep { /^(?:[0-9a-f]{8}-|\d+\|)/ } split(/\n/, $out);
-	my $now  = time();
 
 	foreach my $row (@rows)
 	{
 		my $key = join('|', @$row[ @{ $self->{columns} } ]);
 		push @{ $self->{got} }, $key;
-		push @{ $self->{lag} }, $now - key_time($key) if ($row->[1] // '') eq 'one' && $key =~ /^[0-9a-f]{8}-/;
 		$self->{last} = $key;
 	}
 	return scalar(@rows);
-}
-
-# The time of a key, in seconds.  The 48 bits are read in two parts for machines with
-# integers of 32 bits.
-sub key_time
-{
-	my ($key) = @_;
-	return (hex(substr($key, 0, 8)) * 65536 + hex(substr($key, 9, 4))) / 1000;
-}
-
-# The median of the keys' ages, in milliseconds
-sub lag
-{
-	my ($self) = @_;
-	my @lag = sort { $a <=> $b } @{ $self->{lag} };
-	return @lag ? int(1000 * $lag[ @lag / 2 ]) : 'no';
 }
 
 sub poll

@@ -17,7 +17,7 @@ use Time::HiRes qw(time usleep);
 our @EXPORT = qw(recipe changed_on_standby $duration $seed $event_writers item_writers kinds
   begin_soak soak_server conninfo pause late script
   start_loop start_writers start_resolver start_readers start_heart terminate_backend kill_backend
-  stop_loops end_writers read_quietly read_until read_rest disturb
+  stop_loops end_writers read_until read_rest disturb
   all_is_read is_lost loop_errors end_soak);
 
 our ($duration, $seed);
@@ -96,20 +96,20 @@ our $event_writers = {
 		  . "INSERT INTO outbox (id, body) VALUES (':key', 'late');\nCOMMIT;\n" ],
 	key       => [ 8, late(10, "SELECT comb_generate_ordered(), comb_snowflake();\n") ],
 	abort     => [ 8, "BEGIN;\nINSERT INTO outbox (body) VALUES ('abort');\n" . pause(5) . "ROLLBACK;\n" ],
-	savepoint => [ 8, "BEGIN;\nINSERT INTO outbox (body) VALUES ('s1');\nSAVEPOINT a;\nINSERT INTO outbox (body) VALUES ('s2');\n"
-		  . pause(5) . "ROLLBACK TO a;\nINSERT INTO outbox (body) VALUES ('s3');\nSAVEPOINT b;\n"
+	savepoint => [ 8, "BEGIN;\nINSERT INTO outbox (body) VALUES ('s1');\nSAVEPOINT a;\n"
+		  . "INSERT INTO outbox (body) VALUES ('s2') RETURNING id AS key \\gset\n" . pause(5)
+		  . "ROLLBACK TO a;\nINSERT INTO outbox (id, body) VALUES (':key', 's3');\nSAVEPOINT b;\n"
 		  . "INSERT INTO outbox (body) VALUES ('s4');\nRELEASE b;\nCOMMIT;\n" ],
 	chain     => [ 8, "BEGIN;\nINSERT INTO outbox (body) VALUES ('c1');\nCOMMIT AND CHAIN;\nINSERT INTO outbox (body) VALUES ('c2');\n"
 		  . pause(3) . "ROLLBACK AND CHAIN;\nINSERT INTO outbox (body) VALUES ('c3');\nCOMMIT;\n" ],
 	prepared  => [ 5, "\\set gid random(1, 1000000000)\nBEGIN;\nINSERT INTO outbox (body) VALUES ('prepared');\n"
 		  . pause(3) . "PREPARE TRANSACTION 'g:gid';\n" ] };
 
-# Writers of the table item, of so many ids.  Those of many rows take them in any order, and
-# another session may be in their way.
+# Writers of the table item, of so many ids.  Another session may be in their way.
 sub item_writers
 {
 	my ($ids) = @_;
-	my $id      = "\\set id random(1, $ids)\n\\set value random(1, 1000000000)\n";
+	my $gid     = "\\set gid random(1, 1000000000)\nBEGIN;\n";
 	my $change  = "UPDATE item SET name = :value::text WHERE id = :id;\n";
 	my $insert  = "INSERT INTO item VALUES (:id, :value::text) ON CONFLICT (id) DO NOTHING;\n";
 	my $delete  = "DELETE FROM item WHERE id = :id;\n";
@@ -122,15 +122,15 @@ sub item_writers
 		enter    => [ 10, late(20, $insert) ],
 		leave    => [ 5,  late(20, $delete) ],
 		gone     => [ 10, $delete ],
-		many     => [ 3,  "SELECT change_many(:id, :id + 20, :value::text);\n" ],
-		all_gone => [ 5,  "SELECT change_many(:id, :id + 20, NULL);\n" ],
+		many     => [ 3,  $change =~ s/= :id/BETWEEN :id AND :id + 20 AND pg_sleep(0.001) IS NOT NULL/r ],
+		all_gone => [ 5,  $delete =~ s/= :id/BETWEEN :id AND :id + 20 AND pg_sleep(0.001) IS NOT NULL/r ],
 		again    => [ 5,  "BEGIN;\n$delete" . pause(5) . "${insert}COMMIT;\n" ],
-		rename   => [ 5,  "\\set other random(1, $ids)\nSELECT rename_one(:id, :other);\n" ],
+		rename   => [ 5,  'UPDATE item SET id = -id WHERE id IN (:id, -:id) AND NOT EXISTS (SELECT FROM item i WHERE i.id = -item.id);' ],
 		abort    => [ 5,  "BEGIN;\n$change" . pause(5) . "ROLLBACK;\n" ],
 		savepoint => [ 5, "BEGIN;\nSAVEPOINT a;\n${change}ROLLBACK TO a;\n" . pause(5) . "SAVEPOINT b;\n${change}COMMIT;\n" ],
-		prepared => [ 3, "\\set gid random(1, 1000000000)\nBEGIN;\n$change$prepare" ],
-		'delete and prepare' => [ 2, "\\set gid random(1, 1000000000)\nBEGIN;\n$delete$prepare" ]);
-	$_->[1] = $id . $_->[1] foreach values %writers;
+		prepared => [ 3, "$gid$change$prepare" ],
+		'delete and prepare' => [ 2, "$gid$delete$prepare" ]);
+	$_->[1] = "\\set id random(1, $ids)\n\\set value random(1, 1000000000)\n$_->[1]" foreach values %writers;
 	return \%writers;
 }
 
@@ -149,12 +149,12 @@ sub kinds
 sub start_loop
 {
 	my ($name, @command) = @_;
-	my $script = "$dir/loop" . $files++;
+	my $file = "$dir/loop" . $files++;
 	unlink("$dir/stop $name");
-	append_to_file("$script.sh",
-		"until [ -e '$dir/stop $name' ]; do\n" . join(' ', map { "'" . s/'/'\\''/gr . "'" } @command) . "\nsleep 0.05\ndone\n");
 	local $ENV{PGAPPNAME} = $name;
-	push @{ $loops{$name} }, IPC::Run::start([ 'sh', "$script.sh" ], '<', '/dev/null', '>', "$script.out", '2>', "$script.err");
+	push @{ $loops{$name} },
+	  IPC::Run::start([ 'sh', '-c', 'until [ -e "$0" ]; do "$@"; sleep 0.05; done', "$dir/stop $name", @command ],
+		'<', '/dev/null', '>', "$file.out", '2>', "$file.err");
 	return;
 }
 
@@ -253,18 +253,6 @@ sub end_writers
 	return;
 }
 
-# Let readers follow a quiet server for some seconds, and say how far they are behind.
-sub read_quietly
-{
-	my ($node, $seconds, %readers) = @_;
-	start_loop('quiet', 'pgbench', '-n', '-c', 2, '-R', 100, '-T', 3600, '-f', script($event_writers->{one}[1]),
-		conninfo('postgres', $node));
-	read_until(time() + $seconds, values %readers);
-	stop_loops($node, 'quiet');
-	diag("on a quiet server: half of the rows are read after ", join(', ', map { $readers{$_}->lag . " ms ($_)" } sort keys %readers));
-	return;
-}
-
 # Let readers poll in turn until a time.  A reader that is behind asks again at once,
 # because rows are lost only where the newest are read.  A reader whose server has gone
 # connects again.
@@ -288,8 +276,7 @@ sub read_until
 # Let readers read for some seconds, in which clients of a server lose their sessions.  The options are
 #   readers    a list
 #   clients    their names, by default [ 'writer' ]
-#   terminate  how many sessions are terminated in a round, by default 5
-#   kill       0 if no session is killed at the end of a round
+#   kill       0 if one session is terminated in a round, instead of five and one killed
 #   first      what happens before
 #   crash      what crashes a server, in the first round and then every 30 seconds
 sub disturb
@@ -297,17 +284,18 @@ sub disturb
 	my ($node, $seconds, %with) = @_;
 	my @names   = @{ $with{clients} // ['writer'] };
 	my @readers = @{ $with{readers} };
+	my $kill    = $with{kill} // 1;
 	my $began   = time();
 	my ($terminated, $killed, $crashes) = (0, 0, 0);
 	do
 	{
 		$with{first}->() if $with{first};
-		foreach (1 .. $with{terminate} // 5)
+		foreach (1 .. $kill ? 5 : 1)
 		{
 			read_until(time() + rand(1), @readers);
 			$terminated += terminate_backend($node, @names);
 		}
-		if ($with{kill} // 1)
+		if ($kill)
 		{
 			$killed += kill_backend($node, @names);
 			read_until(time() + rand(2), @readers);
@@ -317,7 +305,7 @@ sub disturb
 			$with{crash}->();
 			$crashes++;
 		}
-	} while (time() < $began + $seconds || ($with{kill} // 1) && !$killed);
+	} while (time() < $began + $seconds || $kill && !$killed);
 	diag("$terminated sessions terminated, $killed backends killed, $crashes crashes");
 	return;
 }
@@ -338,7 +326,7 @@ sub all_is_read
 	my ($reader, $name) = @_;
 	my ($read, @counts) = $reader->counts;
 	diag("$name: $read rows read, $counts[0] lost, $counts[3] out of order");
-	cmp_ok($read, '>=', $reader->{least} // 5 * $duration, "$name: there is something to read");
+	cmp_ok($read, '>=', 5 * $duration, "$name: there is something to read");
 	return is(sprintf('%d lost, %d held back, %d never committed, %d twice or out of order', @counts),
 		'0 lost, 0 held back, 0 never committed, 0 twice or out of order', "$name (SEED=$seed)");
 }
@@ -364,7 +352,6 @@ sub loop_errors
 {
 	my ($expected) = @_;
 	my $errors = join('', map { slurp_file($_) } glob("$dir/loop*.err"));
-	unlike($errors, qr/out of order/, 'rows come in order');
 	return join("\n", grep {
 		!/connection|terminat|shut|crash|recovery|in progress|not currently|rollback|maximum number|prepared transaction with identifier/
 		  && !($expected && $_ =~ $expected) } $errors =~ /(?:ERROR|[Ss]yntax error): +(.*)/g);

@@ -57,7 +57,7 @@ foreach my $category (qw(one two three four five six))
 	$writers{"$category, aborted"} = [ 2, "BEGIN;\n$message" . pause(10) . "ROLLBACK;\n" ];
 }
 start_writers(conninfo('message_store', $node) . ' user=message_store', 2, 30, \%writers) foreach 1 .. 4;
-disturb($node, $duration, readers => [ values %reader, values %twin ], terminate => 1, kill => 0);
+disturb($node, $duration, readers => [ values %reader, values %twin ], kill => 0);
 end_writers($node);
 read_rest(values %reader, values %twin);
 is(schema(), $schema, 'message-db is as it was');

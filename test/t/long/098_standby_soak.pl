@@ -12,12 +12,13 @@ my $primary = soak_server('primary', init => [ allows_streaming => 1 ], sql => q
 	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE TABLE item (id bigint PRIMARY KEY, name text);} . recipe('outbox') . recipe('changes') . recipe('heartbeat'));
 my $standby = standby($primary, 'standby');
-my $has_wait = $primary->safe_psql('postgres', 'SHOW server_version_num') >= 190000;
 
 my $select = 'SELECT * FROM outbox WHERE id > $last AND id < %s ORDER BY id LIMIT 1000';
-my %of_rows = ('heartbeat' => on_standby(recipe('standby')));
-$of_rows{'WAIT FOR'} = fetching(fetch => recipe('fetch'), query => recipe('wait'), wait => 1) if $has_wait;
-my %reader = (%of_rows, 'rows that change' => CombFeed->new($standby, query => changed_on_standby()));
+my %reader = (
+	'heartbeat' => on_standby(recipe('standby')),
+	'rows that change' => CombFeed->new($standby, query => changed_on_standby()));
+$reader{'WAIT FOR'} = fetching(fetch => recipe('fetch'), query => recipe('wait'), wait => 1)
+  if $primary->safe_psql('postgres', 'SHOW server_version_num') >= 190000;
 my %twin = (
 	'without a bound' => on_standby(sprintf($select, "'ffffffff-ffff-ffff-ffff-ffffffffffff'")),
 	'a second behind' => on_standby(sprintf($select, "comb_min(clock_timestamp() - interval '1 s')")),
@@ -33,7 +34,6 @@ sub fetching
 
 my $conninfo = conninfo('postgres', $primary, $standby);
 start_heart($conninfo);
-read_quietly($primary, 3, %of_rows);
 
 start_writers($conninfo, 2, 60, $event_writers) foreach 1 .. 5;
 # These transactions stay open for longer than a second.
@@ -75,7 +75,7 @@ foreach my $each (grep { $_->isa('CombFetchingReader') } @readers)
 	bless $each, 'CombSession';
 	$each->{query} = sprintf($select, 'comb_settled()');
 }
-disturb($standby, 0.3 * $duration, readers => \@readers, clients => [ 'writer', 'heart' ], terminate => 1, kill => 0);
+disturb($standby, 0.3 * $duration, readers => \@readers, clients => [ 'writer', 'heart' ], kill => 0);
 end_writers($standby);
 stop_loops($standby, 'heart');
 read_rest(@readers);

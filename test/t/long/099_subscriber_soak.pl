@@ -20,11 +20,11 @@ $subscriber->safe_psql('postgres', "DELETE FROM heartbeat; CREATE SUBSCRIPTION a
 $subscriber->safe_psql('postgres', recipe('seen') . recipe('changes')
 	  . join('', map { "ALTER TABLE item ENABLE ALWAYS TRIGGER $_;\n" } qw(item_changed item_deleted item_renamed)));
 
-my %of_rows = (
-	'by arrival'   => on_subscriber(query => recipe('arrived'), key => 'seen', columns => [2]),
-	'by heartbeat' => on_subscriber(query => recipe('publisher-order')));
-my %reader = (%of_rows, 'rows that change' => CombFeed->new($subscriber, query => recipe('changed')));
-my %twin   = ('without a bound' => on_subscriber(query => 'SELECT * FROM outbox WHERE id > $last ORDER BY id LIMIT 1000'));
+my %reader = (
+	'by arrival'       => on_subscriber(query => recipe('arrived'), key => 'seen', columns => [2]),
+	'by heartbeat'     => on_subscriber(query => recipe('publisher-order')),
+	'rows that change' => CombFeed->new($subscriber, query => recipe('changed')));
+my %twin = ('without a bound' => on_subscriber(query => 'SELECT * FROM outbox WHERE id > $last ORDER BY id LIMIT 1000'));
 my @readers = (values %reader, values %twin);
 
 sub on_subscriber { return CombSession->new($subscriber, 'postgres', table => 'outbox', @_); }
@@ -34,7 +34,6 @@ my %writers = (
 	%$event_writers, %{ kinds(item_writers(3000), qw(upsert leave)) },
 	large => [ 1, late(20, "INSERT INTO outbox (body) SELECT 'large' FROM generate_series(1, 1000);\n") ]);
 start_heart($connection);
-read_quietly($publisher, 3, %of_rows);
 # One apply worker keeps up with so many, but not with all that ten writers could write.
 start_writers($connection, 2, 40, \%writers, '-R', 40) foreach 1 .. 5;
 start_resolver($connection);

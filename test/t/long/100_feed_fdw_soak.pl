@@ -24,12 +24,10 @@ my ($poll, $view, $bound) = (recipe('poll'), recipe('settled-poll'), recipe('bou
 my $of_note = $poll =~ s/\boutbox\b/note/r;
 my %reader = (
 	'a view' => reader('outbox', $view),
-	'a view, three polls in a transaction' => reader('outbox', $view, 3),
 	'the bound in an earlier transaction' => reader('note', "\\set last \$last\n$bound"));
 my %twin = (
 	"the other server's bound" => reader('outbox', $poll),
 	'a condition' => reader('note', 'EXECUTE condition($last)'),
-	'a condition, three polls in a transaction' => reader('note', $of_note, 3),
 	'a sub-select and remote estimates' =>
 	  reader('note', $of_note =~ s/FROM note/FROM estimated_note/r =~ s/comb_settled\(\)/(SELECT comb_settled())/r));
 my @readers = (values %reader, values %twin);
@@ -40,9 +38,8 @@ $twin{'a condition'}->ask('SET plan_cache_mode = force_generic_plan; PREPARE con
 
 sub reader
 {
-	my ($table, $query, $polls) = @_;
-	my $class = $polls ? 'CombTransactionReader' : 'CombSession';
-	return $class->new($main, 'postgres', table => $table, query => $query, polls => $polls);
+	my ($table, $query) = @_;
+	return CombSession->new($main, 'postgres', table => $table, query => $query);
 }
 
 like($main->safe_psql('postgres', 'EXPLAIN (VERBOSE, COSTS OFF) ' . $reader{'a view'}->query),
@@ -55,29 +52,13 @@ my ($to_main, $to_far) = map { conninfo('postgres', $_) } ($main, $far);
 # Readers by postgres_fdw keep up with so many rows, but not with all that writers could write.
 start_writers($to_far, 6, 100, $event_writers, '-R', 150);
 start_writers($to_main, 6, 100, \%of_note, '-R', 150);
-# Writers through a foreign table have no xid on "main".  Without any xid, all polls of a
-# transaction have one snapshot and one bound.
+# Writers through a foreign table have no xid on "main".  These transactions move its bound.
 start_writers($to_main, 1, 100, { 'xid' => [ 1, "SELECT txid_current();\n" ] });
 start_resolver($to_far);
 # Not the sessions of "main": a row whose COMMIT is interrupted may appear late, as operations.md says.
-disturb($far, $duration, readers => \@readers, kill => 0, terminate => 1);
+disturb($far, $duration, readers => \@readers, kill => 0);
 stop_loops($main, 'writer');
 end_writers($far);
 read_rest(@readers);
 
 end_soak(readers => \%reader, twins => \%twin, nodes => [ $main, $far ]);
-
-# A reader that polls several times in a transaction
-package CombTransactionReader;
-
-use parent -norequire, 'CombSession';
-
-sub poll
-{
-	my ($self) = @_;
-	my $rows = 0;
-	$self->ask('BEGIN');
-	$rows += $self->SUPER::poll foreach 1 .. $self->{polls};
-	$self->ask('COMMIT');
-	return $rows;
-}

@@ -105,7 +105,7 @@ sub crash_others
 }
 
 start_load();
-disturb($primary, 0.6 * $duration, readers => \@all, clients => [ 'writer', 'feed' ], terminate => 4, crash => \&crash_others);
+disturb($primary, 0.6 * $duration, readers => \@all, clients => [ 'writer', 'feed' ], crash => \&crash_others);
 settle($primary);
 $primary->wait_for_catchup($_, 'replay', $primary->lsn('insert')) foreach ($standby, 'one');
 read_rest(@all);
