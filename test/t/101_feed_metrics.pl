@@ -37,25 +37,30 @@ sub result
 	return \@columns, map { my %row; @row{@columns} = split(/\|/, $_, -1); \%row } @lines;
 }
 
-sub row_count { my @result = result(@_); return $#result; }
+sub no_rows
+{
+	my ($node, $name) = @_;
+	my (undef, @rows) = result($node, $name);
+	return is(scalar(@rows), 0, $node->name . ": $name gives no row, and no error");
+}
 
-# Columns of the only row
+# Look at columns of the only row of each query.  What is expected is a value, or a range of seconds.
 sub shows
 {
-	my ($node, $name, $columns, $expected, $what) = @_;
-	my $row = (result($node, $name))[1] // {};
-	return is(join(' ', map { $row->{$_} // 'nothing' } split(/ /, $columns)), $expected, $what);
+	my ($node, $when, @expected) = @_;
+	foreach my $each (@expected)
+	{
+		my ($name, %column) = @$each;
+		my (undef, @rows) = result($node, $name);
+		is(scalar(@rows), 1, "$when: a row of $name");
+		foreach my $column (sort keys %column)
+		{
+			my ($is, $want) = ($rows[0]{$column}, $column{$column});
+			ok(ref $want ? $is >= $want->[0] && $is < $want->[1] : $is eq $want, "$when: $column of $name") or diag("$column is $is");
+		}
+	}
+	return;
 }
-
-# A column that holds seconds
-sub between
-{
-	my ($node, $name, $column, $least, $most, $what) = @_;
-	my $seconds = (result($node, $name))[1]{$column};
-	return ok($seconds >= $least && $seconds < $most, "$what: $column is from $least to $most") || diag($seconds);
-}
-
-sub unsettled { return shows($_[0], 'comb_unsettled', 'transactions prepared unknown', @_[ 1, 2 ]); }
 
 # An entry is as both programs read it: a query, and a list of metrics with one name
 # each.  The usages LABEL and GAUGE mean the same to both.
@@ -77,12 +82,11 @@ foreach my $name (@names)
 #
 # Idle
 #
-unsettled($primary, '0 0 0', 'idle: nothing holds the feed back');
-shows($primary, 'comb_unsettled', 'oldest_seconds', 0, 'idle: no age');
-shows($primary, 'comb_feed', 'source transactions', 'public.orders_id_seq 0', 'idle: nor the one in SQL');
-is(row_count($primary, 'comb_consumer'), 0, 'idle: no consumer');
+my @nothing = ('comb_unsettled', transactions => 0, prepared => 0, unknown => 0);
+no_rows($primary, 'comb_consumer');
 $primary->safe_psql('postgres', "INSERT INTO consumer (name) VALUES ('mail')");
-shows($primary, 'comb_consumer', 'consumer rows_behind seconds_behind', 'mail 0 0', 'idle: the consumer is not behind');
+shows($primary, 'idle', [ @nothing, oldest_seconds => 0 ], [ 'comb_feed', source => 'public.orders_id_seq', transactions => 0 ],
+	[ 'comb_consumer', consumer => 'mail', rows_behind => 0, seconds_behind => 0 ]);
 
 #
 # Busy
@@ -94,49 +98,42 @@ $third->event foreach 1 .. 2;
 $first->ask('SELECT pg_sleep(10)');
 $first->ask('BEGIN; INSERT INTO orders DEFAULT VALUES');
 $first->event;
-between($primary, 'comb_unsettled', 'oldest_seconds', 0, 9, 'busy: after ten quiet seconds the first transaction is young');
+shows($primary, 'ten quiet seconds before the transaction', [ 'comb_unsettled', oldest_seconds => [ 0, 9 ] ]);
 $second->ask('BEGIN; INSERT INTO orders DEFAULT VALUES');
 $second->event;
 $second->ask("PREPARE TRANSACTION 'a'");
 $other->ask('BEGIN; SELECT comb_generate_ordered() IS NULL');
 $third->event;
-unsettled($primary, '2 1 0', 'busy: one is open, one is prepared, and other databases do not count');
 my @held = grep { /\|/ } split(/\n/, $third->ask(recipe('held')));
 is(scalar(@held), 2, 'busy: the query of feed.md shows both');
 like($held[0], qr/^$first->{pid}\|\|ordered\|.*INSERT INTO outbox/, 'the session that is open');
 like($held[1], qr/^\|a\|ordered\|/, 'and the transaction that is prepared');
 $third->ask('SELECT comb_feed_advance()');
-shows($primary, 'comb_feed', 'transactions', 2, 'busy: the bound in SQL waits for both');
 $first->ask('SELECT pg_sleep(1)');
-between($primary, @$_, 'busy') foreach (
-	[ 'comb_unsettled', 'oldest_seconds', 1, 300 ],
-	[ 'comb_feed',      'bound_seconds',  1, 300 ],
-	[ 'comb_consumer',  'seconds_behind', 1, 300 ]);
-shows($primary, 'comb_consumer', 'rows_behind', 2, 'busy: the consumer is behind by the rows that are settled');
+# One transaction is open, one is prepared, and other databases do not count.
+shows($primary, 'busy', [ 'comb_unsettled', transactions => 2, prepared => 1, unknown => 0, oldest_seconds => [ 1, 300 ] ],
+	[ 'comb_feed', transactions => 2, bound_seconds => [ 1, 300 ] ], [ 'comb_consumer', rows_behind => 2, seconds_behind => [ 1, 300 ] ]);
 $primary->safe_psql('postgres', "UPDATE consumer SET last = (SELECT id FROM outbox WHERE id < comb_settled() ORDER BY id DESC LIMIT 1)");
-shows($primary, 'comb_consumer', 'rows_behind', 0, 'the consumer has read these rows');
+shows($primary, 'the consumer has read', [ 'comb_consumer', rows_behind => 0 ]);
 $first->ask('COMMIT');
 $second->ask("COMMIT PREPARED 'a'");
 $third->ask('SELECT comb_feed_advance()') foreach 1 .. 2;
-shows($primary, 'comb_consumer', 'rows_behind', 3, 'and now the next ones');
-unsettled($primary, '0 0 0', 'nothing holds the feed back any more');
-shows($primary, 'comb_feed', 'transactions', 0, 'nor the one in SQL');
+shows($primary, 'they have committed', \@nothing, [ 'comb_feed', transactions => 0 ], [ 'comb_consumer', rows_behind => 3 ]);
 
 #
 # Heartbeat, and a standby
 #
 my $bound = $primary->safe_psql('postgres', 'SELECT comb_settled()');
 is($primary->safe_psql('postgres', "SELECT comb_settled() = '$bound' FROM pg_sleep(0.1)"), 't', 'the bound rests while nobody makes keys');
-foreach my $case ([ '1 hour', 3600, 7200, 'the heartbeat has stopped an hour ago' ], [ '0', 0, 300, 'the heartbeat beats' ])
+foreach my $case ([ '1 hour', 3600, 7200 ], [ '0', 0, 300 ])
 {
 	my ($ago, @seconds) = @$case;
-	my $name = pop @seconds;
 	$primary->safe_psql('postgres', "UPDATE heartbeat SET bound = comb_settled(), at = clock_timestamp() - interval '$ago'");
 	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
-	between($_, 'comb_heartbeat', 'lag_seconds', @seconds, $_->name . ": $name") foreach ($primary, $standby);
+	shows($_, $_->name . ", a heartbeat $ago ago", [ 'comb_heartbeat', lag_seconds => \@seconds ]) foreach ($primary, $standby);
 }
-is(row_count($standby, $_), 0, "$_ gives no row on a standby, and no error") foreach ('comb_consumer', 'comb_unsettled');
-between($standby, 'comb_feed', 'bound_seconds', 0, 300, 'the standby has the bound');
+no_rows($standby, $_) foreach ('comb_consumer', 'comb_unsettled');
+shows($standby, 'standby', [ 'comb_feed', bound_seconds => [ 0, 300 ] ]);
 
 #
 # What was prepared before a restart
@@ -147,8 +144,7 @@ $first->ask("PREPARE TRANSACTION 'a'");
 $_->quit foreach ($first, $second, $third, $other);
 $primary->restart;
 like($primary->safe_psql('postgres', recipe('held')), qr/^\|a\|\|00:.*$/, 'after a restart: the query of feed.md shows a prepared transaction');
-unsettled($primary, '0 0 1', 'after a restart: nobody knows the keys of a prepared transaction');
-shows($primary, 'comb_unsettled', 'oldest_seconds', 0, 'nor their age');
+shows($primary, 'prepared before a restart', [ 'comb_unsettled', transactions => 0, prepared => 0, unknown => 1, oldest_seconds => 0 ]);
 $primary->safe_psql('postgres', "ROLLBACK PREPARED 'a'");
-unsettled($primary, '0 0 0', 'until it is gone');
+shows($primary, 'until it is gone', \@nothing);
 done_testing();
