@@ -1,19 +1,16 @@
 # Readers on a subscriber of logical replication, by the recipes of
-# doc/feed_readers.md, in the cases that the soak does not meet: what the subscriber
-# writes and prepares itself, other subscriptions, first copies, and a crash.
+# doc/feed_readers.md, in the cases that long/099_subscriber_soak.pl does not meet: what the
+# subscriber writes and prepares itself, other subscriptions, and first copies.
 use lib 'test/perl';
 use CombTest;
 use CombFeed;
 
-# Keys wait for no flush, and nobody but the WAL writer flushes what others have written.
 my ($publisher, $subscriber) = map { server($_, init => [ allows_streaming => 'logical' ], conf => q{
 autovacuum = off
-bgwriter_lru_maxpages = 0
 max_logical_replication_workers = 8
 max_prepared_transactions = 4
 max_worker_processes = 16
 wal_retrieve_retry_interval = 100ms
-pg_comb.lease_duration = 60s
 }, sql => 'CREATE EXTENSION pg_comb_ordered CASCADE;' . recipe('outbox') . recipe('heartbeat') . q{
 	CREATE TABLE heartbeat_apart (LIKE heartbeat INCLUDING ALL);
 	CREATE TABLE addition (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text)})
@@ -145,39 +142,4 @@ wait_for_copies();
 is($ordered->poll, 1, 'then it does');
 $_->reads_all('each row once, in order') foreach ($reader, $ordered);
 
-#
-# A crash of the subscriber, when nobody but the apply worker should have flushed its
-# commit.  Without the setting the row is lost in the crash, and comes again, unless
-# somebody did flush it: a renewal, say.  The test tries again then.
-#
-sub comes_again
-{
-	my ($flushed) = @_;
-	$subscriber->safe_psql('postgres', "ALTER SUBSCRIPTION app SET (synchronous_commit = $flushed)");
-	$second->event;    # the worker begins again with the setting
-	arrive(1);
-	$subscriber->safe_psql('postgres', 'CHECKPOINT');
-	$reader->poll;
-	my ($walwriter) = ask($subscriber, 'postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'});
-	kill 'STOP', $walwriter;
-	$second->event;
-	arrive(1);
-	$reader->poll == 1 or die 'the row is not read';
-	crash($subscriber);
-	kill 'KILL', $walwriter;
-	start_at($subscriber);
-	$_->again foreach ($reader, $ordered);
-	arrive(0);
-	my $again = $reader->poll;
-	# what was never committed, because it was lost
-	splice(@{ $reader->{got} }, -2, 1) if $again;
-	return $again;
-}
-my ($tries, $again) = (0, 0);
-$again = comes_again('off') until $again || $tries++ == 10;
-is($again, 1, 'synchronous_commit = off: a row that was read comes again after a crash');
-is(comes_again('on'), 0, 'synchronous_commit = on: it does not');
-$reader->reads_all('nothing is lost');
-beat('heartbeat');
-$ordered->reads_all('and nothing comes again in the order of the publisher');
 done_testing();
