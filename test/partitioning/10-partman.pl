@@ -49,7 +49,6 @@ my $left = sql(q{SELECT extract(epoch FROM current_date + 1 - now())::int});
 sleep $left + 1 if $left < 60;
 
 is(days('visit'), wanted(-3, 3), 'seven days are made');
-is(sql(q{SELECT count(*) FROM pg_class WHERE relname = 'visit_default'}), '1', 'and a default partition');
 sql('INSERT INTO visit (n) SELECT generate_series(1, 1000)');
 is( sql(q{SELECT DISTINCT tableoid::regclass::text = 'visit_p' || to_char(now(), 'YYYYMMDD') FROM visit}),
 	't', 'new keys are in the partition of today');
@@ -65,13 +64,6 @@ is( sql(q{SELECT string_agg(DISTINCT format('%s %s', tableoid::regclass::text = 
 		FROM visit WHERE n = -1}),
 	't 00:00:00, t 23:59:59.999', 'the first and the last keys of a day are in its partition');
 sql('DELETE FROM visit WHERE n = -1');
-
-# Pruning by period
-is( () = sql(q{SET plan_cache_mode = force_custom_plan; PREPARE day(tstzrange) AS SELECT * FROM visit WHERE id <@ $1;
-		EXPLAIN (COSTS OFF) EXECUTE day(tstzrange(current_date, current_date + 1))}) =~ /on visit_\w+ visit/g,
-	1, 'a day reads one partition');
-is( () = sql(q{EXPLAIN (COSTS OFF) SELECT * FROM visit WHERE id >= comb_min(current_date::timestamptz) AND id < comb_min((current_date + 1)::timestamptz)}) =~ /on visit_\w+ visit/g,
-	1, 'and so do bounds');
 
 # Keys of another layout, of which all bits after the time can be zeros
 sql(q{CREATE FUNCTION public.ulid_bound(at timestamptz) RETURNS uuid LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -103,13 +95,6 @@ SKIP: {
 			FROM (SELECT tableoid, count(*) AS c FROM visit WHERE id <@ tstzrange(current_date + 11, NULL) GROUP BY 1) AS s}),
 		't', 'each row is in the partition of its day');
 }
-
-# Undo: the rows go to a plain table
-sql('CREATE TABLE visit_kept (LIKE visit INCLUDING ALL)');
-my $before = sql('SELECT count(*), md5(string_agg(id::text, \' \' ORDER BY id)) FROM visit');
-sql(q{SELECT partman.undo_partition('public.visit', 'public.visit_kept', p_loop_count := 100, p_keep_table := false)});
-is(sql('SELECT count(*), md5(string_agg(id::text, \' \' ORDER BY id)) FROM visit_kept'), $before, 'undo_partition() brings all rows into a plain table');
-is(sql(q{SELECT count(*) FROM pg_class WHERE relname ~ '^visit_p\d'}), '0', 'and drops the partitions');
 
 # The trap: a single key without a time
 SKIP: {
