@@ -35,23 +35,15 @@ sub start
 	exec(@command, @$self{qw(relation cursor directory)}) or POSIX::_exit(127);
 }
 
-sub out
-{
-	my ($self) = @_;
-	my $file = "$self->{directory}/out";
-	return -e $file ? slurp_file($file) : '';
-}
-
 # The server's log has the polls of a tool that cannot say when it polls.  Its sessions have the
 # name of the table or view.
 sub polls
 {
 	my ($self) = @_;
-	return scalar(() = $self->out =~ /^poll$/mg) unless $self->{log};
-	return scalar(() = slurp_file($self->{log}) =~ / \Q$self->{relation}\E LOG: +execute .* FROM .* WHERE /g);
+	my ($file, $poll) = ("$self->{directory}/out", qr/^poll$/m);
+	($file, $poll) = ($self->{log}, qr/ \Q$self->{relation}\E LOG: +execute .* FROM .* WHERE /) if $self->{log};
+	return -e $file ? scalar(() = slurp_file($file) =~ /$poll/g) : 0;
 }
-
-sub version { return $_[0]->out =~ /^versions: (.*)$/m ? $1 : ''; }
 
 sub runs
 {

@@ -1,5 +1,4 @@
 """dbt: an incremental model of the table, one of the view, and one with the bound in the model"""
-import importlib.metadata
 import shutil
 
 from common import directory, polls, relation, write_rows
@@ -7,7 +6,6 @@ from common import directory, polls, relation, write_rows
 from dbt.cli.main import dbtRunner
 import psycopg2
 
-print("versions: dbt-core", importlib.metadata.version("dbt-core") + ", dbt-postgres", importlib.metadata.version("dbt-postgres"))
 project = f"{directory}/dbt"
 shutil.copytree("dbt", project, dirs_exist_ok=True)
 model = f"copy_of_{relation}"

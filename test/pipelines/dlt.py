@@ -7,7 +7,6 @@ from common import anywhere, cursor, directory, polls, relation, write_rows
 import dlt
 from dlt.sources.sql_database import sql_table
 
-print("versions: dlt", dlt.__version__)
 file = f"{directory}/orders.duckdb"
 pipeline = dlt.pipeline(
 	"copy", pipelines_dir=directory, dataset_name="copy", destination=dlt.destinations.duckdb(file))

@@ -24,7 +24,6 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
-import org.apache.kafka.common.utils.AppInfoParser;
 
 class KafkaConnect {
 	static Path directory;
@@ -84,8 +83,6 @@ class KafkaConnect {
 		try (Connection db = DriverManager.getConnection(url)) {
 			table = db.getMetaData().getTables(null, null, relation, new String[] {"TABLE"}).next();
 		}
-		System.out.println("versions: Kafka Connect " + AppInfoParser.getVersion() + ", " + connector().replaceAll(".*?(\\w+)\\.connect.*", "$1")
-			+ "'s JDBC connector " + System.getenv().getOrDefault("COMB_JDBC_CONNECTOR_VERSION", ""));
 
 		String server = settings("server.properties",
 			"process.roles=broker,controller", "node.id=1", "log.dirs=" + directory.resolve("log"),

@@ -152,12 +152,11 @@ $server->safe_psql('postgres', "SELECT $key, pg_sleep(0.01)");
 wait_until($server, "SELECT $settled > id FROM outbox ORDER BY id DESC LIMIT 1") unless $name eq 'dlt-anywhere';
 append_to_file("$_->{directory}/end", '') foreach @copies;
 keep_running() while time() < $began + 0.9 * $limit && grep { $_->runs || !$_->ended } @copies;
-my $seconds = int(time() - $began);
 
 my @rows = split(/\n/, $server->safe_psql('postgres', 'SELECT id, body FROM outbox'));
 cmp_ok(scalar(@rows), '>', 100, 'there is something to read');
 my ($table, @views) = map { $_->compare(@rows) } @copies;
-diag(scalar(@rows) . " rows, $terminated sessions terminated, $seconds seconds");
+diag(scalar(@rows) . " rows, $terminated sessions terminated, " . int(time() - $began) . ' seconds');
 cmp_ok($_->polls, '>=', $least, "$_->{relation}: there are enough polls") foreach @copies;
 cmp_ok($table->{lost}, '>', 0, 'the table: rows are lost');
 foreach (@views)
@@ -166,10 +165,4 @@ foreach (@views)
 	is($_->{twice}, 0, "$_->{relation}: nothing comes twice") unless $tool->{repeats};
 }
 stop_loops($server, 'reader') if $tool->{loop};
-if ($ENV{COMB_WORK})
-{
-	append_to_file("$ENV{COMB_WORK}/table", sprintf("| %s, %s | %d | %d | %s | %s | %s | %d |\n", $name, $table->version,
-		scalar(@rows), $table->{lost}, join(', ', map { $_->{lost} } @views), join(', ', map { $_->{twice} } $table, @views),
-		join(', ', map { $_->polls } $table, @views), $seconds));
-}
 end_soak(nodes => [ reverse @nodes ], expected => $tool->{standby} && qr/read-only transaction|read only|standby/);

@@ -2,14 +2,12 @@
 
 The state is what a runner of Singer stores: the last one that came after the rows were written.
 """
-import importlib.metadata
 import json
 import os
 import subprocess
 
 from common import cursor, directory, polls, relation, write_rows
 
-print("versions: pipelinewise-tap-postgres", importlib.metadata.version("pipelinewise-tap-postgres"))
 config, catalog, state, copy = (f"{directory}/{name}" for name in ("config.json", "catalog.json", "state.json", "copy"))
 with open(config, "w") as file:
 	json.dump({"host": os.environ["PGHOST"], "port": int(os.environ["PGPORT"]), "user": os.environ["PGUSER"],

@@ -8,11 +8,8 @@ import os
 
 from common import cursor, directory, polls, relation, write_rows
 
-import pyspark
 from pyspark.sql import SparkSession, functions
 
-print("versions: pyspark", pyspark.__version__ + ", pgjdbc",
-	*(name[len("postgresql-"):-len(".jar")] for name in os.listdir(os.environ["JARS"]) if name.startswith("postgresql-")))
 spark = (SparkSession.builder.master("local[2]")
 	.config("spark.jars", ",".join(f"{os.environ['JARS']}/{jar}" for jar in os.listdir(os.environ["JARS"])))
 	.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
