@@ -148,10 +148,11 @@ lacking() {
 		dist            unzip                                unzip
 		partitioning    $share/pg_partman.control            $server-$major-partman
 		partitioning    $share/timescaledb.control           $server-$major-timescaledb
-		cluster,dbd-pg  DBD::Pg                              libdbd-pg-perl
+		dbd-pg          DBD::Pg                              libdbd-pg-perl
 		cluster         patroni                              patroni
 		cluster         etcd                                 etcd-server
 		cluster         /usr/lib/python3/dist-packages/etcd  python3-etcd
+		cluster         pgrep                                procps
 		npm             node                                 nodejs
 		npm,message-db  npm                                  npm
 		Go              go                                   golang-go
