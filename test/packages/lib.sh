@@ -11,8 +11,7 @@
 #
 # Each installs pg_comb into the system, and packages besides.  Therefore run
 # "test/all packages" or "test/all 18 packages/deb", which have copies of the
-# systems of test/all.  They run as root.  Lines that begin with "size" say how
-# large the packages are.
+# systems of test/all.  They run as root.
 
 # test/run has read test/lib.sh before:
 # shellcheck disable=SC2034,SC2154
@@ -21,19 +20,9 @@ version=$(sed -n 's/^   "version": "\(.*\)",$/\1/p' "$tree/META.json")
 
 # check NAME COMMAND...: one test
 n=0
-status=0
-check() {
-	n=$((n + 1))
-	tap "$n" "$@" && return
-	status=1
-	return 1
-}
-
-done_checking() { say "1..$n"; return "$status"; }
+check() { tap "$((++n))" "$@"; }
 
 apt_install() { DEBIAN_FRONTEND=noninteractive bounded apt-get -qq install -y --no-install-recommends "$@"; }
-
-size() { for file in "$@"; do say "size of ${file##*/}: $(stat -c %s "$file") bytes"; done; }
 
 # Prints what make installs, less the documents.
 installed_files() {
@@ -63,9 +52,14 @@ server_has_it() {
 	)
 }
 
-#
-# The steps
-#
+# life INSTALL REMOVE: of a package, by two functions
+life() {
+	check "it installs" "$1"
+	check "all files are there" all_there
+	check "the server has pg_comb" server_has_it package
+	check "it is removed" "$2"
+	check "nothing is left" all_gone
+}
 
 # The Dockerfile as a shell script.  COPY takes files from the tree, or with
 # --from=build from where an earlier line put them.  The image of the extensions goes
@@ -92,7 +86,6 @@ package_image() {
 	local mounted=/extensions/pg_comb
 	dockerfile_script >"$work/dockerfile.sh"
 	check "the lines of the Dockerfile" bounded env PG_MAJOR="$major" DEBIAN_FRONTEND=noninteractive sh -ex "$work/dockerfile.sh"
-	say "size of the image's layer: $(du -sb --apparent-size /stage | cut -f 1) bytes in $(find /stage -type f | wc -l) files"
 	check "the layer has the module, the control file and the script" diff <(find /stage -type f | sed 's,^/stage,,' | sort) <(installed_files | sort)
 	check "the server has pg_comb" server_has_it image
 	installed_files | xargs rm
@@ -103,8 +96,6 @@ package_image() {
 			"extension_control_path = '\$system:$mounted/share'" "dynamic_library_path = '\$libdir:$mounted/lib'"
 	fi
 	rm -r /stage /build /image /extensions
-	check "nothing is left" all_gone
-	done_checking
 }
 
 # The packages that the spec needs have other names in Debian, hence --nodeps.
@@ -113,33 +104,32 @@ package_rpm() {
 	local define=(--define "_topdir $top" --define "pgmajor $major" --define "pg_config $PG_CONFIG"
 		--define "debug_package %{nil}")
 	check "rpm is there" apt_install rpm zip unzip clang
-	check "the spec has the version of META.json" grep -qx "Version: *$version" "$spec"
 	mkdir -p "$top/SOURCES"
 	copy_tree "$work/pg_comb-$version"
 	check "an archive as make dist writes it" env -C "$work" zip -qr "$top/SOURCES/pg_comb-$version.zip" "pg_comb-$version"
 	check "rpmbuild" bounded rpmbuild -bb --nodeps "${define[@]}" "$spec"
 	package=$(find "$top/RPMS" -name "pg_comb_$major-$version-*.rpm")
-	[ -n "$package" ] || { done_checking; return; }
-	size "$top"/RPMS/*/*.rpm
+	[ -n "$package" ] || return
 	check "the package has what make installs" diff <(rpm -qlp "$package" | grep -v "$(pg_dir docdir)" | grep -v build-id) \
 		<(installed_files | sort)
 	check "and the documents" diff <(rpm -qlp "$package" | sed -n "s,^$(pg_dir docdir)/extension/pg_comb/,,p" |
 		grep -E '\.[a-z]+$|^LICENSE$' | sort) <(documents)
 	check "the bitcode has a package of its own" grep -q "bitcode/pg_comb.index.bc" \
 		<(rpm -qlp "$top"/RPMS/*/pg_comb_"$major"-llvmjit-*.rpm)
-	check "it installs" rpm -i --nodeps "$top"/RPMS/*/*.rpm
-	check "all files are there" all_there
-	check "the server has pg_comb" server_has_it rpm
-	check "it is removed" rpm -e --nodeps "pg_comb_$major" "pg_comb_$major-llvmjit"
+	life install_rpms remove_rpms
 	check "without its llvmjit package it builds as well" bounded rpmbuild -bb --nodeps --without llvmjit "${define[@]}" "$spec"
-	check "nothing is left" all_gone
-	done_checking
 }
+
+install_rpms() { rpm -i --nodeps "$top"/RPMS/*/*.rpm; }
+remove_rpms() { rpm -e --nodeps "pg_comb_$major" "pg_comb_$major-llvmjit"; }
 
 # As a builder of Debian: a source package out of the tree and its tarball, the
 # build's dependencies by apt, and the tests of the installed package.
 package_deb() {
-	local dir=$work/deb tests=$work/autopkgtest name=postgresql-$major-comb
+	local dir=$work/deb name=postgresql-$major-comb
+	# Two tags speak of an upload to Debian: the bug that it closes, and where Debian looks for
+	# new releases.  Two compare the policy's version in debian/control with the system's.
+	local tags=initial-upload-closes-no-bugs,debian-watch-file-is-missing,newer-standards-version,out-of-date-standards-version
 	mkdir -p "$dir"
 	copy_tree "$dir/pg-comb-$version"
 	check "the tarball" tar -C "$dir" --exclude debian -czf "$dir/pg-comb_$version.orig.tar.gz" "pg-comb-$version"
@@ -148,34 +138,18 @@ package_deb() {
 		libipc-run-perl postgresql-all postgresql-server-dev-all debhelper
 	check "control is for this system's versions" pg_buildext updatecontrol
 	check "the dependencies are those of control" bounded dpkg-checkbuilddeps
-	check "the packages build and pass their tests" bounded dpkg-buildpackage -us -uc || { done_checking; return; }
-	size "$dir"/*.deb
-	check "lintian has nothing to say" lintian_is_silent "$dir"/*.changes
+	check "the packages build and pass their tests" bounded dpkg-buildpackage -us -uc || return
+	check "lintian has nothing to say" bounded lintian --no-cfg --allow-root --display-info --fail-on error,warning,info \
+		--suppress-tags "$tags" "$dir"/*.changes
 	# Systems of test/all leave documents out when a package is installed.
 	check "the package has the documents" diff <(dpkg-deb --fsys-tarfile "$dir/${name}_$version"-*.deb | tar -t |
 		sed -n "s,^\./usr/share/doc/$name/\(.*\.\(md\|svg\|sql\)\)$,\1,p" | sort) <(documents | grep -vx -e CHANGELOG.md -e LICENSE)
-	check "it installs" apt_install "$dir/${name}_$version"-*.deb
-	check "all files are there" all_there
-	check "the server has pg_comb" server_has_it deb
-	check "it is removed" bounded apt-get -qq purge -y "$name"
-	check "no file is left" all_gone
-	rm -rf "$tests"
-	check "autopkgtest" bounded autopkgtest --quiet --output-dir="$tests" "$dir"/*.changes -- null
-	sed 's/^/# /' "$tests/summary" 2>/dev/null
-	done_checking
+	life install_deb remove_deb
+	check "autopkgtest" bounded autopkgtest --quiet "$dir"/*.changes -- null
 }
 
-# Two tags speak of an upload to Debian: the bug that it closes, and where Debian
-# looks for new releases.  Two compare the version of the policy in debian/control
-# with the version that the release has.
-lintian_is_silent() {
-	local said tags=initial-upload-closes-no-bugs,debian-watch-file-is-missing
-	tags+=,newer-standards-version,out-of-date-standards-version
-	said=$(bounded lintian --no-cfg --allow-root --display-info --tag-display-limit 0 \
-		--suppress-tags "$tags" "$@" 2>&1 | grep -v '^N: ')
-	say "$said"
-	[ -z "$said" ]
-}
+install_deb() { apt_install "$dir/${name}_$version"-*.deb; }
+remove_deb() { bounded apt-get -qq purge -y "$name"; }
 
 # Everything then belongs to root.
 prepare_packages() {

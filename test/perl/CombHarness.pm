@@ -3,7 +3,7 @@
 # "prove --harness CombHarness" runs and reports as prove does, and ends with
 # the line "N passed, N failed, N skipped".  A source that ends badly without a
 # failed test counts as one failure, as does a source that bails out, and one that
-# never ran.  With COMB_REPORT each line of TAP is shown as it comes.
+# never ran.  With REPORT=yes each line of TAP is shown as it comes.
 package CombHarness;
 
 use strict;
@@ -14,6 +14,7 @@ use parent 'TAP::Harness';
 
 $| = 1;
 
+my $report = ($ENV{REPORT} // '') eq 'yes';
 my %total = map { $_ => 0 } qw(passed failed skipped);
 my ($sources, $ended, @skipped) = (0, 0);
 
@@ -41,7 +42,7 @@ sub watch
 	open(my $tap, '>', $log) or die "could not open $log: $!";
 	$parser->callback(ALL => sub {
 		print $tap $_[0]->raw, "\n";
-		print "$source: ", $_[0]->raw, "\n" if $ENV{COMB_REPORT};
+		print "$source: ", $_[0]->raw, "\n" if $report;
 	});
 	$parser->callback(test => sub {
 		my ($test) = @_;
@@ -52,7 +53,7 @@ sub watch
 	});
 	$parser->callback(comment => sub { push @comments, '    ' . $_[0]->raw . "\n" });
 	$parser->callback(bailout => sub { $fail->('does not bail out'); push @comments, '    # ' . $_[0]->raw . "\n" });
-	$parser->callback(unknown => sub { print "$source: ", $_[0]->raw, "\n" if $_[0]->raw =~ /\S/ && !$ENV{COMB_REPORT} });
+	$parser->callback(unknown => sub { print "$source: ", $_[0]->raw, "\n" if $_[0]->raw =~ /\S/ && !$report });
 	$parser->callback(EOF => sub {
 		$ended++;
 		if ($parser->has_problems && !$failed)
