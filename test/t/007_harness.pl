@@ -14,7 +14,7 @@ my $dir = tempdir('/tmp/comb.XXXXXX', CLEANUP => 1);
 
 # This test may run in the harness, and under CI, itself.
 delete @ENV{ grep { /^(?:COMB_|PERL_TEST_HARNESS|HARNESS_|REPORT$|KEEP$|STRICT$|CI$)/ } keys %ENV };
-$ENV{TMPDIR} = $dir;
+@ENV{ qw(TMPDIR JOBS) } = ($dir, 1);
 
 # Scripts as test/run, as test/source and as test/all
 my $lib = ". \"$tree/test/lib.sh\" || exit 2; plain=yes; PG_CONFIG=\${PG_CONFIG:-pg_config}\n";
@@ -43,7 +43,7 @@ case $1 in hidden) begin_source tap ;; unpackaged) begin_source sqlmodel ;; *) b
 case $1 in
 	bail) say "ok 1 - one"; say "Bail out!  the server is gone"; exit 255 ;;
 	mild) say "1..1"; say "ok 1 - one"; say "Bail out!" ;;
-	late) sleep 1; : >"$work/../late"; say "ok 1 - late"; say 1..1 ;;
+	late) sleep 1; say "ok 1 - late"; say 1..1 ;;
 	failures) for n in {1..40}; do say "not ok $n - failure $n"; say "#   Failed test"; say "# at line $n"; done; say 1..40 ;;
 	crash) printf '%s\n' 'LOG:  server process (PID 7) was terminated by signal 11: Segmentation fault' \
 			'DETAIL:  Failed process was running: SELECT 1' 'LOG:  all server processes terminated; reinitializing' \
@@ -59,47 +59,49 @@ esac
 exit
 END
 
-# Run sources, and return the exit status and the output.
-sub sources
+# The script and its arguments, settings, exit status and closing line, and what is shown
+my @strict = ('hidden unpackaged first', '1: 1 passed, 1 failed, 1 skipped', qr/faketime/);
+my @lenient = ('hidden unpackaged first', '0: 1 passed, 0 failed, 2 skipped', qr/faketime/);
+my @cases = (
+	# The other sources run to their ends.
+	[ run => 'first bail late last', '1: 4 passed, 1 failed, 0 skipped', qr/^    # Bail out!  the server is gone$/m,
+		qr/^Logs and data directories are left in /m ],
+	[ run => 'mild first', '1: 2 passed, 1 failed, 0 skipped' ],
+	[ run => 'first last', '0: 2 passed, 0 failed, 0 skipped' ],
+	# all names, and the last of the comments
+	[ run => 'failures', '1: 0 passed, 40 failed, 0 skipped', qr/failures: failure 1\n.*failures: failure 40\n/s,
+		qr/\A(?!.*# at line 1\n).*# at line 40\n/s ],
+	# the end of a server, without what follows from it
+	[ run => 'crash first', '1: 1 passed, 1 failed, 0 skipped', qr/\A(?!.*recovery mode).*^    # .*terminated by signal 11/ms ],
+	[ run => 'endless first', '1: 2 passed, 1 failed, 0 skipped', qr/Stopped: this took longer than 1 seconds/ ],
+	# Others begin before a source has shown anything.
+	[ run => 'waits first makes', '0: 3 passed, 0 failed, 0 skipped', { JOBS => 2 } ],
+	# tools that are missing: a package has one, and none the other
+	[ run => @lenient ],
+	[ run => @strict, { STRICT => 'yes' } ],
+	[ run => @strict, { CI => 'true' } ],
+	[ run => @lenient, { CI => 'true', STRICT => 'no' } ],
+	# parts, each of which counts
+	[ all => 'fine skips', '0: 2 passed, 0 failed, 2 skipped' ],
+	[ all => 'dies fine', '1: 2 passed, 1 failed, 1 skipped' ],
+	[ all => 'kills', '1: 0 passed, 1 failed, 0 skipped' ],
+	[ all => 'status', '1: 2 passed, 1 failed, 1 skipped' ],
+	[ all => 'fine', '1: 2 passed, 1 failed, 1 skipped', { LEAST => 3 } ],
+	[ all => '', '1: 0 passed, 1 failed, 0 skipped' ],
+	[ all => 'slow', '1: 0 passed, 1 failed, 0 skipped', { STEP_LIMIT => 1 } ]);
+
+foreach my $case (@cases, [ @{ $cases[0] }, { JOBS => 3 } ])
 {
-	my ($jobs, @sources) = @_;
-	local $ENV{JOBS} = $jobs;
-	my $output = `bash $dir/run @sources 2>&1`;
-	return ($? >> 8, $output);
+	my ($script, $arguments, $expected, @shown) = @$case;
+	local %ENV = (%ENV, map { %$_ } grep { ref eq 'HASH' } @shown);
+	my $output = `bash $dir/$script $arguments 2>&1`;
+	is(($? >> 8) . ': ' . ($output =~ /^(\d+ passed.*)$/m)[0], $expected, "$script $arguments");
+	like($output, $_, 'what is shown') foreach grep { ref eq 'Regexp' } @shown;
+	ok(-d "$_/log", 'logs are kept') foreach $output =~ /^Logs and data directories are left in (.*)\.$/mg;
 }
-
-for my $jobs (1, 3)
-{
-	my ($status, $output) = sources($jobs, qw(first bail late last));
-	isnt($status, 0, "JOBS=$jobs: a run with a bail-out fails");
-	like($output, qr/^4 passed, 1 failed, 0 skipped$/m, 'the bail-out is a failure, and the other sources run');
-	like($output, qr/^    # Bail out!  the server is gone$/m, 'its reason is shown');
-	my ($logs) = $output =~ /^Logs and data directories are left in (.*)\.$/m;
-	ok(defined $logs && -d "$logs/log", 'and the logs are kept');
-	ok(unlink("$dir/late"), 'the others have ended before the run');
-
-	($status, $output) = sources($jobs, 'mild', 'first');
-	is("$status, " . ($output =~ /^(\d+ passed, \d+ failed)/m)[0], '1, 2 passed, 1 failed',
-		'also if nothing else was wrong with its source');
-}
-
-my ($status, $output) = sources(3, 'first', 'last');
-is("$status, " . ($output =~ /^(\d+ passed.*)$/m)[0], '0, 2 passed, 0 failed, 0 skipped', 'a run can pass');
-
-($status, $output) = sources(1, 'failures');
-is(scalar(() = $output =~ /^    not ok - failures: failure \d+$/mg), 40, 'all failures of a source are named');
-cmp_ok(scalar(() = $output =~ /^    #/mg), '<', 70, 'with the last of their comments');
-
-($status, $output) = sources(2, 'crash', 'first');
-isnt($status, 0, 'a run with a crash fails');
-like($output, qr/^    # .*terminated by signal 11/m, 'and shows the end of the server');
-unlike($output, qr/recovery mode/, 'without what follows from it');
-
-($status, $output) = sources(2, qw(waits first makes));
-like($output, qr/^3 passed, 0 failed, 0 skipped$/m, 'others begin before a source has shown anything');
 
 # A harness that ends early runs the report of what it has counted so far.
-$output = `$^X -I $tree/test/perl -MCombHarness -e '
+my $output = `$^X -I $tree/test/perl -MCombHarness -e '
 	my \$made;
 	no warnings qw(redefine);
 	my \$make = TAP::Harness->can("make_parser");
@@ -107,34 +109,6 @@ $output = `$^X -I $tree/test/perl -MCombHarness -e '
 	CombHarness->new({ exec => [ "printf", "1..1\\\\nok 1 - %s\\\\n" ] })->runtests("a", "b")' 2>&1`;
 isnt($?, 0, 'a harness that ends early fails');
 like($output, qr/^1 passed, 1 failed, 0 skipped$/m, 'because a source is missing');
-
-($status, $output) = sources(2, 'endless', 'first');
-like($output, qr/^2 passed, 1 failed, 0 skipped$/m, 'a source that does not end is stopped, and fails');
-like($output, qr/Stopped: this took longer than 1 seconds/, 'and says so');
-
-# Parts, each of which counts
-for ([ 'fine skips', 0, '2 passed, 0 failed, 2 skipped' ], [ 'dies fine', 1, '2 passed, 1 failed, 1 skipped' ],
-	[ 'kills', 1, '0 passed, 1 failed, 0 skipped' ], [ 'status', 1, '2 passed, 1 failed, 1 skipped' ],
-	[ 'fine', 1, '2 passed, 1 failed, 1 skipped', LEAST => 3 ], [ '', 1, '0 passed, 1 failed, 0 skipped' ],
-	[ 'slow', 1, '0 passed, 1 failed, 0 skipped', STEP_LIMIT => 1 ])
-{
-	my ($parts, $expected, $line, %settings) = @$_;
-	local %ENV = (%ENV, %settings);
-	$output = `bash $dir/all $parts 2>&1`;
-	is(($? >> 8) . ', ' . ($output =~ /^(\d+ passed.*)$/m)[0], "$expected, $line", "the parts $parts, " . join('=', %settings));
-}
-
-# Tools that are missing
-for ([ {}, 0, 2 ], [ { STRICT => 'yes' }, 1, 1 ], [ { CI => 'true' }, 1, 1 ], [ { CI => 'true', STRICT => 'no' }, 0, 2 ])
-{
-	my ($settings, @expected) = @$_;
-	local %ENV = (%ENV, %$settings);
-	my $title = join(', ', map { "$_=$settings->{$_}" } sort keys %$settings) || 'without a setting';
-	($status, $output) = sources(1, 'hidden', 'unpackaged', 'first');
-	is("$status, " . ($output =~ /^(\d+ passed.*)$/m)[0], "$expected[0], 1 passed, $expected[0] failed, $expected[1] skipped",
-		"a tool that a package has, and one without a package: $title");
-}
-like($output, qr/faketime/, 'the tool is named');
 
 $output = `$tree/test/run nosuch 2>&1`;
 is($? >> 8, 2, 'a source that does not exist');
