@@ -16,7 +16,7 @@ $| = 1;
 
 my $report = ($ENV{REPORT} // '') eq 'yes';
 my %total = map { $_ => 0 } qw(passed failed skipped);
-my ($sources, $ended, @skipped) = (0, 0);
+my ($ended, @skipped) = (0);
 
 sub new
 {
@@ -79,30 +79,15 @@ sub watch
 # the callback above counts the failure.
 sub _bailout { return; }
 
-# A time limit ends prove by SIGTERM.  The sources have got the signal too, and
-# clean up first.
 sub runtests
 {
 	my ($self, @tests) = @_;
-	$sources = @tests;
-	local $SIG{TERM} = sub {
-		$SIG{TERM} = 'IGNORE';    # timeout sends it twice
-		1 while wait() > 0;
-		print "Stopped before the end.\n";
-		delete $ENV{COMB_WORK};    # it is removed
-		close_report();
-	};
 	eval { $self->SUPER::runtests(@tests) };
 	# only an error comes back
 	print $@;
-	return close_report();
-}
-
-sub close_report
-{
-	if ($ended < $sources || !sum(values %total))
+	if ($ended < @tests || !sum(values %total))
 	{
-		print 'Only ', $ended, " of $sources sources have run.\n";
+		print 'Only ', $ended, ' of ', scalar(@tests), " sources have run.\n";
 		$total{failed}++;
 	}
 	print "\nSkipped:\n", map { "  $_\n" } @skipped if @skipped;
