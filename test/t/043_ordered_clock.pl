@@ -1,176 +1,214 @@
 # The clock is far ahead for a while, in a running server and across a restart.
-# comb_ordered_reset() and a restart then bring each database back to the right time.
+# comb_ordered_reset() and a restart then bring each database back to the right time, step by
+# step as operations.md says.  Databases that made no keys meanwhile go on, and so does a
+# consumer that was behind.
 use lib 'test/perl';
+use CombSession;
 use CombTest;
 
 need_faketime();
 
-my $node = server('main', conf => q{
+my $node = server('main', start => 0, conf => q{
 autovacuum = off
 checkpoint_timeout = 1d
+pg_comb.lease_duration = 60s
 pg_comb.snowflake_instance = 5
-pg_comb.lease_duration = 100ms
 });
-foreach my $database ('one', 'two', 'three')
-{
-	$node->safe_psql('postgres', "CREATE DATABASE $database");
-	$node->safe_psql(
-		$database, q{
-		CREATE EXTENSION pg_comb_ordered CASCADE;
-		CREATE TABLE made (n serial, key uuid PRIMARY KEY DEFAULT comb_generate_ordered(),
-		                   id bigint UNIQUE DEFAULT comb_snowflake())});
-	rises('at first', $database);
-}
+my $clock = $node->basedir . '/clock';
+start_with_clock($node, $clock);
+$node->safe_psql('postgres', "CREATE DATABASE $_") foreach ('other', 'third', 'fourth');
+$node->safe_psql($_, $CombSession::setup) foreach ('postgres', 'other', 'third', 'fourth');
+
+my @sessions = map { CombSession->new($node, $_) } qw(postgres postgres other third fourth);
+my ($writer, $consumer, $other, $third, $fourth) = @sessions;
 my @functions = ('comb_generate_ordered()', 'comb_snowflake()');
 
-# Make rows in a database, and look whether the keys of all rows, or of those with this
-# condition, rise.
+sub restart
+{
+	my ($mode, $shift) = @_;
+	$node->stop($mode);
+	start_with_clock($node, $clock, $shift);
+	$_->again foreach @sessions;
+	return;
+}
+
+# New keys are larger than those that the session made before.
 sub rises
 {
-	my ($name, $database, $where) = @_;
-	$where //= 'true';
-	is($node->safe_psql($database, qq{INSERT INTO made SELECT FROM generate_series(1, 100);
-			SELECT count(*) FROM (SELECT key, id, lag(key) OVER w AS key_before, lag(id) OVER w AS id_before
-				FROM made WHERE $where WINDOW w AS (ORDER BY n)) lagged
-			WHERE key <= key_before OR id <= id_before}),
-		'0', "$name, keys are made in database $database, and rise");
-	return;
-}
-
-sub restart_at
-{
-	my ($shift) = @_;
-	$node->stop;
-	start_at($node, $shift);
-	return;
-}
-
-#
-# Two years ahead, in databases one and two
-#
-restart_at('+730d');
-rises('two years ahead', $_) foreach 'one', 'two';
-
-#
-# The clock is right again: databases one and two refuse keys, database three does not
-#
-restart_at();
-rises('the clock put right', 'three');
-foreach my $database ('one', 'two')
-{
-	foreach my $function (@functions)
+	my ($name, @makers) = @_;
+	foreach my $session (@makers)
 	{
-		my $error = error_of($node, $database, "SELECT $function");
-		like($error, qr/ERROR:  55000: keys were made in this database under a clock too far ahead/,
-			"the clock put right, database $database: $function is refused");
-		like($error, qr/HINT: .* or have comb_ordered_reset\(\) called in this database and restart the server\./, 'with a hint');
+		my ($key_before, $id_before) = @{ $session->{made} // [ '', 0 ] };
+		my ($key, $id) = split(/\|/, $session->ask('SELECT ' . join(', ', @functions)));
+		ok($key gt $key_before && $id > $id_before, "$name: keys of database $session->{database}");
+		$session->{made} = [ $key, $id ];
 	}
+	return;
 }
-rises('while others make none', 'three');
-is( $node->safe_psql('three', q{SELECT bool_and(ahead < '1 s') FROM comb_ordered_status()}),
-	't', 'whose clock for keys is not ahead');
 
-# a session of database three makes keys while other databases reset
-my $dir    = tempdir();
-my $beside = background($node, 'three', q{
+# New keys have the clock's time, but for leases of a minute.  They need not be larger.
+sub at_the_clock
+{
+	my ($name, $session) = @_;
+	delete $session->{made};
+	rises($name, $session);
+	my ($key, $id) = @{ $session->{made} };
+	is($session->ask(qq{
+		SELECT greatest(comb_timestamp('$key'), comb_snowflake_timestamp($id)) < clock_timestamp() + interval '10 minutes'}),
+		't', "$name: they have the clock's time");
+	return;
+}
+
+sub refused
+{
+	my ($name, $session, $error, @more) = @_;
+	foreach my $function (@functions, @more)
+	{
+		like($session->complaints("SELECT $function"), qr/ERROR:  55000: $error/s, "$name: $function in database $session->{database}");
+	}
+	return;
+}
+my $next_too_far = 'the next key would be too far ahead of the clock.*HINT: .*comb_ordered_reset\(\) called and restart the server';
+my $made_too_far = 'keys were made in this database under a clock too far ahead.*'
+  . 'HINT: .* or have comb_ordered_reset\(\) called in this database and restart the server';
+my $reset        = 'the limits of this database were reset\n.*HINT:  Restart the server to finish the reset\.';
+my $jumped       = 'the clock is more than ten years ahead of the last key.*'
+  . q{HINT:  Correct the server's clock, or have comb_ordered_reset\(\) called and restart the server if the clock is right\.};
+
+#
+# A month ahead under a running server
+#
+$writer->event foreach (1 .. 3);
+is($consumer->poll, 3, 'a consumer has read what there is');
+$writer->event foreach (1 .. 2);
+$other->ask('BEGIN');
+rises('at first', $writer, $other, $third);
+
+replace_file($clock, '+30d');
+is($writer->ask('SELECT DISTINCT extract(day FROM age) FROM comb_unsettled()'), 30, 'the age of a transaction has days');
+$other->ask('COMMIT');
+$writer->event foreach (1 .. 4);
+rises('under a clock a month ahead', $writer);
+
+replace_file($clock, '+0');
+is($writer->ask('SELECT bool_and(extract(day FROM ahead) BETWEEN 29 AND 30) FROM comb_ordered_status()'), 't', 'and so has how far keys are ahead');
+refused('the clock is right', $_, $next_too_far) foreach ($writer, $other);
+
+# The reset.  One session is busy meanwhile, and misses so many messages about catalogs
+# that PostgreSQL tells it only to forget all that it knows.
+$writer->ask('SELECT pg_advisory_lock(1)');
+$consumer->send('SELECT pg_advisory_lock_shared(1)');
+wait_until($node, q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted});
+like(
+	$writer->complaints(q{SELECT comb_ordered_reset('-infinity')}),
+	qr/WARNING:  01000: no ordered keys or Snowflakes can be made .*DETAIL:  Ordered keys are to continue after 20.*HINT:  Restart the server/s,
+	'a reset warns of what it stops');
+$writer->ask(q{DO $$BEGIN FOR i IN 1 .. 600 LOOP CREATE TABLE many_messages (); DROP TABLE many_messages; END LOOP; END$$});
+$writer->ask('SELECT pg_advisory_unlock(1)');
+$consumer->result;
+refused('after the reset', $_, $reset, 'comb_settled()', 'comb_snowflake_settled()')
+  foreach ($writer, $consumer, CombSession->new($node));
+refused('after the reset', $other, $next_too_far);
+
+restart('fast');
+at_the_clock('after the restart', $writer);
+rises('after the restart', $other, $third);
+at_the_clock('after the restart', $other);
+$writer->event foreach (1 .. 3);
+is($consumer->poll, 5, 'the consumer reads the rows from before and after the accident');
+is($writer->ask(q{UPDATE event SET id = comb_generate_ordered() WHERE id >= comb_min(now() + interval '1 h') RETURNING true}),
+	"t\nt\nt\nt", 'rows from the accident get new keys');
+is($consumer->poll, 4, 'and the consumer reads these rows, too');
+$consumer->reads_all('nothing is lost');
+rises('after that', $writer);
+
+restart('immediate', '-1h');
+rises('a crash, and the clock an hour back', $writer, $other, $third);
+
+# Restarts put keys ahead of the clock by leases.  A reset leaves these keys alone,
+# because otherwise Snowflakes would repeat.
+restart('immediate');
+rises('another crash', $writer);
+is($writer->ask("SELECT comb_snowflake_timestamp($writer->{made}[1]) > clock_timestamp()"), 't', 'ids after a crash are ahead');
+$writer->ask('SELECT comb_ordered_reset(now())');
+restart('fast');
+rises('a reset of limits that restarts explain', $writer);
+
+# Another incarnation than the one of the reset needs no restart: a standby that is
+# promoted, or a crash.
+$writer->ask(q{SELECT comb_ordered_reset(now() + interval '1 hour')});
+refused('a reset to the future', $writer, $reset);
+restart('immediate');
+is( $writer->ask(q{SELECT comb_timestamp(comb_generate_ordered()) > clock_timestamp() + interval '50 min'}),
+	't', 'takes effect after a crash, too');
+
+#
+# Two years ahead across a restart, in two databases
+#
+restart('fast', '+730d');
+rises('two years ahead', $writer, $third);
+restart('fast');
+refused('two years ahead', $_, $made_too_far) foreach ($writer, $third);
+rises('while others make none', $other);
+at_the_clock('while others make none', $other);
+
+# A session of the other database makes keys while these reset.
+$other->send(q{
 	DO $$
 	DECLARE
-		key uuid; key_before uuid; id bigint; id_before bigint; made int := 0;
+		key uuid; key_before uuid; id bigint; id_before bigint;
 	BEGIN
-		RAISE NOTICE 'running';
 		WHILE NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory') LOOP
-			FOR i IN 1 .. 100 LOOP
-				key := comb_generate_ordered();
-				id := comb_snowflake();
-				IF key <= key_before OR id <= id_before THEN
-					RAISE EXCEPTION 'not larger than the one before';
-				END IF;
-				key_before := key;
-				id_before := id;
-				made := made + 1;
-			END LOOP;
+			key := comb_generate_ordered();
+			id := comb_snowflake();
+			IF key <= key_before OR id <= id_before THEN
+				RAISE EXCEPTION 'not larger than the one before';
+			END IF;
+			key_before := key;
+			id_before := id;
 		END LOOP;
-		RAISE NOTICE 'done with %', made > 100;
-	END $$;
-}, "$dir/beside");
-shown_in("$dir/beside.err", qr/running/);
+	END $$});
+wait_until($node, "SELECT state = 'active' FROM pg_stat_activity WHERE pid = $other->{pid}");
+$writer->ask(q{SELECT comb_ordered_reset('-infinity')});
+refused('a reset needs a restart', $writer, $reset);
+refused('another database has to be reset itself', $third, $made_too_far);
+$third->ask(q{SELECT comb_ordered_reset(now() + interval '1 second')});
+$writer->ask('SELECT pg_advisory_lock(1)');
+is(($other->result)[1], '', 'a session of another database was not disturbed');
 
-$node->safe_psql('one', q{SELECT comb_ordered_reset('-infinity')});
-like(error_of($node, 'one', "SELECT $functions[0]"), qr/ERROR:  55000: the limits of this database were reset/, 'a reset needs a restart');
-like(error_of($node, 'two', "SELECT $functions[0]"), qr/ERROR:  55000: keys were made/, 'another database has to be reset itself');
-$node->safe_psql('two', q{SELECT comb_ordered_reset(now() + interval '1 second')});
+restart('fast');
+at_the_clock('after the restart', $_) foreach ($writer, $third);
+rises('after the restart', $other);
+restart('immediate', '-1h');
+rises('after a crash with the clock an hour back', $writer, $other, $third);
 
-my $stop = background($node, 'three', "SELECT pg_advisory_lock(1);\nSELECT pg_sleep(60);\n", "$dir/stop");
-shown_in("$dir/beside.err", qr/done with t/);
-finish_background($beside);
-$node->safe_psql('three', q{SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'});
-finish_background($stop);
-pass('a session of another database was not disturbed');
-
-restart_at();
-rises('after the restart', $_, 'n > 200') foreach 'one', 'two';
-is( $node->safe_psql(
-		'one', q{
-		SELECT bool_and(comb_timestamp(key) < clock_timestamp() + interval '1 minute'
-		                AND comb_snowflake_timestamp(id) < clock_timestamp() + interval '1 minute')
-		FROM made WHERE n > 200}),
-	't', 'with the time of the clock');
-# the new limits hold after a crash and restart too
-$node->stop('immediate');
-start_at($node, '-1h');
-rises('after a crash with the clock an hour back', $_, $_ eq 'three' ? 'true' : 'n > 200') foreach 'one', 'two', 'three';
+# If keys are less than five minutes ahead, but more than the server allows, a reset must
+# help, too, as the error's hint says.  The fourth database has no keys yet.
+$node->append_conf('postgresql.conf', "pg_comb.lease_duration = 1s\npg_comb.max_ordered_drift = 10s\n");
+restart('fast', '+3m');
+rises('three minutes ahead', $fourth);
+replace_file($clock, '+0');
+refused('three minutes are too many', $fourth, $next_too_far);
+$fourth->ask('SELECT comb_ordered_reset(now())');
+restart('fast');
+at_the_clock('after the reset', $fourth);
 
 #
-# A clock fifty years ahead is refused at once as broken
+# A clock fifty years ahead is refused at once as broken.  If it is right (the database was
+# unused for years), a reset confirms it.
 #
 SKIP:
 {
-	skip 'the clock of this machine ends in 2038', 2 * @functions + 2 if clock_ends_in_2038();
+	skip 'the clock of this machine ends in 2038', 4 if clock_ends_in_2038();
 
-	restart_at('+18262d');
-	foreach my $function (@functions)
-	{
-		my $error = error_of($node, 'three', "SELECT $function");
-		like($error, qr/ERROR:  55000: the clock is more than ten years ahead of the last key/, "fifty years ahead: $function is refused");
-		like($error, qr/HINT:  Correct the server's clock, or have comb_ordered_reset\(\) called and restart the server if the clock is right\./, 'with a hint');
-	}
-	restart_at();
-	rises('after that', 'three');
-
-	# If the clock is right (the database was unused for years), a reset confirms it
-	restart_at('+18262d');
-	$node->safe_psql('three', 'SELECT comb_ordered_reset(now())');
-	restart_at('+18262d');
-	rises('after the reset', 'three');
+	restart('fast', '+18262d');
+	refused('fifty years ahead', $fourth, $jumped);
+	restart('fast');
+	rises('after that', $fourth);
+	restart('fast', '+18262d');
+	$fourth->ask('SELECT comb_ordered_reset(now())');
+	restart('fast', '+18262d');
+	rises('after the reset', $fourth);
 }
-
-#
-# The clock moves under a running session
-#
-my $shift = $node->data_dir . '/clock';
-$node->stop;
-start_with_clock($node, $shift);
-my ($rc, $out, $err) = $node->psql(
-	'one', qq{
-	@{[ clock_function($shift) ]}
-	DELETE FROM made;
-	INSERT INTO made DEFAULT VALUES;
-	SELECT set_clock('-36000') < (SELECT comb_timestamp(max(key::text)::uuid) FROM made);
-	INSERT INTO made SELECT FROM generate_series(1, 100);
-	SELECT set_clock('+36000') > (SELECT comb_timestamp(max(key::text)::uuid) FROM made);
-	INSERT INTO made SELECT FROM generate_series(1, 100);
-	SELECT set_clock('-36000') < (SELECT comb_timestamp(max(key::text)::uuid) FROM made);
-	INSERT INTO made SELECT FROM generate_series(1, 100);
-	-- now the clock is 30 hours behind the keys
-	SELECT set_clock('-72000') IS NOT NULL;
-	INSERT INTO made DEFAULT VALUES;
-	SELECT set_clock('+0') IS NOT NULL;
-	INSERT INTO made SELECT FROM generate_series(1, 100);
-	SELECT bool_and(ahead BETWEEN '9:59' AND '10:01') FROM comb_ordered_status();
-}, on_error_stop => 0);
-is($out, "t\nt\nt\nt\nt\nt", 'the clock went back and forth');
-like($err, qr/ERROR:  the next key would be too far ahead of the clock.*HINT:  Correct the server's clock, raise "pg_comb.max_ordered_drift", or have comb_ordered_reset\(\) called/s,
-	'and was too far back once');
-rises('after all that', 'one');
 
 done_testing();
