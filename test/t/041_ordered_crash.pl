@@ -1,6 +1,7 @@
 # Crashes under load, each with the clock set back: every new key is larger than
 # every key that was committed or shown to a client
 use lib 'test/perl';
+use CombSession;
 use CombTest;
 
 need_faketime();
@@ -70,88 +71,60 @@ sub crash_under_load
 
 append_to_file("$dir/load.sql", "INSERT INTO made DEFAULT VALUES;\n");
 
-my $shown = crash_under_load(1);
-start_at($node, '-12h');
-my ($key, $id) = larger('twelve hours back', $shown);
-is( $node->safe_psql(
-		'postgres', q{
-		SELECT bool_and(ahead BETWEEN '11:59' AND '12:01') FROM comb_ordered_status()}),
-	't', 'the status shows how far ahead of the clock they are');
-
-# The same again, with the keys twelve hours ahead: now they are 23 hours ahead of
-# the clock, which is within the default drift of a day.
-my $again = crash_under_load(2);
-start_at($node, '-23h');
-($key, $id) = larger('another eleven hours back', $shown, $again);
+# In the second round keys are twelve hours ahead.  Then they are 23 hours ahead of the
+# clock, which is within the default drift of a day.
+my @shown;
+my ($key, $id);
+foreach my $shift ('-12h', '-23h')
+{
+	push @shown, crash_under_load(scalar @shown);
+	start_at($node, $shift);
+	($key, $id) = larger("a crash, and the clock at $shift", @shown);
+}
 
 #
 # A week back is more than pg_comb.max_ordered_drift
 #
 $node->stop;
 start_at($node, '-7d');
-foreach my $function ('comb_generate_ordered()', 'comb_snowflake()')
-{
-	my $error = error_of($node, 'postgres', "SELECT $function");
-	like($error, qr/ERROR:  55000: keys were made in this database under a clock too far ahead/,
-		"$function a week back: refused");
-	like($error, qr/DETAIL:  They can have times up to [^;]*; "pg_comb.max_ordered_drift" allows keys to be 86400 s ahead\./,
-		'the detail has times and limit');
-	like($error, qr/HINT:  Correct the server's clock, raise "pg_comb.max_ordered_drift", or have comb_ordered_reset\(\) called/,
-		'the hint has three ways out');
-}
-is( $node->safe_psql(
-		'postgres', q{SELECT comb_timestamp(comb_generate()) - clock_timestamp() BETWEEN '-1 min' AND '0'}),
-	't', 'comb_generate() still works');
+like(error_of($node, 'postgres', "SELECT $_"),
+	qr/ERROR:  55000: keys were made in this database under a clock too far ahead
+DETAIL:  They can have times up to [^;]*; "pg_comb.max_ordered_drift" allows keys to be 86400 s ahead\.
+HINT:  Correct the server's clock, raise "pg_comb.max_ordered_drift", or have comb_ordered_reset\(\) called/,
+	"$_ a week back: refused, with three ways out") foreach ('comb_generate_ordered()', 'comb_snowflake()');
 configure($node, "pg_comb.max_ordered_drift = '10d'");
-($key, $id) = larger('a week back, drift allowed', $shown, $again, [ $key, $id ]);
+($key, $id) = larger('a week back, drift allowed', @shown, [ $key, $id ]);
 
-# with the drift lowered again, keys are refused
 configure($node, "pg_comb.max_ordered_drift = '1d'");
-like(error_of($node, 'postgres', "SELECT comb_generate_ordered()"),
-	qr/ERROR:  55000: the next key would be too far ahead of the clock/,
-	'with the drift lowered, refused again');
 
 # the clock is right again
 $node->stop;
 start_at($node);
-($key, $id) = larger('the clock put right', $shown, $again, [ $key, $id ]);
+($key, $id) = larger('the clock put right', @shown, [ $key, $id ]);
 
 #
 # A crash after the step of the shared counter and before the session writes the
-# lease.  A session makes a key, and waits until its lease has ended.  Another
-# session then locks the sequence, by an ALTER SEQUENCE that does not commit.  When
-# the first session asks for one more key, it stops exactly at this point.
+# lease.  A session makes a key.  When its lease has ended, another session locks the
+# sequence, by an ALTER SEQUENCE that does not commit.  When the first session asks for
+# one more key, it stops exactly at this point.
 #
 sub stop_at_lease
 {
-	my ($function, $time, $line, $shift) = @_;
-	my $sequence = "comb_internal.comb_lease_$line";
-	my $holder   = background($node, 'postgres', qq{
-		BEGIN;
-		SELECT pg_advisory_lock(1);
-		DO \$\$ BEGIN
-			WHILE NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted) LOOP
-				PERFORM pg_sleep(0.01);
-			END LOOP;
-		END \$\$;
-		ALTER SEQUENCE $sequence OWNED BY NONE;
-		SELECT pg_sleep(0.3);
-		SELECT pg_advisory_unlock(1);
-		SELECT pg_sleep(60);
-	}, "$dir/holder");
-	wait_until($node, q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory'}, 'the holder does not start');
-	my $maker = background($node, 'postgres',
-		"SELECT $function;\nSELECT pg_advisory_lock(1);\nSELECT $function;\n", "$dir/maker");
+	my ($function, $time, $series, $shift) = @_;
+	my $sequence = "comb_internal.comb_lease_$series";
+	my ($maker, $holder) = map { CombSession->new($node) } 1 .. 2;
+
+	my $first = $maker->ask("SELECT $function");
+	$holder->ask("SELECT pg_sleep(0.3); BEGIN; ALTER SEQUENCE $sequence OWNED BY NONE");
+	$maker->send("SELECT $function");
 	wait_until($node, "SELECT count(*) = 1 FROM pg_locks
-		 WHERE relation = '$sequence'::regclass AND mode = 'RowExclusiveLock' AND NOT granted", 'no session waits for the lease');
-	my ($first) = split(/\n/, slurp_file("$dir/maker"));
+		WHERE relation = '$sequence'::regclass AND mode = 'RowExclusiveLock' AND NOT granted", 'no session waits for the lease');
 	is( $node->safe_psql(
-			'postgres', "SELECT last >= $time('$first') + interval '0.2 s' FROM comb_ordered_status() WHERE series = '$line'"),
+			'postgres', "SELECT last >= $time('$first') + interval '0.2 s' FROM comb_ordered_status() WHERE series = '$series'"),
 		't', "$function: the step is made");
 	crash($node);
-	finish_background($maker);
-	finish_background($holder);
-	is(slurp_file("$dir/maker"), "$first\n\n", "$function: its key is not shown");
+	is(($maker->result)[0], '', "$function: its key is not shown");
+	$holder->forget;
 	start_at($node, $shift);
 	return;
 }
@@ -171,21 +144,20 @@ stop_at_lease('comb_snowflake()', 'comb_snowflake_timestamp', 'snowflake', '-2h'
 #
 $node->stop;
 start_at($node);
-my $alone = background($node, 'postgres',
-	"BEGIN;\n$make FROM generate_series(1, 10);\nSELECT pg_sleep(60);\n", "$dir/alone");
-my ($alone_key, $alone_id) = split(/\|/, (split(/\n/, shown_in("$dir/alone", qr/(.+\n){10}/)))[9]);
+my $alone = CombSession->new($node);
+my ($alone_key, $alone_id) = split(/\|/, (split(/\n/, $alone->ask("BEGIN; $make FROM generate_series(1, 10)")))[9]);
 crash($node);
-finish_background($alone);
+$alone->forget;
 start_at($node, '-1h');
 ($key, $id) = larger('crash of an idle server', [ $key, $id ], [ $alone_key, $alone_id ]);
 
 #
 # A killed backend makes the server start again with new shared memory
 #
-my $victim = background($node, 'postgres', "$make;\nSELECT pg_backend_pid();\nSELECT pg_sleep(60);\n", "$dir/victim");
-my ($line, $pid) = split(/\n/, shown_in("$dir/victim", qr/^\d+$/m));
-kill 'KILL', $pid;
-finish_background($victim);
+my $victim = CombSession->new($node);
+my $line = $victim->ask($make);
+kill 'KILL', $victim->{pid};
+$victim->forget;
 wait_for_server($node);
 larger('crash of a backend', [ $key, $id ], [ split(/\|/, $line) ]);
 

@@ -8,6 +8,7 @@ need_faketime();
 my $primary = server('primary', init => [ allows_streaming => 1 ], conf => q{
 autovacuum = off
 pg_comb.snowflake_instance = 5
+pg_comb.lease_duration = 200ms
 wal_consistency_checking = 'Generic, Sequence'
 }, sql => q{
 	CREATE EXTENSION pg_comb_ordered CASCADE;
@@ -18,11 +19,15 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);
 start_at($standby, '-2h');
 
-# renew leases several times; redo checks the page of each record
+# Renew leases several times; redo checks the page of each record.  After a checkpoint, the
+# first change of a page writes another kind of record.
 my $dir  = tempdir();
 my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
-$primary->safe_psql('postgres', 'INSERT INTO made SELECT FROM generate_series(1, 1000); SELECT pg_sleep(0.4)')
-  for 1 .. 5;
+foreach my $round (1 .. 5)
+{
+	$primary->safe_psql('postgres', 'INSERT INTO made SELECT FROM generate_series(1, 1000); SELECT pg_sleep(0.4)');
+	$primary->safe_psql('postgres', 'CHECKPOINT; SELECT comb_snowflake_claim(4)') if $round % 2 == 0;
+}
 
 # a client sees keys of a transaction that does not commit
 my $open = background($primary, 'postgres',
