@@ -1,5 +1,5 @@
 # The first keys of many new processes share no random bytes, whether the module
-# is preloaded or not.
+# is preloaded or not, and each process has a head of its own for layout morris.
 #
 # A server process starts as a copy of the postmaster.  With
 # shared_preload_libraries the copy includes the module's memory.  If the
@@ -10,7 +10,7 @@ use CombTest;
 my $processes = 300;
 my $node      = server('main', sql => q{
 	CREATE EXTENSION pg_comb;
-	CREATE TABLE first_keys (pid int, backend_start timestamptz, id uuid, given uuid)});
+	CREATE TABLE first_keys (pid int, backend_start timestamptz, id uuid, given uuid, morris uuid)});
 
 foreach my $preloaded (0, 1)
 {
@@ -24,7 +24,7 @@ foreach my $preloaded (0, 1)
 		"$processes sessions, preloaded: $preloaded",
 		{ "003_$preloaded" => q{
 		INSERT INTO first_keys
-		SELECT pid, backend_start, comb_generate(), comb_at('2026-11-20+00')
+		SELECT pid, backend_start, comb_generate(), comb_at('2026-11-20+00'), comb_generate('morris')
 		FROM pg_stat_activity, generate_series(1, 3) WHERE pid = pg_backend_pid()} });
 }
 
@@ -34,5 +34,10 @@ is( $node->safe_psql(
 		       count(DISTINCT right(given::text, 14)) FROM first_keys}),
 	join('|', 2 * $processes, (6 * $processes) x 3),
 	'as many processes as sessions, and the 56 random bits are different in all keys');
+is( $node->safe_psql(
+		'postgres', q{
+		SELECT count(DISTINCT head), count(DISTINCT (pid, backend_start, head))
+		FROM (SELECT *, left(morris::text, 18) AS head FROM first_keys) k}),
+	join('|', (2 * $processes) x 2), 'the first eight bytes of layout morris belong to one process');
 
 done_testing();
