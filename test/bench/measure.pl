@@ -2,7 +2,7 @@
 #
 # usage: measure.pl [ROW]...
 #
-# Prints the report, and draws its pictures into the directory "report".
+# Prints the report, and writes it with its pictures into the directory "report".
 use strict;
 use warnings;
 
@@ -16,6 +16,8 @@ our %expression;    # what makes a label's keys, where the label does not say so
 my $rounds = $ENV{ROUNDS} || ($ENV{QUICK} ? 2 : 5);
 
 my (@names, %row, %done);
+
+open(my $report, '>', "$dir/report/README.md") or die "could not open README.md: $!\n";
 
 sub row
 {
@@ -106,7 +108,8 @@ sub stop_background
 sub restart
 {
 	my ($settings, @environment) = @_;
-	return output_of('env', @environment, qw(pg_ctl -w -t 60 restart -D), "$dir/server", '-l', "$dir/log/server.log", '-o', $settings);
+	return output_of('env', @environment, qw(pg_ctl -w -t 60 restart -D), "$dir/server",
+		'-l', "$dir/log/server.log", '-o', $settings);
 }
 
 # Make what there is of other extensions, and return the functions that are missing.
@@ -123,7 +126,11 @@ sub missing_functions
 # The report
 #
 
-sub show { print map { "$_\n" } @_; return }
+sub show
+{
+	print { $_ } map { "$_\n" } @_ foreach \*STDOUT, $report;
+	return;
+}
 
 # The lower one of two
 sub median { return (sort { $a <=> $b } @_)[ $#_ / 2 ] }
@@ -151,7 +158,8 @@ sub run_row
 	show('', "## $row{chapter}") if $row{chapter};
 	show('', "### $row{title}", '');
 	show($row{about}, '') if $row{about};
-	show('| | ' . ($row{more_is_better} ? 'maximum' : 'minimum') . " | median | median, $labels[0] = 1 |", '|---|---:|---:|---:|');
+	show('| | ' . ($row{more_is_better} ? 'maximum' : 'minimum') . " | median | median, $labels[0] = 1 |",
+		'|---|---:|---:|---:|');
 	foreach my $label (@labels)
 	{
 		my @all = @{ $figures{$label} };
@@ -245,7 +253,8 @@ sub plot_lines
 		  . colour_of($label, '#444444') . "' title \"$label\"";
 	}
 	return plot($name, $title, 360, @data, "set xlabel '$xlabel'", 'set yrange [0:*]', "set grid y lc rgb '#dddddd'",
-		'set key outside right center Left reverse noenhanced textcolor variable', @commands, 'plot ' . join(', ', @lines));
+		'set key outside right center Left reverse samplen 2 noenhanced textcolor variable', @commands,
+		'plot ' . join(', ', @lines));
 }
 
 $| = 1;

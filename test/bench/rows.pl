@@ -255,7 +255,8 @@ sub latency_details
 # The table without an index shows which waits are those of the index's pages.
 my $processors = output_of(qw(getconf _NPROCESSORS_ONLN)) + 0;
 my $partitions = 4 * $processors;
-my @scale = ('comb_generate()', 'uuidv7()', 'gen_random_uuid()', 'bigint identity', 'comb_generate(), hash', 'comb_generate(), no index');
+my @scale = ('comb_generate()', 'uuidv7()', 'gen_random_uuid()', 'bigint identity',
+	'comb_generate(), hash', 'comb_generate(), no index');
 my %scaled;    # a label's WAL of each round, and samples by wait
 
 # Thousand rows a second from so many sessions, into a new table.  A transaction has
@@ -266,10 +267,10 @@ sub scale_up
 	my ($label) = @_;
 	my ($generator, $way, $sessions) = $label =~ /^(.*?), (?:(hash|no index), )?(\d+)/;
 	$way //= '';
-	query('CREATE TABLE scaled (id ' . column_of($generator) . ', n int)' . ($way eq 'hash' ? ' PARTITION BY HASH (id)' : ''),
-		$way eq 'no index' ? () : 'ALTER TABLE scaled ADD PRIMARY KEY (id)',
-		$way ne 'hash' ? () : map { "CREATE TABLE scaled_$_ PARTITION OF scaled FOR VALUES WITH (MODULUS $partitions, REMAINDER $_)" }
-		  0 .. $partitions - 1);
+	query('CREATE TABLE scaled (id ' . column_of($generator) . ', n int)' . ($way eq 'hash' ? ' PARTITION BY HASH (id)' : ''));
+	query('ALTER TABLE scaled ADD PRIMARY KEY (id)') if $way ne 'no index';
+	query(map { "CREATE TABLE scaled_$_ PARTITION OF scaled FOR VALUES WITH (MODULUS $partitions, REMAINDER $_)" }
+		  0 .. $partitions - 1) if $way eq 'hash';
 	query('CHECKPOINT');
 	my $before = wal();
 	my $sampler = in_background('waits', qw(psql -X -q -A -t -f), file('waits.sql', q{
@@ -299,16 +300,19 @@ sub scale_details
 		$share{ /BufferContent|^Buffer:(Exclusive|Shared|ShareExclusive)|BufferExclusive|BufferShared/ ? 'page' : $_ } +=
 		  100 * $waits{$_} / sum(values %waits) foreach keys %waits;
 		my ($running, $page) = delete @share{qw(running page)};
-		my @others = map { sprintf('%s %.0f %%', $_, $share{$_}) } grep { $share{$_} >= 1 } sort { $share{$b} <=> $share{$a} } keys %share;
+		my @others = map { sprintf('%s %.0f %%', $_, $share{$_}) }
+		  grep { $share{$_} >= 1 } sort { $share{$b} <=> $share{$a} } keys %share;
 		show(sprintf('| %s | %s | %.0f %% | %.0f %% | %s |', $label, $wal, $running, $page, join(', ', @others)));
 		my ($kind, $sessions) = $label =~ /^(.*), ((\d+) sessions?)$/;
 		$from //= $sessions if $kind eq 'comb_generate()' && $page >= 10;
 		push @{ $points{$kind} }, [ $sessions + 0, $median->{$label}, $wal, $page ];
 	}
 	show('', "This machine has $processors processors.  With comb_generate(), sessions wait for pages in "
-		  . ($from ? "10 % of the samples or more from $from on." : 'less than 10 % of the samples, with any number of sessions.'));
+		  . ($from ? "10 % of the samples or more from $from on."
+			: 'less than 10 % of the samples, with any number of sessions.'));
 	return (\%points, [ 'scale', "INSERT on $processors processors, thousand rows a second", 'sessions', 1 ],
-		[ 'scale_wal', 'WAL, bytes a row', 'sessions', 2 ], [ 'scale_waits', 'Waits for a page, % of the samples', 'sessions', 3 ]);
+		[ 'scale_wal', 'WAL, bytes a row', 'sessions', 2 ],
+		[ 'scale_waits', 'Waits for a page, % of the samples', 'sessions', 3 ]);
 }
 
 #
@@ -330,9 +334,12 @@ sub call_beside
 {
 	my ($label, $draw, @calls) = @_;
 	my ($connections, $open) = $label =~ /(\d+)/g;
-	my %sessions = ("SELECT $draw;" => $connections - ($open // 0) - 5, "BEGIN;\nSELECT $draw, pg_current_xact_id();" => $open);
+	my %sessions = (
+		"SELECT $draw;"                               => $connections - ($open // 0) - 5,
+		"BEGIN;\nSELECT $draw, pg_current_xact_id();" => $open);
 	my @pids = map {
-		in_background('log', 'pgbench', '-n', '-c', $sessions{$_}, '-t', 1, '-f', file("beside$sessions{$_}.sql", $_, '\sleep 120 s'))
+		my $script = file("beside$sessions{$_}.sql", $_, '\sleep 120 s');
+		in_background('log', 'pgbench', '-n', '-c', $sessions{$_}, '-t', 1, '-f', $script)
 	} grep { $sessions{$_} } keys %sessions;
 	sleep(4);
 	my $ns = net_of_calls(@calls);
@@ -341,7 +348,8 @@ sub call_beside
 }
 
 # sql/portable/pg_comb_feed.sql in the schema feed
-my $feed = [ 'CREATE SCHEMA feed', 'SET search_path = feed', "\\i $RealBin/../../sql/portable/pg_comb_feed.sql", 'RESET search_path',
+my $feed = [ 'CREATE SCHEMA feed', 'SET search_path = feed', "\\i $RealBin/../../sql/portable/pg_comb_feed.sql",
+	'RESET search_path',
 	'CREATE TYPE look AS (at timestamptz, seen pg_snapshot, settled uuid, n bigint)',
 	'CREATE PROCEDURE feed.follow(source regclass, seconds int) LANGUAGE plpgsql AS $$
 		DECLARE until timestamptz := clock_timestamp() + seconds * interval \'1 s\';
@@ -504,7 +512,8 @@ row('range_plan', 'Planning one day (us)',
 	[ 'id <@ period', 'id >= ... AND id < ...' ],
 	sub {
 		my $select = '(SELECT * FROM even WHERE ' . clause($_[0], 500) . ' OFFSET 0)';
-		my (undef, undef, @ms) = psql(('EXPLAIN (SUMMARY) ' . join(' UNION ALL ', ($select) x 100)) x 52) =~ /^Planning Time: (\S+) ms/mg;
+		my $statement = 'EXPLAIN (SUMMARY) ' . join(' UNION ALL ', ($select) x 100);
+		my (undef, undef, @ms) = psql(($statement) x 52) =~ /^Planning Time: (\S+) ms/mg;
 		return sprintf('%.3f', sum(@ms) * 10 / @ms);
 	},
 	setup => $days);
@@ -559,7 +568,8 @@ row('feed_delay', 'From visible to readable, 2000 rows a second from 8 sessions 
 	},
 	about => "A session looks as often as it can.  A row's delay begins at the first look that sees the row, and\n"
 	  . "ends at the first that may read it: below `comb_settled()`, below `comb_feed_number()` that another\n"
-	  . "session moves every 10 ms, or by an `xid8` column and `pg_snapshot_xmin()`.  The long writer of\nanother table is open for 10 of the 12 seconds.",
+	  . "session moves every 10 ms, or by an `xid8` column and `pg_snapshot_xmin()`.  The long writer of\n"
+	  . 'another table is open for 10 of the 12 seconds.',
 	setup => $feed);
 
 row('advance', 'Moving a bound by comb_feed_advance(), net of a trivial function (us)',

@@ -106,13 +106,10 @@ sub indexes_are_whole
 sub digest
 {
 	my ($node, $database) = @_;
-	return $node->safe_psql($database, q{
-		SELECT md5(string_agg(orders::text, ',' ORDER BY id)) FROM orders;
-		SELECT md5(string_agg(sales::text, ',' ORDER BY id)) FROM sales;
+	my $rows = join('', map { "SELECT md5(string_agg(t::text, ',' ORDER BY id)) FROM $_ t;" } qw(orders sales tickets january));
+	return $node->safe_psql($database, $rows . q{
 		SELECT md5(string_agg(tableoid::regclass || events::text, ',' ORDER BY id)) FROM events;
-		SELECT md5(string_agg(tickets::text, ',' ORDER BY id)) FROM tickets;
 		SELECT md5(string_agg(recent::text, ',')) FROM recent;
-		SELECT count(*), md5(string_agg(january::text, ',' ORDER BY id)) FROM january;
 		SELECT layout, count(*) FROM inspected GROUP BY layout ORDER BY layout;
 		SELECT count(*) FROM lines JOIN sales ON id = sale});
 }
