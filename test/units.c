@@ -22,25 +22,13 @@
 
 #undef printf
 
-/* The original computes in doubles of 64 bits, as the IEEE says. */
-#if defined(__i386__) && defined(__GNUC__) && !defined(__clang__)
-#define IEEE_DOUBLES	__attribute__((noinline, target("sse2,fpmath=sse")))
-#elif defined(__i386__) && defined(__clang__)
-#define IEEE_DOUBLES	__attribute__((noinline, target("sse2")))
-#elif FLT_EVAL_METHOD == 0
-#define IEEE_DOUBLES
-#else
-#define NO_IEEE_DOUBLES
-#define IEEE_DOUBLES
-#endif
-
 /* A day of the year 2024 */
 #define MIDNIGHT		(INT64CONST(8766) * COMB_US_PER_DAY)
 #define US_AFTER		3		/* how many us of each unit to look at */
 #define MAX_SHOWN		10
 
 /* NHibernate: (long) (TimeOfDay.TotalMilliseconds / 3.333333) */
-IEEE_DOUBLES static uint32
+static uint32
 nhibernate_original(int64 us)
 {
 	volatile double ms = (double) (us * 10) / 10000.0;
@@ -68,10 +56,12 @@ main(int argc, char **argv)
 	uint32		unit;
 	int64		at;
 
-#ifdef NO_IEEE_DOUBLES
-	printf("no doubles of 64 bits\n");
-	return 0;
-#endif
+	/* The original computes in doubles of 64 bits, as the IEEE says. */
+	if (nhibernate && FLT_EVAL_METHOD != 0)
+	{
+		printf("no doubles of 64 bits\n");
+		return 0;
+	}
 	for (unit = 0; unit <= last; unit++)
 	{
 		bool		read = codec->decode(day + unit, &at);
