@@ -89,7 +89,6 @@ none('the Makefile has what is installed',
 	unlisted($makefile, 'README.md', @scripts, glob('doc/*.md doc/*.svg sql/portable/*.sql')));
 none('doc/packaging/meson.build has sources and scripts', unlisted($meson, @c, @scripts));
 none('pg_regress runs all tests', unlisted($makefile, @regress));
-none('tests of pg_regress have an expected output', grep { !-f "expected/$_.out" } @regress);
 none('test/README.md says what each test is for', do {
 	my ($table) = slurp('test/README.md') =~ /^## What each file is for\n(.*?)^## /ms;
 	my @files = glob('test/*.* test/{t,t/*,pgtap,isolation/specs,fuzz,perl,cluster,partitioning,models}/*.*');
@@ -99,13 +98,9 @@ none('test/README.md says what each test is for', do {
 # pgindent lays out a type's name as it finds the name in the list.  A pointer to any
 # other type would look like a multiplication.
 my @texts = (values %source, map { slurp($_) } glob('test/*.c'));
-my %word = map { $_ => 1 } map { /\b([A-Za-z_]\w*)\b/g } @texts;
 my %listed = map { $_ => 1 } split(/\n/, slurp('typedefs.list'));
-none('typedefs.list names no type that the sources do not use', grep { !$word{$_} } sort keys %listed);
 none('typedefs.list has our types', grep { !$listed{$_} } sort map {
 	/^typedef [^;{]*?(\w+);/mg, /^typedef \w+[^;{]*\n\{.*?^\}\s*(\w+);/msg } @texts);
-is(join("\n", sort keys %listed) . "\n", join("\n", sort split(/\n/, slurp('typedefs.list'))) . "\n",
-	'typedefs.list has each type once');
 
 # These need tools: pgindent, and shellcheck, to which functions called by a name in a
 # variable look unreachable (SC2317,SC2329).
@@ -220,8 +215,7 @@ my @functions = sort keys %function;
 my %setting = map { $_ => 1 } map { /"(pg_comb\.\w+)"/g } @source{@c};
 my @settings = sort keys %setting;
 my $list = join('', map { /^(.*?)^## /ms } @references);
-cmp_ok(scalar @functions, '>', 0, 'the scripts create functions');
-cmp_ok(scalar @settings, '>', 0, 'the module has settings');
+ok(@functions && @settings, 'the scripts create functions, and the module has settings');
 none('the reference has functions and settings once', grep { (() = entries($_)) != 1 } @functions, @settings);
 none('the list at its top has them', grep { $list !~ /\[\Q$_\E\]\(#/ } @functions, @settings);
 none('the changelog has them', grep { $changelog !~ /`\Q$_\E\b/ } @functions, @settings);
