@@ -42,9 +42,6 @@
 #ifndef ND
 #define ND 1
 #endif
-#ifndef MAXK
-#define MAXK 5
-#endif
 #ifndef NCRASH
 #define NCRASH 1
 #endif
@@ -54,12 +51,8 @@
 #ifndef NSETVAL
 #define NSETVAL 2
 #endif
-#ifndef JUMP
 #define JUMP 2
-#endif
-#ifndef LEASE
 #define LEASE 2
-#endif
 #define HALF (LEASE / 2)	/* comb_lease_half() */
 #define W 10			/* records that fit into the WAL; page_write() checks it */
 

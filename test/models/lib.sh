@@ -10,15 +10,12 @@
 models=$tree/test/models
 TIMEFORMAT=%U
 
-# chosen_models [full | open] [PATTERN]...: sources
+# chosen_models [full] [PATTERN]...: sources
 chosen_models() {
 	local source set=short
 	local others=(layouts/bounds layouts/fields twins/settled twins/lease twins/portable twins/layouts
 		layouts/uuidv7 layouts/tenths layouts/units barriers)
-	case ${1:-} in
-		full) set=full; shift ;;
-		open) set=open others=(); shift ;;
-	esac
+	[ "${1:-}" != full ] || { set=full; shift; }
 	for source in "${others[@]}" $(runs | awk -v set="$set" '$1 == set || $1 == "short" && set == "full" { print $2 }'); do
 		[ $# -gt 0 ] && ! grep -qE -- "$(IFS='|'; say "$*")" <<<"$source $(case $source in twins/*) titles "${source#*/}" ;; esac)" ||
 			say "models/$source"
@@ -102,7 +99,7 @@ outcome() {
 }
 
 # The lines of runs.list: set, name, model, options
-runs() { grep -E '^(short|full|open) ' "$models/runs.list" | sed 's/ *#.*//'; }
+runs() { grep -E '^(short|full) ' "$models/runs.list" | sed 's/ *#.*//'; }
 
 run_model() {
 	local model options
@@ -113,10 +110,10 @@ run_model() {
 }
 
 # Prints the titles of the twins of a model, or of the sources of the layouts.
-titles() { sed -nE "s/^= (.*) ! (fail|pass) ${1/layouts/comb_}.*/\1/p" "$models/twins.list"; }
+titles() { sed -nE "s/^= (.*) ! ${1/layouts/comb_}.*/\1/p" "$models/twins.list"; }
 
 twins() {
-	local title number=0 what wanted status=0 chosen=() directory
+	local title number=0 what status=0 chosen=() directory
 	mapfile -t chosen < <(titles "$1" | awk -v twins=" twins/$1" -v wanted="${COMB_MODELS:-.}" '($0 twins) ~ wanted')
 	[ "$1" != layouts ] || find_cbmc "$work"
 	say "1..${#chosen[@]}"
@@ -129,12 +126,12 @@ twins() {
 			status=1
 			continue
 		fi
-		read -r wanted _ what <<<"$what"
+		read -r _ what <<<"$what"
 		# shellcheck disable=SC2086 # words
 		case $1-$what in
 			layouts-units) tap "$number" "$title" units_fail "$directory" ;;
 			layouts-*) law "$number" "$title" "$directory" $what FAILED ;;
-			*) outcome "$number" "$title" "$directory/$1.pml" "$wanted" $what ;;
+			*) outcome "$number" "$title" "$directory/$1.pml" fail $what ;;
 		esac || status=1
 	done
 	return "$status"

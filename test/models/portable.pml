@@ -39,12 +39,7 @@
  * - SELECT reads last_value and log_cnt in one step.  A nextval() that was suspended between its two
  *   stores to them, from before the first reading to after the second one, would go unnoticed.
  */
-#ifndef NS
 #define NS 2
-#endif
-#ifndef NX
-#define NX 3
-#endif
 #ifndef ND
 #define ND 2
 #endif
@@ -60,9 +55,7 @@
 #ifndef MARGIN
 #define MARGIN 1
 #endif
-#ifndef BACK
 #define BACK 1
-#endif
 
 #define MAX(a,b) ((a) > (b) -> (a) : (b))
 #define BIT(n) (1 << (n))

@@ -40,9 +40,6 @@
 #ifndef NS
 #define NS 2
 #endif
-#ifndef NX
-#define NX 3
-#endif
 #ifndef PAST
 #define PAST 2
 #endif
