@@ -2,8 +2,7 @@
 # forms in one text: in "{a|b}", a is what a user writes, and b is the brute-force
 # answer over a plain copy of the rows.
 #
-# PeriodFuzz->new(seed, queries, server) makes one round, which follows from the seed,
-# from the server's version, and from whether the server has btree_gist.
+# PeriodFuzz->new(seed, queries) makes one round, which follows from the seed.
 #
 # The grammar below gives each symbol its alternatives, with a weight before each where
 # they are not alike.  In an alternative, <symbol> is replaced by one of the symbol's alternatives or
@@ -29,61 +28,42 @@ query
 	2	SELECT x.n, w.i FROM during w FULL JOIN <table x> ON x.k = w.i AND <condition x w> <where x>
 	3	SELECT x.n, y.n FROM <table x> <join> <table y> ON x.n = y.n AND <condition x y> <where x y>
 	3	SELECT x.n, y.n FROM <table x> <join> <again y> ON x.n = y.n AND <condition x y> <where x y>
-	1	SELECT x.n, y.n FROM <table x> FULL JOIN <table y> ON x.n = y.n AND <condition x y> <where x y>
 	3	SELECT x.n, y.n FROM <table x> JOIN <table y> ON y.n = x.n + 1 WHERE <clause y>
 	4	SELECT w.i, x.n, y.n FROM during w LEFT JOIN (<table x> JOIN <table y> ON x.n = y.n AND <condition x y>)
 		ON x.k = w.i AND <condition x w> WHERE <condition x y w>
 	5	SELECT w.i, s.n FROM during w <lateral>
-	2	SELECT x.n, s.i FROM <table x> LEFT JOIN LATERAL
-		(SELECT w.i FROM during w WHERE <condition x w> ORDER BY w.i LIMIT 2) s ON true
 	3	SELECT x.n FROM <table x> WHERE <not> EXISTS (SELECT FROM during w WHERE <condition x w>)
 	3	SELECT w.i FROM during w WHERE <not> EXISTS (SELECT FROM <table x> WHERE <condition x w>)
 	3	SELECT x.n FROM <table x> WHERE x.n <not> IN (SELECT y.n FROM <table y> WHERE <condition y>) AND <condition x>
 	3	SELECT count(*), min(x.n), sum(x.n) FROM <table x> WHERE <condition x>
-	2	SELECT x.k, count(*) FILTER (WHERE <condition x>) FROM <table x> WHERE <condition x> GROUP BY ROLLUP (x.k)
-	1	SELECT x.k, count(*) FROM <table x> GROUP BY x.k HAVING bool_or(<condition x>)
-	1	SELECT DISTINCT x.k FROM <table x> WHERE <condition x>
-	1	SELECT w.i, count(x.n), max(x.n) FROM during w LEFT JOIN <table x> ON <condition x w> GROUP BY w.i
 	3	<c=grouped x>SELECT <c>, NOT <c>, coalesce(<c>, <c> IS NULL), count(*) FROM <partitioned x> <where x>
 		GROUP BY <sets> <having>
 	1	<c=grouped x>SELECT <c>, NOT <c>, count(*) FROM <table x> <where x> GROUP BY <sets> <having>
 	5	SELECT x.n FROM <table x> WHERE <condition x> ORDER BY <order> LIMIT <int 1 30> OFFSET <int 0 5>
-	3	SELECT x.n FROM <table x> WHERE <condition x> <set> SELECT y.n FROM <table y> WHERE <condition y>
 	4	SELECT s.n FROM (<inner>) s WHERE <condition s>
-	2	WITH s AS <materialized> (<inner>) SELECT s.n FROM s WHERE <condition s>
 	4	<changed>{<change> WHERE|SELECT x.n FROM <rows> x WHERE} <condition x>{ RETURNING x.n|}
 	2	<changed>{<change_during> w WHERE|SELECT DISTINCT x.n FROM <rows> x, during w WHERE} <condition x w>{ RETURNING x.n|}
 	2	<conflict>{INSERT INTO t7 |}SELECT x.n{, x.id, x.d, x.k, x.o, x.p|} FROM <table x> WHERE <condition x>
 		{ ON CONFLICT (n) WHERE <arbiter> DO NOTHING RETURNING n| AND (<known>) IS NOT TRUE}
-	2	<conflict>{INSERT INTO t7 |}SELECT x.n{, x.id, x.d, x.k, x.o, x.p|} FROM <table x> WHERE <condition x>
-		{ ON CONFLICT (n) WHERE <arbiter> DO UPDATE SET k = excluded.k RETURNING n|}
-	1	SELECT w.i, <condition w> FROM during w
 
 where: WHERE <condition> | <nothing>
 join: 2 JOIN | 2 LEFT JOIN | RIGHT JOIN
 not: <nothing> | NOT
-lateral
-	1	CROSS JOIN LATERAL (<lateral_rows>) s
-	1	LEFT JOIN LATERAL (<lateral_rows>) s ON true
-	1	LEFT JOIN LATERAL (<lateral_rows>) s ON s.n % 2 = 0
+lateral: CROSS JOIN LATERAL (<lateral_rows>) s | LEFT JOIN LATERAL (<lateral_rows>) s ON s.n % 2 = 0
 lateral_rows
-	1	SELECT x.n FROM <table x> WHERE <condition x w> ORDER BY x.n LIMIT 3
 	1	SELECT x.n FROM <table x> WHERE <condition x w> ORDER BY x.id DESC, x.n LIMIT 2
 	1	SELECT count(*) AS n FROM <table x> WHERE <condition x w>
-	1	SELECT x.n FROM <table x> WHERE <condition x w> OFFSET 0
-	1	SELECT x.n FROM <table x> WHERE <condition x w>
+	2	SELECT x.n FROM <table x> WHERE <condition x w>
 sets: ROLLUP (<c>) | CUBE (<c>, x.k) | ROLLUP (x.k, <c>) | GROUPING SETS ((<c>), (x.k)) |
 		GROUPING SETS ((<c>), ())
 having: 2 <nothing> | HAVING <c> | HAVING NOT <c> | HAVING <c> IS NOT TRUE AND count(*) > 1
 order: x.id, x.n | x.id DESC, x.n | x.n DESC | x.o USING #># , x.n | x.id NULLS LAST, x.n
-set: UNION ALL | EXCEPT | INTERSECT
 inner
 	2	SELECT * FROM <table x>
 	1	SELECT * FROM <table x> OFFSET 0
 	1	SELECT DISTINCT ON (n) * FROM <table x> ORDER BY n
 	1	SELECT *, row_number() OVER (PARTITION BY n) FROM <table x>
 	1	SELECT n, id, d, k, o, p FROM <table x> UNION ALL SELECT n, id, d, k, o, p FROM <table y>
-materialized: <nothing> | MATERIALIZED | NOT MATERIALIZED
 change: DELETE FROM <name> x | UPDATE <name> x SET k = x.k
 change_during: DELETE FROM <name> x USING during | UPDATE <name> x SET k = x.k FROM during
 
@@ -95,20 +75,14 @@ condition
 	4	(<condition> OR <condition>)
 	4	(NOT <condition>)
 	1	(CASE WHEN <condition> THEN <condition> ELSE <condition> END)
-	1	(CASE <condition> WHEN true THEN <condition> END)
 	1	(<condition> IS <truth>)
-	1	(<condition> = <condition>)
 	1	coalesce(<condition>, <truth_value>)
-	1	(<condition> IS DISTINCT FROM <condition>)
 truth: TRUE | NOT TRUE | FALSE | NOT FALSE | UNKNOWN | NOT UNKNOWN
 truth_value: true | false
 other
-	1	true
 	1	NULL::boolean
 	1	(<w>.i < 5)
 	2	(<x>.k < 5)
-	1	(<x>.k IS NULL)
-	1	(<x>.n % 3 = 0)
 	1	(<x>.id > comb_min('<instant>'))
 	1	(<x>.id < comb_max('<instant>'))
 	1	(comb_timestamp(<x>.id) < '<instant>')
@@ -118,7 +92,6 @@ sub_select
 	3	<o=x>EXISTS (SELECT FROM <table e> WHERE e.n = <o>.n AND <clause e>)
 	2	<o=x>(NOT EXISTS (SELECT FROM <table e> WHERE e.k = <o>.k AND <clause e>))
 	2	<o=x>(NOT EXISTS (SELECT FROM <table e> WHERE e.n = <o>.n + 1 AND <clause e +>))
-	1	<o=x>(<o>.n IN (SELECT e.n FROM <table e> WHERE <clause e>))
 	1	EXISTS (SELECT FROM <table e> WHERE e.k = <w>.i AND <clause e +>)
 	1	EXISTS (SELECT FROM <table e> WHERE <clause e>)
 	1	((SELECT count(*) FROM <table e> WHERE <clause e +>) > <int 0 2>)
@@ -137,7 +110,6 @@ form
 	8	comb_created(<k>, <bare>)
 	1	<k> <@ <p>::comb_period
 	1	<k> <@ <p>::fuzz.span
-	1	<p>::fuzz.span @> <k>
 	1	<k> <@ ANY (ARRAY[<p>, 'empty']::comb_period[])
 	1	(<k> >= comb_range_min(<p>) AND <k> <= comb_range_max(<p>) AND <k> <@ <p>)
 grouped
@@ -181,12 +153,9 @@ period
 	30	<w>.q::tstzrange
 	8	<w>.p * <constant>
 	8	tstzrange(lower(<w>.p), NULL)
-	8	coalesce(<w>.p, <constant>)
 	8	CASE WHEN <w>.i > 4 THEN <w>.p ELSE <constant> END
-	8	range_merge(<w>.p, <w>.p)
 	8	tstzrange(<w>.since, <w>.until)
 	24	fuzz.<made>_period(<w>.p)
-	8	<w>.p::fuzz.span::tstzrange
 	60	<param tstzrange constant_text>::tstzrange
 	30	<param comb_period constant_text>::tstzrange
 	8	tstzrange(<param timestamptz instant>, NULL)
@@ -255,9 +224,6 @@ list: CREATE TABLE <t> (<columns>) PARTITION BY LIST (k);
 		CREATE TABLE <t>_1 PARTITION OF <t> FOR VALUES IN (NULL, 0, 1, 2, 3);
 		CREATE TABLE <t>_2 PARTITION OF <t> FOR VALUES IN (4, 5, 6) PARTITION BY RANGE (id);<ranges id _2>;
 		CREATE TABLE <t>_3 PARTITION OF <t> DEFAULT;<index>
-hash: CREATE TABLE <t> (<columns>) PARTITION BY HASH (id);
-		CREATE TABLE <t>_0 PARTITION OF <t> FOR VALUES WITH (MODULUS 2, REMAINDER 0);
-		CREATE TABLE <t>_1 PARTITION OF <t> FOR VALUES WITH (MODULUS 2, REMAINDER 1);<index>
 inherited: <p=favourite>CREATE TABLE <t> (<columns>);
 		CREATE TABLE <t>_1 (CHECK (id <@ '<p>')) INHERITS (<t>);INSERT INTO <t>_1 SELECT * FROM base WHERE fuzz.brute(id, '<p>');
 		CREATE TABLE <t>_2 (CHECK (NOT id <@ '<p>')) INHERITS (<t>);
@@ -434,7 +400,7 @@ sub replaced
 	my @usable = grep {
 		local $_ = $_->[1];
 		($w || !/<w>/) && (@{ $inner{scope} } > $w || !/<(?:\w=)?x>/)
-		  && ($self->{query}{executions} || !/<param /) && ($self->{server}{btree_gist} || !/gist/)
+		  && ($self->{query}{executions} || !/<param /)
 	} @$of;
 	@usable = $usable[0] if $symbol eq 'condition' && $inner{depth} > 3;
 	return $self->expand(\%inner, choose(@usable)->[1]);
@@ -469,8 +435,8 @@ sub expand
 
 sub new
 {
-	my ($class, $seed, $count, $server) = @_;
-	my $self = bless { seed => $seed, schema => "round_$seed", server => $server, tables => {} }, $class;
+	my ($class, $seed, $count) = @_;
+	my $self = bless { seed => $seed, schema => "round_$seed", tables => {} }, $class;
 	srand($seed);
 
 	$self->{order} = choose([ 5, 'SQL Server' ], [ 4, 'PostgreSQL' ], [ 1, 'none' ])->[1];
@@ -499,7 +465,7 @@ sub new
 		[ 't1', 'heap' ],
 		[ 't2', 'few_pages' ],
 		[ 't3', 'range' ],
-		[ 't4', pick('list', 'hash') ],
+		[ 't4', 'list' ],
 		[ 't5', pick('inherited', 'range_other') ],
 		[ 't6', 'foreign' ],
 		[ 't7', 'heap2', "CREATE UNIQUE INDEX ON t7 (n) WHERE $self->{arbiter}[0]" ],
@@ -544,8 +510,6 @@ sub query
 	my @set = one_in(2) ? 'enable_seqscan = off' : ();
 	push @set, map { $self->replaced({ scope => [] }, 'setting') } 1 .. pick(0, 0, 1, 2, 3);
 	push @set, 'plan_cache_mode = ' . pick('force_custom_plan', 'force_generic_plan', 'force_generic_plan', 'auto') if $executions;
-	push @set, ($self->{server}{major} >= 16 ? 'debug_parallel_query' : 'force_parallel_mode') . ' = on', 'max_parallel_workers_per_gather = 2'
-	  if one_in(20);
 	push @set, 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
 	  'min_parallel_index_scan_size = 0', 'max_parallel_workers_per_gather = 2'
 	  if one_in(20);
@@ -626,18 +590,13 @@ sub compare
 			$with_rows++ if @$should > 0;
 			next if "@$is" eq "@$should" && !grep { /^error/ } @$should;
 
-			my (%is, %should);
-			$is{$_}++ for @$is;
-			$should{$_}++ for @$should;
-			my @missing = grep { ($is{$_} || 0) < $should{$_} } sort keys %should;
-			my @extra   = grep { ($should{$_} || 0) < $is{$_} } sort keys %is;
+			my %should = map { $_ => 1 } @$should;
 			push @wrong, join("\n", "seed $self->{seed}, query $i:",
 				(map { $self->{tables}{$_}{ddl} } sort keys %{ $q->{tables} }),
 				(map { "$_;" } "SET fuzz.at = '$self->{at}'", (map { "SET $_" } @{ $q->{set} }), @$prepare, $written->[$j]),
 				'by brute force:', "$brute->[$j];",
 				scalar(@$is) . ' rows, ' . scalar(@$should) . ' by brute force',
-				scalar(@missing) . ' missing: ' . join(' ', grep { defined } @missing[ 0 .. 7 ]),
-				scalar(@extra) . ' too many: ' . join(' ', grep { defined } @extra[ 0 .. 7 ]));
+				'not among those: ' . join(' ', grep { defined } (grep { !$should{$_} } @$is)[ 0 .. 7 ]));
 		}
 	}
 	return ($compared, $with_rows, @wrong);
