@@ -5,7 +5,7 @@ package main
 import (
 	"context"
 	"database/sql"
-	"time"
+	"strings"
 
 	"github.com/google/uuid"
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -21,26 +21,12 @@ type Order struct {
 	ID     uuid.UUID `bun:"type:uuid,pk,default:comb_generate()"`
 	Number int64     `bun:",notnull,nullzero,default:comb_snowflake()"`
 	Item   string    `bun:",notnull,unique"`
-	Amount int32     `bun:",notnull,nullzero,default:1"`
 	Ref    uuid.UUID `bun:"type:uuid,notnull,nullzero,default:comb_generate('rtcomb_sql')"`
 }
 
 func main() {
-	client.ShowVersions("bun", "pgx")
 	ctx := context.Background()
 	db := bun.NewDB(client.Must(sql.Open("pgx", "")), pgdialect.New())
-
-	find := func(query *bun.SelectQuery) (orders []Order) {
-		client.Check(query.Model(&orders).Order("id").Scan(ctx))
-		return orders
-	}
-	insert := func(items []string) (orders []Order) {
-		for _, item := range items {
-			orders = append(orders, Order{Item: item})
-		}
-		client.Must(db.NewInsert().Model(&orders).Exec(ctx))
-		return orders
-	}
 
 	// Bun puts the values into the text of the query.
 	client.CheckClient(client.Client{
@@ -49,15 +35,23 @@ func main() {
 			return rows
 		},
 		Place: "?",
-		Own: map[string]any{
-			"table":  func() { client.Must(db.NewCreateTable().Model((*Order)(nil)).Exec(ctx)) },
-			"insert": insert,
-			"bulk":   insert,
-			"find": func(id uuid.UUID, number int64) []Order {
-				return find(db.NewSelect().Where("id = ?", id).Where("number = ?", number))
+		Own: map[string]client.Query{
+			"table": func(string, ...any) []client.Row {
+				client.Must(db.NewCreateTable().Model((*Order)(nil)).Exec(ctx))
+				return nil
 			},
-			"during": func(since, until time.Time) []Order {
-				return find(db.NewSelect().Where("comb_during(id, ?, ?)", since, until))
+			"bulk": func(_ string, values ...any) []client.Row {
+				var orders []Order
+				for _, item := range strings.Fields(values[0].(string)) {
+					orders = append(orders, Order{Item: item})
+				}
+				client.Must(db.NewInsert().Model(&orders).Exec(ctx))
+				return client.Rows(orders)
+			},
+			"during": func(_ string, values ...any) []client.Row {
+				var orders []Order
+				client.Check(db.NewSelect().Model(&orders).Where("comb_during(id, ?, ?)", values...).Order("id").Scan(ctx))
+				return client.Rows(orders)
 			},
 		},
 	})

@@ -6,7 +6,7 @@
 //   ways                  has more forms of query() for a period by two timestamps
 //   told(error)           returns the SQLSTATE and the hint as { code, hint }
 //   bigint                is the JavaScript type of 64-bit numbers
-//   insert(rows)          takes [{ item }, ...], as bulk() does, and stands in for it
+//   insert(rows)          takes [{ item }, ...], and stands in for the statement bulk, too
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -15,14 +15,7 @@ import { test } from 'node:test';
 // test/run sets libpq's variables.
 export const { PGHOST: host, PGPORT: port, PGDATABASE: database, PGUSER: user } = process.env;
 
-const read = (file) => readFileSync(new URL(file, import.meta.url), 'utf8');
-
-// The table at the end of test/run has the versions of what a program imports.
-const program = readFileSync(process.argv[1], 'utf8');
-const { dependencies, devDependencies } = JSON.parse(read('package.json'));
-const versions = Object.entries({ ...dependencies, ...devDependencies })
-	.filter(([name]) => RegExp(`(from '|\\.bin/)${name}'`).test(program)).map((entry) => entry.join(' '));
-console.log(`# versions: ${versions.join(', ')}`);
+const parts = /^-- (\w+): (.*)\n((?:[^-].*\n)+)-->(.*)$/mg;
 
 // No client for Node.js has a type for ranges: this is the form that PostgreSQL reads.  Drizzle and
 // MikroORM leave the times of raw queries as texts.
@@ -31,13 +24,12 @@ function range(since, until) {
 }
 
 export function checkClient({
-	query, place = (n) => `$${n}`, ways = {}, told = (error) => error, bigint = 'string', insert, bulk = insert, ...own
+	query, place = (n) => `$${n}`, ways = {}, told = (error) => error, bigint = 'string', insert, ...own
 }) {
 	const known = { clock: new Date() };
-	for (const [name, make] of Object.entries({ insert, bulk }))
-		if (make) own[name] = (items) => make(items.split(' ').map((item) => ({ item })));
+	if (insert) own.insert = own.bulk = (items) => insert(items.split(' ').map((item) => ({ item })));
 
-	for (const [, name, title, statement, expected] of read('statements.sql').matchAll(/^-- (\w+): (.*)\n((?:[^-].*\n)+)-->(.*)$/mg)) {
+	for (const [, name, title, statement, expected] of readFileSync('statements.sql', 'utf8').matchAll(parts)) {
 		// A raw query of a mapper may give another type.
 		const types = { number: [bigint, own[name] ? bigint : 'string'], created: ['object'] };
 		const run = (query) => async () => {

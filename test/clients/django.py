@@ -1,6 +1,5 @@
 """Django: models, makemigrations and migrate"""
 
-import io
 import os
 import uuid
 
@@ -17,7 +16,7 @@ database = {"ENGINE": "django.db.backends.postgresql", "NAME": os.environ["PGDAT
 settings.configure(DATABASES={"default": database}, INSTALLED_APPS=["shop"], USE_TZ=True)
 django.setup()
 
-from shop.models import Between, Order, Timestamp  # noqa: E402
+from shop.models import Between, Order  # noqa: E402
 
 
 def migrate():
@@ -25,20 +24,9 @@ def migrate():
     call_command("migrate", verbosity=0)
 
 
-def output(command):
-    stream = io.StringIO()
-    call_command(command, stdout=stream)
-    return stream.getvalue()
-
-
 def migrate_again():
     call_command("makemigrations", check=True, dry_run=True, verbosity=0)
-    assert "No migrations to apply" in output("migrate")
-
-
-def inspect():
-    tables = [line.split("'")[1] for line in output("inspectdb").splitlines() if "db_table = " in line]
-    assert tables == ["django_migrations", "shop_order"]
+    call_command("migrate", check=True, verbosity=0)
 
 
 def query(text, values):
@@ -48,7 +36,9 @@ def query(text, values):
         return [dict(zip(names, row)) for row in cursor.fetchall()] if names else []
 
 
-def bulk(items):
+def insert(items):
+    if len(items) == 1:
+        return [Order.objects.create(item=items[0])]
     orders = Order.objects.bulk_create([Order(item=item) for item in items])
     if django.VERSION >= (6, 0):
         return orders
@@ -57,23 +47,9 @@ def bulk(items):
     return Order.objects.filter(item__in=items).order_by("id")
 
 
-def upsert(item, amount):
-    return [Order.objects.update_or_create(item=item, defaults={"amount": amount})[0]]
-
-
-# The time of the generated column, too
-def time(id):
-    return Order.objects.filter(id=id, created=Timestamp("id"))
-
-
 def during(since, until):
     return Order.objects.filter(Between("id", since, until)).order_by("id")
 
 
-check_client(table=migrate, query=query, range=DateTimeTZRange,
-             insert=lambda items: [Order.objects.create(item=items[0])], bulk=bulk, upsert=upsert,
-             time=time, during=during,
-             find=lambda id, number: Order.objects.filter(id=id, number=number),
-             text=lambda id: Order.objects.filter(id=id))
+check_client(table=migrate, query=query, range=DateTimeTZRange, insert=insert, during=during)
 test("a second migration is empty", migrate_again)
-test("inspectdb sees the table alone", inspect)

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
-import { and, eq, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
 
@@ -35,7 +35,6 @@ checkClient({
 		db.select().from(orders)
 			.where(sql`comb_during(${orders.id}, ${since}, ${until})`)
 			.orderBy(orders.id),
-	find: (id, number) => db.select().from(orders).where(and(eq(orders.id, id), eq(orders.number, number))),
 	told: (error) => error.cause,
 	bigint: 'bigint',
 });

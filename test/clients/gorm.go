@@ -3,11 +3,9 @@
 package main
 
 import (
-	"context"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/driver/postgres"
@@ -21,35 +19,31 @@ type Order struct {
 	ID     uuid.UUID `gorm:"type:uuid;primaryKey;default:comb_generate()"`
 	Number int64     `gorm:"not null;default:comb_snowflake()"`
 	Item   string    `gorm:"not null;unique"`
-	Amount int32     `gorm:"not null;default:1"`
 	Ref    uuid.UUID `gorm:"type:uuid;not null;default:comb_generate('rtcomb_sql')"`
 }
 
 // The statements of AutoMigrate that change something
-type changes struct {
-	logger.Interface
-	made []string
-}
+type changes []string
 
-func (c *changes) Trace(_ context.Context, _ time.Time, statement func() (string, int64), _ error) {
-	if text, _ := statement(); regexp.MustCompile("^(CREATE|ALTER|DROP|COMMENT)").MatchString(text) {
-		c.made = append(c.made, text)
+func (c *changes) Printf(_ string, logged ...any) {
+	if text := logged[len(logged)-1].(string); regexp.MustCompile("^(CREATE|ALTER|DROP|COMMENT)").MatchString(text) {
+		*c = append(*c, text)
 	}
 }
 
-func migrate(db *gorm.DB) []string {
-	c := &changes{Interface: logger.Discard}
-	client.Check(db.Session(&gorm.Session{Logger: c}).AutoMigrate(&Order{}))
-	return c.made
+func migrate(db *gorm.DB) (made changes) {
+	log := logger.New(&made, logger.Config{LogLevel: logger.Info})
+	client.Check(db.Session(&gorm.Session{Logger: log}).AutoMigrate(&Order{}))
+	return made
 }
 
-func find(query *gorm.DB) (orders []Order) {
+func find(query *gorm.DB) []client.Row {
+	var orders []Order
 	client.Check(query.Find(&orders).Error)
-	return orders
+	return client.Rows(orders)
 }
 
 func main() {
-	client.ShowVersions("gorm", "pgx")
 	config := &gorm.Config{Logger: logger.Discard}
 	db := client.Must(gorm.Open(postgres.Open(""), config))
 	unprepared := client.Must(gorm.Open(postgres.New(postgres.Config{PreferSimpleProtocol: true}), config))
@@ -65,24 +59,23 @@ func main() {
 			return rows
 		}
 	}
-	create := func(items []string) (orders []Order) {
-		for _, item := range items {
-			orders = append(orders, Order{Item: item})
-		}
-		client.Check(db.Create(&orders).Error)
-		return orders
-	}
 
 	client.CheckClient(client.Client{
 		Query: raw(db),
 		Place: "?",
 		Ways:  map[string]client.Query{"unprepared": raw(unprepared)},
-		Own: map[string]any{
-			"table":  func() {},
-			"insert": create,
-			"bulk":   create,
-			"find":   func(id uuid.UUID, number int64) []Order { return find(db.Where("id = ? AND number = ?", id, number)) },
-			"during": func(since, until time.Time) []Order {
+		Own: map[string]client.Query{
+			"table": func(string, ...any) []client.Row { return nil },
+			"bulk": func(_ string, values ...any) []client.Row {
+				var orders []Order
+				for _, item := range strings.Fields(values[0].(string)) {
+					orders = append(orders, Order{Item: item})
+				}
+				client.Check(db.Create(&orders).Error)
+				return client.Rows(orders)
+			},
+			"during": func(_ string, values ...any) []client.Row {
+				since, until := values[0], values[1]
 				return find(db.Where("comb_during(id, ?, ?)", since, until).Order("id"))
 			},
 		},
@@ -90,7 +83,7 @@ func main() {
 
 	// GORM cuts a default at its first cast, and finds another one than that of the tag.
 	client.Test("a second AutoMigrate repeats the DEFAULT with a layout, and changes nothing", func() bool {
-		return slices.Equal(migrate(db), []string{
+		return slices.Equal(migrate(db), changes{
 			`ALTER TABLE "orders" ALTER COLUMN "ref" SET DEFAULT comb_generate('rtcomb_sql')`})
 	})
 }

@@ -2,18 +2,13 @@
 
 import java.io.StringWriter;
 import java.time.OffsetDateTime;
-import java.util.List;
-import java.util.UUID;
+import java.util.*;
 import java.util.stream.Stream;
 
-import jakarta.persistence.Column;
-import jakarta.persistence.Entity;
-import jakarta.persistence.Id;
-import jakarta.persistence.Table;
+import jakarta.persistence.*;
 
 import org.hibernate.SessionFactory;
-import org.hibernate.annotations.ColumnDefault;
-import org.hibernate.annotations.Generated;
+import org.hibernate.annotations.*;
 import org.hibernate.cfg.Configuration;
 
 class Orders extends Client {
@@ -23,8 +18,13 @@ class Orders extends Client {
 		@Id @Generated @ColumnDefault("comb_generate()") public UUID id;
 		@Generated @Column(nullable = false) @ColumnDefault("comb_snowflake()") public long number;
 		@Column(nullable = false, unique = true, columnDefinition = "text") public String item;
-		@Column(nullable = false) @ColumnDefault("1") public int amount = 1;
 		@Generated @Column(nullable = false) @ColumnDefault("comb_generate('rtcomb_sql')") public UUID ref;
+
+		static Row of(String item) {
+			Row row = new Row();
+			row.item = item;
+			return row;
+		}
 	}
 
 	static SessionFactory factory;
@@ -57,29 +57,16 @@ class Orders extends Client {
 	}
 
 	List<?> bulk(String items) {
-		List<Row> rows = Stream.of(items.split(" ")).map(item -> {
-			Row row = new Row();
-			row.item = item;
-			return row;
-		}).toList();
+		List<Row> rows = Stream.of(items.split(" ")).map(Row::of).toList();
 		factory.inTransaction(session -> rows.forEach(session::persist));
 		return rows;
 	}
-
-	List<?> insert(String item) { return bulk(item); }
-	List<?> find(UUID id, long number) { return query("from Order where id = ?1 and number = ?2", id, number); }
-	List<?> page(UUID after, int size) { return query("from Order o where o.id > ?1 order by o.id limit ?2", after, size); }
 
 	List<?> during(OffsetDateTime since, OffsetDateTime until) {
 		return query("from Order o where function('comb_during' as Boolean, o.id, ?1, ?2) = true order by o.id", since, until);
 	}
 
-	List<?> error() {
-		return factory.fromSession(session -> session.createNativeQuery("SELECT comb_generate('sequential')", UUID.class).list());
-	}
-
 	public static void main(String[] arguments) throws Exception {
-		showVersions("hibernate-core", "postgresql");
 		java.util.logging.LogManager.getLogManager().reset();
 		test("a schema update makes the table, and nothing else", () -> {
 			List<String> made = update();

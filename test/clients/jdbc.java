@@ -1,9 +1,7 @@
 // JDBC
 
 import java.io.StringReader;
-import java.sql.DriverManager;
-import java.sql.PreparedStatement;
-import java.sql.SQLException;
+import java.sql.*;
 import java.util.List;
 
 class Orders extends Client {
@@ -21,7 +19,8 @@ class Orders extends Client {
 	public static void main(String[] arguments) throws Exception {
 		Orders orders = new Orders();
 		orders.db = DriverManager.getConnection(URL);
-		showVersions("pgjdbc " + orders.db.getMetaData().getDriverVersion());
+		// The runner copies the versions from this line into its table.
+		System.out.println("# versions: pgjdbc " + orders.db.getMetaData().getDriverVersion() + ", Java " + Runtime.version().feature());
 		orders.ways.put(", unprepared", unprepared("prepareThreshold=0"));
 		orders.ways.put(", in the text", unprepared("preferQueryMode=simple"));
 		orders.check();

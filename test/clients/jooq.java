@@ -15,20 +15,11 @@ import org.jooq.DSLContext;
 import org.jooq.SQLDialect;
 import org.jooq.impl.DSL;
 
-import shop.tables.records.OrdersRecord;
-
 class Orders extends Client {
 	DSLContext jooq;
 
 	// The code generator had the table before.
 	void table() { }
-
-	List<?> insert(String item) {
-		OrdersRecord order = jooq.newRecord(ORDERS);
-		order.setItem(item);
-		order.store();
-		return jooq.selectFrom(ORDERS).where(ORDERS.ID.eq(order.getId())).fetch().intoMaps();
-	}
 
 	List<?> bulk(String items) {
 		var insert = jooq.insertInto(ORDERS, ORDERS.ITEM);
@@ -48,14 +39,7 @@ class Orders extends Client {
 			.fetch().intoMaps();
 	}
 
-	List<?> page(UUID after, int size) {
-		return jooq.selectFrom(ORDERS).orderBy(ORDERS.ID).seek(after).limit(size).fetch().intoMaps();
-	}
-
-	List<?> error() { return jooq.fetch("SELECT comb_generate('sequential')"); }
-
 	public static void main(String[] arguments) throws Exception {
-		showVersions("jooq", "postgresql");
 		Orders orders = new Orders();
 		orders.jooq = DSL.using(DriverManager.getConnection(URL), SQLDialect.POSTGRES);
 		orders.check();

@@ -10,7 +10,6 @@ const up = (knex) => knex.schema.createTable('orders', (t) => {
 	t.uuid('id').primary().defaultTo(knex.raw('comb_generate()'));
 	t.bigint('number').notNullable().defaultTo(knex.raw('comb_snowflake()'));
 	t.text('item').notNullable().unique();
-	t.integer('amount').notNullable().defaultTo(1);
 	t.uuid('ref').notNullable().defaultTo(knex.raw("comb_generate('rtcomb_sql')"));
 });
 const migrationSource = {

@@ -11,7 +11,6 @@ const up = (db) => db.schema.createTable('orders')
 	.addColumn('id', 'uuid', (c) => c.primaryKey().defaultTo(sql`comb_generate()`))
 	.addColumn('number', 'bigint', (c) => c.notNull().defaultTo(sql`comb_snowflake()`))
 	.addColumn('item', 'text', (c) => c.notNull().unique())
-	.addColumn('amount', 'integer', (c) => c.notNull().defaultTo(1))
 	.addColumn('ref', 'uuid', (c) => c.notNull().defaultTo(sql`comb_generate('rtcomb_sql')`))
 	.execute();
 

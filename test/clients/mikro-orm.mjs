@@ -14,45 +14,37 @@ const Order = defineEntity({
 		id: p.uuid().primary().defaultRaw('comb_generate()'),
 		number: p.bigint().defaultRaw('comb_snowflake()'),
 		item: p.text().unique(),
-		amount: p.integer().default(1),
 		ref: p.uuid().defaultRaw("comb_generate('rtcomb_sql'::text)"),
 		created: p.datetime().formula((alias) => `comb_timestamp(${alias}.id)`),
 	}),
 });
 const orm = await MikroORM.init({ host, dbName: database, user, entities: [Order] });
 
-// Each task with an entity manager of its own, as in a request
-async function insert(rows) {
-	const em = orm.em.fork();
-	const orders = rows.map((row) => em.create(Order, row));
-	await em.flush();
-	return orders;
-}
-
 checkClient({
 	table: () => orm.schema.updateSchema(),
 	query: (text, values) => orm.em.execute(text, values),
 	place: () => '?',
-	insert,
-	upsert: async (item, amount) => [await orm.em.fork().upsert(Order, { item, amount })],
+	// Each task with an entity manager of its own, as in a request
+	async insert(rows) {
+		const em = orm.em.fork();
+		const orders = rows.map((row) => em.create(Order, row));
+		await em.flush();
+		return orders;
+	},
 	time: (id) => orm.em.fork().find(Order, { id }),
 	during: (since, until) =>
 		orm.em.fork().find(Order,
 			{ [sql`comb_during(id, ${since}, ${until})`]: [] },
 			{ orderBy: { id: 'asc' } }),
-	find: (id, number) => orm.em.fork().find(Order, { id, number }),
 	bigint: 'bigint',
 });
 
-async function nothingIsPending() {
-	assert.equal(await orm.schema.getUpdateSchemaSQL({ wrap: false }), '');
-}
+const pending = () => orm.schema.getUpdateSchemaSQL({ wrap: false });
 
-test('a second update is empty', nothingIsPending);
+test('a second update is empty', async () => assert.equal(await pending(), ''));
 
 test('refreshDatabase drops the table, and makes it again', async () => {
 	await orm.schema.refreshDatabase();
 	assert.equal(await orm.em.fork().count(Order), 0);
-	await nothingIsPending();
-	await insert([{ item: 'bread' }]);
+	assert.equal(await pending(), '');
 });

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,7 +14,6 @@ import (
 )
 
 func main() {
-	client.ShowVersions("pgx")
 	ctx := context.Background()
 	db := client.Must(pgx.Connect(ctx, ""))
 
@@ -36,9 +36,11 @@ func main() {
 			"unprepared":  in(pgx.QueryExecModeExec),
 			"in the text": in(pgx.QueryExecModeSimpleProtocol),
 		},
-		Own: map[string]any{"copy": func(items []string) {
+		Own: map[string]client.Query{"copy": func(_ string, values ...any) []client.Row {
+			items := strings.Fields(values[0].(string))
 			row := func(i int) ([]any, error) { return []any{items[i]}, nil }
 			client.Must(db.CopyFrom(ctx, pgx.Identifier{"orders"}, []string{"item"}, pgx.CopyFromSlice(len(items), row)))
+			return nil
 		}},
 	})
 }

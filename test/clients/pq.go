@@ -4,14 +4,14 @@ package main
 
 import (
 	"database/sql"
+	"strings"
 
-	"github.com/google/uuid"
 	_ "github.com/lib/pq"
 
 	client "clients/go"
 )
 
-// The rows, with keys as uuid.UUID
+// The rows, with keys as texts
 func of(rows *sql.Rows, err error) (all []client.Row) {
 	client.Check(err)
 	defer rows.Close()
@@ -25,7 +25,7 @@ func of(rows *sql.Rows, err error) (all []client.Row) {
 		for i, column := range columns {
 			row[column] = *values[i].(*any)
 			if key, ok := row[column].([]byte); ok {
-				row[column] = client.Must(uuid.ParseBytes(key))
+				row[column] = string(key)
 			}
 		}
 		all = append(all, row)
@@ -35,7 +35,6 @@ func of(rows *sql.Rows, err error) (all []client.Row) {
 }
 
 func main() {
-	client.ShowVersions("pq")
 	db := client.Must(sql.Open("postgres", ""))
 
 	client.CheckClient(client.Client{
@@ -45,15 +44,16 @@ func main() {
 			defer statement.Close()
 			return of(statement.Query(values...))
 		}},
-		Own: map[string]any{"copy": func(items []string) {
+		Own: map[string]client.Query{"copy": func(_ string, values ...any) []client.Row {
 			tx := client.Must(db.Begin())
 			statement := client.Must(tx.Prepare("COPY orders (item) FROM STDIN"))
-			for _, item := range items {
+			for _, item := range strings.Fields(values[0].(string)) {
 				client.Must(statement.Exec(item))
 			}
 			client.Must(statement.Exec())
 			client.Check(statement.Close())
 			client.Check(tx.Commit())
+			return nil
 		}},
 	})
 }

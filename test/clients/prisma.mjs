@@ -19,15 +19,11 @@ const prisma = new PrismaClient({ adapter: new PrismaPg({ host, database, user, 
 
 checkClient({
 	query: (text, values) => prisma.$queryRawUnsafe(text, ...values),
-	insert: async ([data]) => [await prisma.order.create({ data })],
-	bulk: (data) => prisma.order.createManyAndReturn({ data }),
-	upsert: async (item, amount) =>
-		[await prisma.order.upsert({ where: { item }, create: { item, amount }, update: { amount } })],
+	insert: (data) => prisma.order.createManyAndReturn({ data }),
 	during(since, until) {
 		return prisma.$queryRaw`SELECT * FROM orders
 			WHERE comb_during(id, ${since}, ${until}) ORDER BY id`;
 	},
-	find: (id, number) => prisma.order.findMany({ where: { id, number } }),
 	told: (error) => error.meta.driverAdapterError.cause,
 	bigint: 'bigint',
 });

@@ -14,25 +14,17 @@ const Order = sequelize.define('orders', {
 	id: { type: DataTypes.UUID, primaryKey: true, defaultValue: literal('comb_generate()') },
 	number: { type: DataTypes.BIGINT, allowNull: false, defaultValue: literal('comb_snowflake()') },
 	item: { type: DataTypes.TEXT, allowNull: false, unique: true },
-	amount: { type: DataTypes.INTEGER, allowNull: false, defaultValue: 1 },
 	ref: { type: DataTypes.UUID, allowNull: false, defaultValue: literal("comb_generate('rtcomb_sql')") },
 }, { timestamps: false });
 
 checkClient({
 	table: async () => { await sequelize.sync(); },
 	query: async (text, bind) => (await sequelize.query(text, { bind }))[0],
-	insert: async ([row]) => [await Order.create(row)],
-	bulk: (rows) => Order.bulkCreate(rows, { returning: true }),
-	upsert: async (item, amount) => [(await Order.upsert({ item, amount }, { conflictFields: ['item'] }))[0]],
+	insert: (rows) => Order.bulkCreate(rows, { returning: true }),
 	during: (since, until) => Order.findAll({
 		where: fn('comb_during', col('id'), since, until),
 		order: ['id'],
 	}),
-	created: (since, until) => Order.findAll({
-		where: { id: { [Op.contained]: fn('tstzrange', since, until) } },
-		order: ['id'],
-	}),
-	find: (id, number) => Order.findAll({ where: { id, number } }),
 	told: (error) => error.parent,
 });
 

@@ -7,34 +7,27 @@ import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
-import org.springframework.context.annotation.AnnotationConfigApplicationContext;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.*;
 import org.springframework.data.annotation.Id;
 import org.springframework.data.annotation.ReadOnlyProperty;
-import org.springframework.data.domain.Limit;
 import org.springframework.data.jdbc.repository.config.AbstractJdbcConfiguration;
 import org.springframework.data.jdbc.repository.config.EnableJdbcRepositories;
 import org.springframework.data.jdbc.repository.query.Query;
 import org.springframework.data.relational.core.mapping.Table;
 import org.springframework.data.repository.ListCrudRepository;
-import org.springframework.jdbc.core.namedparam.NamedParameterJdbcOperations;
-import org.springframework.jdbc.core.namedparam.NamedParameterJdbcTemplate;
-import org.springframework.jdbc.datasource.DataSourceTransactionManager;
-import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.jdbc.core.namedparam.*;
+import org.springframework.jdbc.datasource.*;
 import org.springframework.transaction.PlatformTransactionManager;
 
 class Orders extends Client {
 	@Table("orders")
-	public record Row(@Id UUID id, @ReadOnlyProperty Long number, String item, int amount, @ReadOnlyProperty UUID ref) {
-		static Row of(String item) { return new Row(null, null, item, 1, null); }
+	public record Row(@Id UUID id, @ReadOnlyProperty Long number, String item, @ReadOnlyProperty UUID ref) {
+		static Row of(String item) { return new Row(null, null, item, null); }
 	}
 
 	public interface Repository extends ListCrudRepository<Row, UUID> {
 		@Query("SELECT * FROM orders WHERE comb_during(id, :since, :until) ORDER BY id")
 		List<Row> during(OffsetDateTime since, OffsetDateTime until);
-
-		List<Row> findByIdGreaterThanOrderById(UUID after, Limit size);
 	}
 
 	@Configuration
@@ -45,21 +38,16 @@ class Orders extends Client {
 		@Bean public PlatformTransactionManager transactionManager(DataSource source) { return new DataSourceTransactionManager(source); }
 	}
 
-	Repository repository;
-
 	// save() brings the key, and no other column.
 	List<?> bulk(String items) {
+		Repository repository = (Repository) mapper;
 		return repository.saveAll(Stream.of(items.split(" ")).map(Row::of).toList()).stream()
 			.map(row -> repository.findById(row.id()).get()).toList();
 	}
 
-	List<?> insert(String item) { return bulk(item); }
-	List<?> page(UUID after, int size) { return repository.findByIdGreaterThanOrderById(after, Limit.of(size)); }
-
 	public static void main(String[] arguments) throws Exception {
-		showVersions("spring-data-jdbc", "postgresql");
 		Orders orders = new Orders();
-		orders.mapper = orders.repository = new AnnotationConfigApplicationContext(Config.class).getBean(Repository.class);
+		orders.mapper = new AnnotationConfigApplicationContext(Config.class).getBean(Repository.class);
 		orders.check();
 	}
 }

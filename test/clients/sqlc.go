@@ -4,9 +4,9 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -14,33 +14,24 @@ import (
 	"clients/sqlc/orders"
 )
 
-func at(t time.Time) pgtype.Timestamptz { return pgtype.Timestamptz{Time: t, Valid: true} }
-
 func main() {
-	client.ShowVersions("sqlc", "pgx")
 	ctx := context.Background()
 	db := client.Must(pgx.Connect(ctx, ""))
 	queries := orders.New(db)
+
+	at := func(value any) pgtype.Timestamptz { return pgtype.Timestamptz{Time: value.(time.Time), Valid: true} }
 
 	client.CheckClient(client.Client{
 		Query: func(text string, values ...any) []client.Row {
 			return client.Must(pgx.CollectRows(client.Must(db.Query(ctx, text, values...)), pgx.RowToMap))
 		},
-		Own: map[string]any{
-			"insert": func(items []string) []orders.Order { return client.Must(queries.Insert(ctx, items)) },
-			"bulk":   func(items []string) []orders.Order { return client.Must(queries.Insert(ctx, items)) },
-			"time": func(id uuid.UUID) []client.Row {
-				row := client.Must(queries.Time(ctx, id))
-				return []client.Row{{"item": row.Item, "created": row.Created.Time}}
+		Own: map[string]client.Query{
+			"bulk": func(_ string, values ...any) []client.Row {
+				return client.Rows(client.Must(queries.Insert(ctx, strings.Fields(values[0].(string)))))
 			},
-			"during": func(since, until time.Time) []orders.Order {
-				return client.Must(queries.Between(ctx, orders.BetweenParams{Since: at(since), Until: at(until)}))
-			},
-			"created": func(since, until time.Time) []orders.Order {
-				return client.Must(queries.During(ctx, pgtype.Range[pgtype.Timestamptz]{
-					Lower: at(since), LowerType: pgtype.Inclusive,
-					Upper: at(until), UpperType: pgtype.Exclusive, Valid: true,
-				}))
+			"during": func(_ string, values ...any) []client.Row {
+				period := orders.BetweenParams{Since: at(values[0]), Until: at(values[1])}
+				return client.Rows(client.Must(queries.Between(ctx, period)))
 			},
 		},
 	})

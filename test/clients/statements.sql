@@ -15,7 +15,6 @@ CREATE TABLE orders (
 	id uuid PRIMARY KEY DEFAULT comb_generate(),
 	number bigint NOT NULL DEFAULT comb_snowflake(),
 	item text NOT NULL UNIQUE,
-	amount int NOT NULL DEFAULT 1,
 	ref uuid NOT NULL DEFAULT comb_generate('rtcomb_sql'))
 -->
 
@@ -23,7 +22,7 @@ CREATE TABLE orders (
 SELECT 'ready' AS item, 'bread' AS bread, 'salt oil rice tea milk' AS others, 'flour yeast' AS more,
 	now() - interval '1 minute' AS since, now() + interval '1 minute' AS until,
 	now() - interval '1 hour' AS old, '00000000-0000-0000-0000-000000000000'::uuid AS nil,
-	4 AS size, 7 AS seven
+	4::bigint AS size
 --> ready
 
 -- insert: an insert gives the row back
@@ -57,10 +56,6 @@ WHERE id = $first AND comb_timestamp(id) = $created
 SELECT * FROM orders WHERE comb_during(id, $created, $next) ORDER BY id
 --> bread
 
--- during: and not its end
-SELECT * FROM orders WHERE comb_during(id, $old, $created) ORDER BY id
--->
-
 -- created: a period by a range has its begin
 SELECT * FROM orders WHERE comb_created(id, $[created,next)) ORDER BY id
 --> bread
@@ -73,14 +68,9 @@ SELECT * FROM orders WHERE comb_created(id, $[old,created)) ORDER BY id
 INSERT INTO orders (item) SELECT unnest(string_to_array($others, ' ')) RETURNING *
 --> salt oil rice tea milk
 
--- upsert: an upsert gives the row back
-INSERT INTO orders (item, amount) VALUES ($bread, $seven)
-ON CONFLICT (item) DO UPDATE SET amount = excluded.amount RETURNING *
---> bread
-
--- upserted: with the same key
-SELECT item FROM orders WHERE id = $id AND id = $first AND amount = $seven
---> bread
+-- bulked: the last of them has its own key and Snowflake
+SELECT item FROM orders WHERE id = $id AND number = $number
+--> milk
 
 -- during: a period by two timestamps, in order
 SELECT * FROM orders WHERE comb_during(id, $since, $until) ORDER BY id
@@ -102,11 +92,7 @@ SELECT * FROM orders WHERE id > $id ORDER BY id LIMIT $size
 INSERT INTO orders (item) SELECT unnest(string_to_array($more, ' '))
 -->
 
--- copied: each in a row of its own
-SELECT item FROM orders WHERE item = 'yeast'
---> yeast
-
--- page: its keys are in order, too
+-- page: each in a row of its own, and their keys are in order, too
 SELECT * FROM orders WHERE id > $id ORDER BY id LIMIT $size
 --> flour yeast
 

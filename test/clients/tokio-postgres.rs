@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::pin::pin;
 
 use clients::Value::*;
-use clients::{DB, Result, check, query, rows, show_versions, wait};
+use clients::{DB, Result, check, query, rows, wait};
 use futures_util::SinkExt;
 use postgres_range::{BoundType, Range, RangeBound};
 use tokio_postgres::types::Type;
@@ -17,7 +17,6 @@ async fn copy(items: &str) -> Result<()> {
 }
 
 fn main() {
-    show_versions(&["tokio-postgres", "postgres_range"]);
     check(&["unprepared"], |name, text, values| match (name, values) {
         ("created", &[Time(since), Time(until)]) => {
             let period = Range::new(Some(RangeBound::new(since, BoundType::Inclusive)),
@@ -27,13 +26,7 @@ fn main() {
         // Not prepared under a name, as a pooler in transaction mode needs it
         ("unprepared", [Time(since), Time(until)]) =>
             Ok(rows(wait(DB.query_typed(text, &[(since, Type::TIMESTAMPTZ), (until, Type::TIMESTAMPTZ)]))?)),
-        ("page", [after, Int(size)]) => query(text, &[after.clone(), Long((*size).into())]),
         ("copy", [Text(items)]) => wait(copy(items)).map(|()| vec![]),
-        ("error", _) => {
-            let error = wait(DB.query(text, &[])).unwrap_err();
-            let told = error.as_db_error().unwrap();
-            Err(format!("{} {}", told.code().code(), told.hint().unwrap()).into())
-        }
         _ => query(text, values),
     });
 }

@@ -1,3 +1,1 @@
 CREATE EXTENSION IF NOT EXISTS pg_comb_ordered CASCADE;
-
-${orders};

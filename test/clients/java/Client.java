@@ -3,16 +3,9 @@
 // A program is a subclass.  Its methods with the name of a statement, or those of its mapper, are
 // called in the statement's place.  They return rows: maps, records, or objects with fields.
 
-import java.lang.reflect.Field;
-import java.lang.reflect.Method;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.sql.Connection;
-import java.sql.DriverManager;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
-import java.sql.ResultSetMetaData;
-import java.sql.SQLException;
+import java.lang.reflect.*;
+import java.nio.file.*;
+import java.sql.*;
 import java.time.OffsetDateTime;
 import java.util.*;
 import java.util.concurrent.Callable;
@@ -22,7 +15,6 @@ import java.util.stream.*;
 public abstract class Client {
 	public interface Way { List<?> rows(String text, Object... values) throws Exception; }
 
-	static int count;
 	Connection db;                                        // the driver's
 	Object mapper;
 	final Map<String, Way> ways = new LinkedHashMap<>();  // forms of a period by two timestamps
@@ -31,25 +23,15 @@ public abstract class Client {
 	static final String DATABASE = System.getenv("PGDATABASE"), USER = System.getenv("PGUSER"),
 		URL = "jdbc:postgresql:" + DATABASE + "?user=" + USER + "&socketFactory=UnixSockets&prepareThreshold=-1";
 
-	// The test copies the versions from this line into its table.
-	static void showVersions(String... packages) throws Exception {
-		String pom = Files.readString(Path.of("pom.xml"));
-		System.out.println("# versions: " + Stream.of(packages).map(name -> {
-			Matcher pinned = Pattern.compile("<artifactId>" + name + "</artifactId><version>([^<]+)<").matcher(pom);
-			return pinned.find() ? name + " " + pinned.group(1) : name;
-		}).collect(Collectors.joining(", ")) + ", Java " + Runtime.version().feature());
-	}
-
 	static void test(String name, Callable<Boolean> check) {
 		boolean passed = false;
-		count++;
 		try {
 			passed = check.call();
 		} catch (Throwable e) {
 			for (Throwable cause = e; cause != null; cause = cause.getCause())
 				System.out.println("# " + cause.toString().replace("\n", "\n# "));
 		}
-		System.out.println((passed ? "ok " : "not ok ") + count + " - " + name);
+		System.out.println((passed ? "ok - " : "not ok - ") + name);
 	}
 
 	static List<Map<String, Object>> rows(ResultSet row) throws SQLException {
@@ -76,33 +58,26 @@ public abstract class Client {
 
 	String place(int n) { return "?"; }
 
-	// What the server's error says, which most clients wrap
-	String told(Throwable e) {
-		while (!(e instanceof org.postgresql.util.PSQLException told))
-			e = e.getCause();
+	// What the server's error says
+	String told(Exception e) {
+		var told = (org.postgresql.util.PSQLException) e;
 		return told.getSQLState() + " " + told.getServerErrorMessage().getHint();
 	}
 
-	// A method of the program, or of its mapper's interface
-	private Way own(String name) {
+	// A method of the program, or of its mapper's interface, or else the statement itself
+	private Way way(String name) {
 		for (Object object : mapper == null ? List.of(this) : List.of(this, mapper))
 			for (Method method : (object == this ? getClass() : object.getClass().getInterfaces()[0]).getDeclaredMethods())
 				if (method.getName().equals(name))
 					return (text, values) -> {
 						method.setAccessible(true);
-						Object rows = method.invoke(object, values);
-						return rows instanceof List<?> list ? list : Stream.ofNullable(rows).toList();
+						return method.invoke(object, values) instanceof List<?> rows ? rows : List.of();
 					};
-		return null;
+		return this::run;
 	}
 
 	private static final Pattern STATEMENT = Pattern.compile("^-- (\\w+): (.*)\n((?:[^-].*\n)+)-->(.*)$", Pattern.MULTILINE);
 	private static final Pattern PARAMETER = Pattern.compile("\\$(?:(\\w+)|\\[(\\w+),(\\w+)\\))");
-
-	static Matcher statements() throws Exception { return STATEMENT.matcher(Files.readString(Path.of("statements.sql"))); }
-
-	// The first statement, which makes the table
-	static String createTable() throws Exception { return statements().results().findFirst().get().group(3); }
 
 	// Columns of the statements before
 	private final Map<String, Object> known = new HashMap<>();
@@ -125,18 +100,17 @@ public abstract class Client {
 	}
 
 	// Runs a statement, and returns the items of its rows, or what an error says.
-	private String answer(String name, String statement, Way own, Way run) throws Exception {
-		List<Object> mine = new ArrayList<>(), values = new ArrayList<>();
+	private String answer(String name, String statement, Way way) throws Exception {
+		List<Object> values = new ArrayList<>();
 		String text = PARAMETER.matcher(statement).replaceAll(match -> {
 			boolean one = match.group(1) != null;
-			mine.addAll(one ? List.of(known.get(match.group(1))) : List.of(known.get(match.group(2)), known.get(match.group(3))));
-			values.add(one ? mine.get(mine.size() - 1) : "[" + mine.get(0) + "," + mine.get(1) + ")");
+			values.add(one ? known.get(match.group(1)) : "[" + known.get(match.group(2)) + "," + known.get(match.group(3)) + ")");
 			// JDBC sends a text as varchar, which is neither a uuid nor a range.
 			String cast = !one ? "::tstzrange" : name.equals("text") ? "::uuid" : "";
 			return Matcher.quoteReplacement(place(values.size()) + cast);
 		});
 		try {
-			return items(own != null ? own.rows(text, mine.toArray()) : run.rows(text, values.toArray()));
+			return items(way.rows(text, values.toArray()));
 		} catch (Exception e) {
 			if (!name.equals("error"))
 				throw e;
@@ -148,11 +122,11 @@ public abstract class Client {
 		if (db == null)
 			db = DriverManager.getConnection(URL);
 		known.put("clock", OffsetDateTime.now());
-		for (Matcher part = statements(); part.find();) {
+		for (Matcher part = STATEMENT.matcher(Files.readString(Path.of("statements.sql"))); part.find();) {
 			String name = part.group(1), title = part.group(2), statement = part.group(3), expected = part.group(4).strip();
-			test(title, () -> answer(name, statement, own(name), this::run).equals(expected));
+			test(title, () -> answer(name, statement, way(name)).equals(expected));
 			if (name.equals("during"))
-				ways.forEach((way, run) -> test(title + way, () -> answer(name, statement, null, run).equals(expected)));
+				ways.forEach((form, way) -> test(title + form, () -> answer(name, statement, way).equals(expected)));
 		}
 	}
 }

@@ -1,14 +1,8 @@
 // The test's server has a Unix socket only, for which JDBC needs a class.
 
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
-import java.net.InetAddress;
-import java.net.Socket;
-import java.net.SocketAddress;
-import java.net.UnixDomainSocketAddress;
-import java.nio.channels.Channels;
-import java.nio.channels.SocketChannel;
+import java.io.*;
+import java.net.*;
+import java.nio.channels.*;
 
 public class UnixSockets extends javax.net.SocketFactory {
 	public Socket createSocket() { return new UnixSocket(); }

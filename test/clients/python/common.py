@@ -6,7 +6,7 @@ A program gives check_client() these, and functions in place of statements, whic
   range(since, until)  makes its range of two times
   ways                 has more forms of query() for a period by two timestamps
   told(error)          returns the SQLSTATE and the hint
-  insert(items)        takes a list, as bulk() does, and stands in for it
+  insert(items)        takes a list, and stands in for the statement bulk, too
 """
 
 import re
@@ -35,16 +35,6 @@ def psycopg_told(error):
     return diagnostics.sqlstate, diagnostics.message_hint
 
 
-def check_naive(query, range):
-    """A range of times without a zone is no tstzrange."""
-    try:
-        query("SELECT * FROM orders WHERE id <@ %s", [range(datetime(2026, 11, 20), datetime(2026, 11, 21))])
-    except Exception as error:
-        assert psycopg_told(error)[0] == "42883"
-    else:
-        raise AssertionError("there was no error")
-
-
 def columns(row):
     return dict(row) if hasattr(row, "keys") else vars(row)
 
@@ -67,9 +57,9 @@ def check_client(*, query, range, told=psycopg_told, place=lambda n: "%s", ways=
 
         text = re.sub(r"\$(?:(\w+)|\[(\w+),(\w+)\))", parameter, statement)
         given = [known[name] for name in names]
-        mine = own.get(name)
+        mine = own.get("insert" if name == "bulk" else name)
         if name in ("insert", "bulk"):
-            mine, given = mine or own.get("insert"), [given[0].split()]
+            given = [given[0].split()]
         try:
             rows = [columns(row) for row in (mine(*given) if mine else query(text, values)) or []]
             answer = " ".join(row["item"] for row in rows)

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::iter::once;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs};
 
 use Value::*;
@@ -23,47 +22,21 @@ pub type Row = HashMap<String, Value>;
 pub enum Value {
     Id(Uuid),
     Long(i64),
-    Int(i32),
     Text(String),
     Time(DateTime<Utc>),
 }
 
-#[derive(diesel::Queryable)]
-pub struct Order {
-    pub id: Uuid,
-    pub number: i64,
-    pub item: String,
-    pub amount: i32,
-    pub r#ref: Uuid,
-}
-
-pub fn row<const N: usize>(columns: [(&str, Value); N]) -> Row {
-    columns.map(|(name, value)| (name.to_string(), value)).into()
-}
-
-pub fn of(orders: Vec<Order>) -> Vec<Row> {
-    orders.into_iter().map(|o| row([("id", Id(o.id)), ("number", Long(o.number)), ("item", Text(o.item)),
-        ("amount", Int(o.amount)), ("ref", Id(o.r#ref))])).collect()
+/// A row of orders
+pub fn row(id: Uuid, number: i64, item: String) -> Row {
+    [("id", Id(id)), ("number", Long(number)), ("item", Text(item))].map(|(name, value)| (name.into(), value)).into()
 }
 
 pub fn test(name: &str, check: impl FnOnce() -> Result<bool>) {
-    static COUNT: AtomicU32 = AtomicU32::new(1);
     let passed = check().unwrap_or_else(|error| {
         println!("# {error:?}");
         false
     });
-    println!("{}ok {} - {name}", if passed { "" } else { "not " }, COUNT.fetch_add(1, Ordering::Relaxed));
-}
-
-/// The test copies the versions from this line into its table.
-pub fn show_versions(packages: &[&str]) {
-    let pinned = fs::read_to_string("Cargo.toml").unwrap();
-    let versions: Vec<String> = packages.iter().map(|package| {
-        let line = pinned.lines().find(|line| line.starts_with(&format!("{package} = "))).unwrap();
-        let version = line.split("\"=").nth(1).unwrap().split('"').next().unwrap();
-        format!("{package} {version}")
-    }).collect();
-    println!("# versions: {}", versions.join(", "));
+    println!("{} - {name}", if passed { "ok" } else { "not ok" });
 }
 
 /// The address of the database.  Its host is the directory of a Unix socket.
@@ -88,7 +61,6 @@ pub fn rows(of: Vec<tokio_postgres::Row>) -> Vec<Row> {
     let value = |row: &tokio_postgres::Row, i, of: &Type| match *of {
         Type::UUID => Id(row.get(i)),
         Type::INT8 => Long(row.get(i)),
-        Type::INT4 => Int(row.get(i)),
         Type::TIMESTAMPTZ => Time(row.get(i)),
         _ => Text(row.get(i)),
     };
@@ -101,18 +73,13 @@ pub fn query(text: &str, values: &[Value]) -> Result<Vec<Row>> {
     let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| match value {
         Id(value) => value as _,
         Long(value) => value as _,
-        Int(value) => value as _,
         Text(value) => value as _,
         Time(value) => value as _,
     }).collect();
-    Ok(rows(wait(DB.query(text, &values))?))
-}
-
-/// The first statement, which makes the table
-pub fn table() -> String {
-    let statements = fs::read_to_string("statements.sql").unwrap();
-    let (_, table) = statements.split_once("-- table: the table\n").unwrap();
-    table.split_once("\n-->").unwrap().0.to_string()
+    Ok(rows(wait(DB.query(text, &values)).map_err(|error| match error.as_db_error() {
+        Some(told) => format!("{} {}", told.code().code(), told.hint().unwrap_or("")).into(),
+        None => Box::<dyn Error>::from(error),
+    })?))
 }
 
 /// The text with $1, $2 ..., and the names of the values
@@ -133,14 +100,10 @@ fn parameters(statement: &str) -> (String, Vec<&str>) {
     (text, names)
 }
 
-fn item(row: &Row) -> &str {
-    if let Some(Text(item)) = row.get("item") { item } else { "" }
-}
-
 /// Calls run with each statement's name, text and values, and also with each of "ways" as the name
 /// of the statements "during".  A range comes as two values.  The text of an error is an answer.
 pub fn check(ways: &[&str], mut run: impl FnMut(&str, &str, &[Value]) -> Result<Vec<Row>>) {
-    let mut known = row([("clock", Time(Utc::now()))]); // columns of the statements before
+    let mut known = Row::from([("clock".into(), Time(Utc::now()))]); // columns of the statements before
     for part in fs::read_to_string("statements.sql").unwrap().split("\n\n") {
         let Some((statement, expected)) = part.split_once("\n-->") else { continue };
         let (title, statement) = statement.split_once('\n').unwrap();
@@ -152,6 +115,7 @@ pub fn check(ways: &[&str], mut run: impl FnMut(&str, &str, &[Value]) -> Result<
                 let values = names.iter().map(value).collect::<std::result::Result<Vec<_>, _>>()?;
                 let answer = run(way, &text, &values).map_or_else(|error| error.to_string(), |rows| {
                     known.extend(rows.iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
+                    let item = |row: &Row| if let Some(Text(item)) = row.get("item") { item.clone() } else { "".into() };
                     rows.iter().map(item).collect::<Vec<_>>().join(" ")
                 });
                 let passed = answer.split(',').next() == Some(expected.trim());

@@ -1,4 +1,2 @@
 -- What sqlc must know of pg_comb.  It reads no extension's script.
-CREATE FUNCTION comb_timestamp(id uuid) RETURNS timestamptz AS '' LANGUAGE sql;
 CREATE FUNCTION comb_during(id uuid, since timestamptz, until timestamptz) RETURNS boolean AS '' LANGUAGE sql;
-CREATE FUNCTION comb_created(id uuid, during tstzrange) RETURNS boolean AS '' LANGUAGE sql;

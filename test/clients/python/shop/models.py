@@ -18,16 +18,8 @@ class Between(models.Func):
     output_field = models.BooleanField()
 
 
-class Timestamp(models.Func):
-    function = "comb_timestamp"
-    output_field = models.DateTimeField()
-
-
 class Order(models.Model):
     id = models.UUIDField(primary_key=True, db_default=Generate())
     number = models.BigIntegerField(db_default=Snowflake())
     item = models.TextField(unique=True)
-    amount = models.IntegerField(db_default=1)
     ref = models.UUIDField(db_default=Generate(models.Value("rtcomb_sql")))
-    created = models.GeneratedField(
-        expression=Timestamp("id"), output_field=models.DateTimeField(), db_persist=True)
