@@ -290,7 +290,7 @@ sub disturb
 	do
 	{
 		$with{first}->() if $with{first};
-		foreach (1 .. $kill ? 5 : 1)
+		foreach (1 .. ($kill ? 5 : 1))
 		{
 			read_until(time() + rand(1), @readers);
 			$terminated += terminate_backend($node, @names);
