@@ -264,55 +264,17 @@ sub error_of
 	return $stderr;
 }
 
-# What our extensions in a database consist of, object by object.  Neither names nor
-# order depend on object ids.
-my $objects = q{
-	CREATE TEMP VIEW member AS
-		SELECT classid, objid, extname FROM pg_depend JOIN pg_extension e ON e.oid = refobjid
-		WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND extname LIKE 'pg_comb%';
-	SELECT extname, extversion, extrelocatable, extnamespace::regnamespace, extconfig::regclass[], extcondition,
-			obj_description(oid, 'pg_extension')
-		FROM pg_extension WHERE extname LIKE 'pg_comb%' ORDER BY extname;
-	SELECT extname, pg_describe_object(classid, objid, 0), obj_description(objid, classid::regclass::name)
-		FROM member ORDER BY 1, 2;
-	SELECT oid::regprocedure, pg_get_function_result(oid), pg_get_function_arguments(oid), prokind, provolatile,
-			proisstrict, proretset, proparallel, proleakproof, prosecdef, procost, prorows, prosupport, probin, proconfig,
-			translate(pg_get_functiondef(nullif(oid, (SELECT aggfnoid FROM pg_aggregate WHERE aggfnoid = p.oid))), E'\n', ' '),
-			coalesce(proacl, acldefault('f', proowner))
-		FROM pg_proc p WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_proc'::regclass)
-		ORDER BY oid::regprocedure::text;
-	SELECT aggfnoid::regprocedure, aggtransfn, aggcombinefn, aggsortop::regoperator, aggtranstype::regtype
-		FROM pg_aggregate WHERE aggfnoid IN (SELECT objid FROM member WHERE classid = 'pg_proc'::regclass)
-		ORDER BY aggfnoid::regprocedure::text;
-	SELECT oid::regoperator, oprcode, oprcom::regoper, oprnegate::regoper, oprrest, oprjoin, oprcanmerge, oprcanhash
-		FROM pg_operator WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_operator'::regclass)
-		ORDER BY oid::regoperator::text;
-	SELECT oid::regclass, relkind, relacl FROM pg_class
-		WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_class'::regclass) ORDER BY oid::regclass::text;
-	SELECT seqrelid::regclass, seqtypid::regtype, seqstart, seqincrement, seqmin, seqmax, seqcycle, seqcache
-		FROM pg_sequence WHERE seqrelid IN (SELECT objid FROM member WHERE classid = 'pg_class'::regclass)
-		ORDER BY seqrelid::regclass::text;
-	SELECT nspname, nspacl FROM pg_namespace
-		WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_namespace'::regclass) ORDER BY 1;
-	SELECT opfname, amopstrategy, amopopr::regoperator FROM pg_amop JOIN pg_opfamily f ON f.oid = amopfamily
-		WHERE f.oid IN (SELECT objid FROM member WHERE classid = 'pg_opfamily'::regclass) ORDER BY 1, 2;
-	SELECT opfname, amprocnum, amproc FROM pg_amproc JOIN pg_opfamily f ON f.oid = amprocfamily
-		WHERE f.oid IN (SELECT objid FROM member WHERE classid = 'pg_opfamily'::regclass) ORDER BY 1, 2;
-	SELECT opcname, opcdefault, opcintype::regtype, opckeytype::regtype FROM pg_opclass
-		WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_opclass'::regclass) ORDER BY 1;
-	SELECT t.oid::regtype, typtype, typbasetype::regtype, typnotnull, typdefault, typacl, pg_get_constraintdef(c.oid)
-		FROM pg_type t LEFT JOIN pg_constraint c ON contypid = t.oid
-		WHERE t.oid IN (SELECT objid FROM member WHERE classid = 'pg_type'::regclass) ORDER BY t.oid::regtype::text;
-	SELECT castsource::regtype, casttarget::regtype, castfunc::regprocedure, castcontext, castmethod FROM pg_cast
-		WHERE oid IN (SELECT objid FROM member WHERE classid = 'pg_cast'::regclass) ORDER BY 1, 2};
-
-# Return what differs in the extensions of two databases, as lines that begin with -
-# for the first database and + for the second.
+# Return what differs in the extensions of two databases, as lines that begin with - for the
+# first database and + for the second.  The dump for pg_upgrade has the extensions' objects one
+# by one.  A line gets its object's name, and object ids do not count.
 sub objects_differ
 {
 	my ($node, @databases) = @_;
-	my @lines = map { { map { $_ => 1 } split(/\n/, $node->safe_psql($_, $objects)) } } @databases;
-	my ($first, $second) = @lines;
+	my ($first, $second) = map {
+		my ($dump) = run_command([ 'pg_dump', '--schema-only', '--binary-upgrade', $node->connstr($_) ]);
+		my @objects = grep { /^.*(?:comb_|pg_comb|; Schema: keys;)/ } split(/^-- Name: /m, $dump =~ s/\b\d{5,}\b/ID/gr);
+		+{ map { my ($name) = /^(.*?);/; map { ("$name: $_" => 1) } grep { !/^SET |^\\|setval/ } split(/\n/) } @objects };
+	} @databases;
 	return join("\n", (map { "-$_" } grep { !$second->{$_} } sort keys %$first),
 		(map { "+$_" } grep { !$first->{$_} } sort keys %$second));
 }
@@ -323,14 +285,8 @@ sub background
 {
 	my ($node, $database, $sql, $file) = @_;
 
-	open(my $fh, '>', "$file.sql") or die "could not open $file.sql: $!";
-	print $fh $sql;
-	close($fh);
-	return IPC::Run::start(
-		[
-			'psql', '-XqAt', '-v', 'FETCH_COUNT=10', '-v', 'ON_ERROR_STOP=1',
-			'-d', $node->connstr($database)
-		],
+	replace_file("$file.sql", $sql);
+	return IPC::Run::start([ qw(psql -XqAt -v FETCH_COUNT=10 -v ON_ERROR_STOP=1 -d), $node->connstr($database) ],
 		'<', "$file.sql", '>', $file, '2>', "$file.err");
 }
 
@@ -341,12 +297,8 @@ sub shown_in
 
 	for (1 .. 600)
 	{
-		if (open(my $fh, '<', $file))
-		{
-			local $/;
-			my $shown = <$fh>;
-			return $shown if defined $shown && $shown =~ $pattern;
-		}
+		my $shown = -e $file ? slurp_file($file) : '';
+		return $shown if $shown =~ $pattern;
 		usleep(50_000);
 	}
 	die "$file did not come to match $pattern";
