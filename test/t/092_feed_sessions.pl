@@ -129,23 +129,6 @@ foreach my $statement (
 is( $reader->complaints('DO $$ BEGIN PERFORM comb_settled(); COMMIT; PERFORM settled(); END $$'), '',
 	'a block commits after it asked');
 
-# Each statement of a block has a snapshot of its own.
-like( $reader->complaints(q{
-		DO $$
-		DECLARE
-			before bigint;
-			after bigint;
-			memory text := 'SELECT sum(used_bytes) FROM pg_backend_memory_contexts';
-		BEGIN
-			FOR i IN 0..5000 LOOP
-				PERFORM comb_settled(), settled(), late_settled();
-				IF i = 1 THEN EXECUTE memory INTO before; EXECUTE memory INTO before; END IF;
-			END LOOP;
-			EXECUTE memory INTO after;
-			RAISE WARNING '% bytes', after - before;
-		END
-		$$}), qr/^[^\n]*WARNING:  01000: -?\d{1,5} bytes$/m, 'answers do not pile up in a transaction');
-
 #
 # A transaction keeps the bounds of 64 snapshots
 #

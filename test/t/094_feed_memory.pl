@@ -73,40 +73,4 @@ $reader->reads_all('nothing is lost then either');
 $_->quit foreach ($writer, $reader, $late);
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|resource was not closed|leak/, 'nothing leaks');
-
-#
-# All of the server's segments are in use
-#
-# The server has some 60 segments and a few for each process.  A function calls itself
-# in a parallel query until its queries have all of them.
-#
-$node = server('segments', conf => q{
-autovacuum = off
-max_connections = 5
-autovacuum_max_workers = 1
-max_worker_processes = 0
-max_wal_senders = 0
-max_prepared_transactions = 0
-max_stack_depth = 6MB
-parallel_setup_cost = 0
-parallel_tuple_cost = 0
-min_parallel_table_scan_size = 0
-max_parallel_workers_per_gather = 1
-}, sql => $CombSession::setup . q{
-CREATE TABLE many AS SELECT generate_series(1, 1000) n;
-CREATE FUNCTION below(depth int) RETURNS boolean PARALLEL RESTRICTED LANGUAGE plpgsql AS
-$$
-BEGIN
-	IF depth = 0 THEN
-		RETURN comb_generate_ordered() IS NOT NULL;
-	END IF;
-	PERFORM below(depth - 1), n FROM (SELECT count(*) AS n FROM many) counted;
-	RETURN true;
-END
-$$});
-my $session = CombSession->new($node);
-$session->ask('SELECT count(*) FROM comb_ordered_status()');
-like($session->complaints('SELECT below(250)'),
-	qr/ERROR: .*too many dynamic shared memory segments\n$hint/, 'without a segment, a writer fails with a hint, too');
-is($session->ask('SELECT comb_generate_ordered() IS NOT NULL'), 't', 'the next statement has its key');
 done_testing();

@@ -32,87 +32,73 @@ foreach my $database ('postgres', 'other')
 		CREATE TABLE slow_event (id bigint PRIMARY KEY DEFAULT slow())});
 }
 
-# Insert five rows, and return how many are not below a bound.
-sub found
+my ($reader, $writer, $holder) = map { CombSession->new($node) } 1 .. 3;
+
+# The reader sees each row of a table, and there is one.
+sub sees
 {
-	my ($table, $bound) = @_;
-	$node->safe_psql('postgres', "TRUNCATE $table; " . "INSERT INTO $table DEFAULT VALUES;" x 5);
-	return $node->safe_psql('postgres', "SELECT count(*) FROM $table WHERE id >= '$bound'");
+	my ($table, $name) = @_;
+	my $bound = $table eq 'event' ? 'comb_settled()' : 'slow_settled()';
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return is($reader->ask("SELECT count(*) > 0 AND bool_and(id < $bound) FROM $table"), 't', $name);
 }
 
-# Whether a reader sees each row of a table below the bound
-my $all = q{SELECT count(*) > 0 AND bool_and(id < %s) FROM %s};
-my $all_slow    = sprintf($all, 'slow_settled()', 'slow_event');
-my $all_ordered = sprintf($all, 'comb_settled()', 'event');
+# Start the server after its end.  No new row may be below a bound from before.
+sub none_below
+{
+	my ($bound, $table, $name) = @_;
+	start_with_clock($node, $clock);
+	$node->safe_psql('postgres', "TRUNCATE $table; " . "INSERT INTO $table DEFAULT VALUES;" x 5);
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is($node->safe_psql('postgres', "SELECT count(*) FROM $table WHERE id >= '$bound'"), 5, $name);
+	$_->again foreach ($reader, $writer, $holder);
+	return;
+}
+
+# Another database takes so many Snowflakes, ten a millisecond.
+sub take_elsewhere { return $node->safe_psql('other', "SELECT count(slow()) FROM generate_series(1, $_[0])"); }
 
 #
 # Another database has taken the counter a minute ahead
 #
-my $reader = CombSession->new($node);
-my $writer = CombSession->new($node);
 $writer->ask('INSERT INTO slow_event DEFAULT VALUES');
-is($reader->ask($all_slow), 't', 'a reader sees a row');
-$node->safe_psql('other', 'SELECT count(slow()) FROM generate_series(1, 600000)');
+sees('slow_event', 'a reader sees a row');
+take_elsewhere(600000);
 my $bound = $reader->ask('SELECT slow_settled()');
-is($reader->ask($all_slow), 't', 'also while another database is ahead');
-$_->quit foreach ($reader, $writer);
+sees('slow_event', 'also while another database is ahead');
 $node->stop;
-start_with_clock($node, $clock);
-is(found('slow_event', $bound), 5, 'Snowflakes after a restart are not below the bound from before');
+none_below($bound, 'slow_event', 'Snowflakes after a restart are not below the bound from before');
 
 # The reader is the first to use the limit after the restart
 $node->restart;
-$reader->connect;
-is($reader->ask($all_slow), 't', 'a reader that comes first after a restart sees all rows');
+$_->again foreach ($reader, $writer, $holder);
+sees('slow_event', 'a reader that comes first after a restart sees all rows');
 
 #
 # A reader follows writers whose limits it does not know.  Another database keeps ahead
 # of all limits.
 #
-$writer->connect;
 foreach my $round (1 .. 5)
 {
-	$node->safe_psql('other', 'SELECT count(slow()) FROM generate_series(1, 100000)') if $round % 2;
+	take_elsewhere(100000) if $round % 2;
 	$writer->ask('INSERT INTO slow_event SELECT FROM generate_series(1, 10)');
-	is($reader->ask($all_slow), 't', "the bound passes the rows of round $round");
+	sees('slow_event', "the bound passes the rows of round $round");
 }
 $writer->ask('SET synchronous_commit = off; INSERT INTO slow_event DEFAULT VALUES');
-is($reader->ask($all_slow), 't', 'also if a commit did not wait for the disk');
+sees('slow_event', 'also if a commit did not wait for the disk');
 
 # Somebody has the sequence locked
-my $holder = CombSession->new($node);
 $reader->ask(q{SET statement_timeout = '20s'});
-$node->safe_psql('other', 'SELECT count(slow()) FROM generate_series(1, 20000)');
+take_elsewhere(20000);
 $holder->ask('BEGIN; ALTER SEQUENCE comb_internal.comb_lease_snowflake RENAME TO renamed');
-is($reader->ask($all_slow), 't', 'a reader does not wait for the lock of the limit');
+sees('slow_event', 'a reader does not wait for the lock of the limit');
 $holder->ask('ROLLBACK');
-
-#
-# Calls that are cancelled while they wait for their limit have moved the counter
-#
-$holder->ask('BEGIN; ALTER SEQUENCE comb_internal.comb_lease_snowflake OWNED BY NONE');
-foreach (1 .. 60)
-{
-	my $complaint = $writer->complaints(q{SET statement_timeout = '10ms'; INSERT INTO slow_event SELECT FROM generate_series(1, 100000)});
-	die $complaint unless $complaint =~ /canceling statement due to statement timeout/;
-}
-is($reader->ask(q{SELECT last > reserved_until FROM comb_ordered_status() WHERE series = 'snowflake'}), 't', 'the counter is beyond the limit');
-$bound = $reader->ask('SELECT slow_settled()');
-is($reader->ask($all_slow), 't', 'the bound passes all rows');
-crash($node);
-$_->quit foreach ($holder, $reader, $writer);
-start_with_clock($node, $clock);
-is(found('slow_event', $bound), 5, 'Snowflakes after a crash are not below the bound from before');
 
 #
 # A bound that follows a limit not committed.  Another database is ahead, and only the
 # reader flushes the limit's record.
 #
-$node->restart;
-$_->connect foreach ($holder, $reader, $writer);
-$writer->ask('INSERT INTO slow_event DEFAULT VALUES');
-is($reader->ask($all_slow), 't', 'a reader knows a limit');
-$node->safe_psql('other', 'SELECT count(slow()) FROM generate_series(1, 600000)');
+take_elsewhere(600000);
 my $walwriter = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'});
 kill 'STOP', $walwriter;
 my $raised = $holder->ask(q{
@@ -123,30 +109,19 @@ is($reader->ask("SELECT comb_snowflake_min(to_timestamp($raised / 1000000), inst
 	't', 'a bound at a limit that is not committed');
 crash($node);
 kill 'KILL', $walwriter;
-$_->quit foreach ($holder, $reader, $writer);
-start_with_clock($node, $clock);
-is(found('slow_event', $bound), 5, 'Snowflakes after a crash are not below that bound');
+none_below($bound, 'slow_event', 'Snowflakes after a crash are not below that bound');
 
 #
 # The clock was ahead when another database made keys
 #
-$node->stop;
-start_with_clock($node, $clock);
-$_->connect foreach ($reader, $writer);
 $writer->ask('INSERT INTO event DEFAULT VALUES');
-is($reader->ask($all_ordered), 't', 'a reader sees a row with a uuid');
+sees('event', 'a reader sees a row with a uuid');
 replace_file($clock, '+3600');
 $node->safe_psql('other', 'SELECT comb_generate_ordered()');
 replace_file($clock, '+0');
 $bound = $reader->ask('SELECT comb_settled()');
-is($reader->ask($all_ordered), 't', 'also with the counter an hour ahead');
-$_->quit foreach ($reader, $writer);
+sees('event', 'also with the counter an hour ahead');
 $node->stop;
-start_with_clock($node, $clock);
-is(found('event', $bound), 5, 'keys after a restart are not below the bound from before');
-$reader->connect;
-is($reader->ask($all_ordered), 't', 'and the bound passes them');
-$reader->quit;
-
-$node->stop;
+none_below($bound, 'event', 'keys after a restart are not below the bound from before');
+sees('event', 'and the bound passes them');
 done_testing();
