@@ -185,28 +185,6 @@ $writer->ask('GRANT INSERT ON item_deleted TO clerk; RESET ROLE');
 $clerk->ask('DELETE FROM public.item WHERE id = 18');
 $clerk->quit;
 
-# What the triggers do not see
-my $reader = CombFeed->new($node, query => recipe('changed'));
-$reader->reads_all('a plain table');
-$writer->ask("SET session_replication_role = replica; UPDATE item SET name = 'applied' WHERE id = 1; DELETE FROM item WHERE id = 2");
-$reader->poll;
-is($reader->differences, '1 stale, 0 missing, 1 not deleted', 'an apply worker runs no triggers');
-$writer->ask('RESET session_replication_role; TRUNCATE item');
-is($reader->poll, 0, 'TRUNCATE tells a reader nothing');
-is($reader->differences, '0 stale, 0 missing, 19 not deleted', 'which keeps all rows');
-
-# With a DEFERRABLE primary key an INSERT takes its place in the log before the DELETE
-# that it waits for.
-$writer->ask(recipe('undo') . q{
-	DROP TABLE item;
-	CREATE TABLE item (id bigint PRIMARY KEY DEFERRABLE INITIALLY DEFERRED, name text);
-	INSERT INTO item VALUES (1, 'old')});
-$writer->ask(recipe('every-version'));
-$other->ask(q{BEGIN; INSERT INTO item VALUES (1, 'new')});
-$writer->ask('DELETE FROM item');
-$other->ask('COMMIT');
-is($reader->log_differs, 1, 'with a DEFERRABLE primary key the log is not in order');
-
 # A large table gets its versions piece by piece.
 $writer->ask(recipe('undo') . "DROP TABLE item; $tables{plain}; INSERT INTO item SELECT n, 'old' FROM generate_series(1, 20) AS n");
 $writer->ask('ALTER TABLE item ADD COLUMN version uuid; ALTER TABLE item ALTER COLUMN version SET DEFAULT comb_generate_ordered()');
