@@ -123,7 +123,7 @@ sub event
 	return $self->ask("INSERT INTO $self->{table} DEFAULT VALUES");
 }
 
-# End the session, and wait until its backend has ended, too.
+# End the session, also one whose server has gone, and wait until its backend has ended, too.
 sub quit
 {
 	my ($self) = @_;
@@ -137,20 +137,11 @@ sub quit
 	return;
 }
 
-# Forget a session whose server has gone.
-sub forget
-{
-	my ($self) = @_;
-	$self->{in} .= "\\q\n";
-	eval { $self->{run}->finish };
-	return;
-}
-
 # Connect again after the server's restart.
 sub again
 {
 	my ($self) = @_;
-	$self->forget;
+	$self->quit;
 	return $self->connect;
 }
 

@@ -266,14 +266,21 @@ sub error_of
 
 # Return what differs in the extensions of two databases, as lines that begin with - for the
 # first database and + for the second.  The dump for pg_upgrade has the extensions' objects one
-# by one.  A line gets its object's name, and object ids do not count.
+# by one.  A line gets its object's name.  Object ids do not count, nor do records of initial
+# privileges, which pg_upgrade loses where they are the default ones.
 sub objects_differ
 {
 	my ($node, @databases) = @_;
 	my ($first, $second) = map {
 		my ($dump) = run_command([ 'pg_dump', '--schema-only', '--binary-upgrade', $node->connstr($_) ]);
 		my @objects = grep { /^.*(?:comb_|pg_comb|; Schema: keys;)/ } split(/^-- Name: /m, $dump =~ s/\b\d{5,}\b/ID/gr);
-		+{ map { my ($name) = /^(.*?);/; map { ("$name: $_" => 1) } grep { !/^SET |^\\|setval/ } split(/\n/) } @objects };
+		my %lines;
+		foreach my $object (@objects)
+		{
+			my ($name) = $object =~ /^(.*?);/;
+			$lines{"$name: $_"} = 1 foreach grep { !/^(?:SET .*|\\.*|--)?$|setval|init_privs|; Type: ACL/ } split(/\n/, $object);
+		}
+		\%lines;
 	} @databases;
 	return join("\n", (map { "-$_" } grep { !$second->{$_} } sort keys %$first),
 		(map { "+$_" } grep { !$first->{$_} } sort keys %$second));

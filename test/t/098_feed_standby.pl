@@ -124,7 +124,7 @@ foreach my $each ($slow, $slow_twice)
 }
 wait_until($standby, "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $slow_twice->{pid} AND NOT granted)");
 $primary->stop('immediate');
-$_->forget foreach ($first, $second, $heart);
+$_->quit foreach ($first, $second, $heart);
 $standby->promote;
 wait_until($standby, 'SELECT NOT pg_is_in_recovery()');
 $holder->ask('SELECT pg_advisory_unlock(1)');
