@@ -124,7 +124,7 @@ sub stop_at_lease
 		't', "$function: the step is made");
 	crash($node);
 	is(($maker->result)[0], '', "$function: its key is not shown");
-	$holder->forget;
+	$holder->quit;
 	start_at($node, $shift);
 	return;
 }
@@ -147,7 +147,7 @@ start_at($node);
 my $alone = CombSession->new($node);
 my ($alone_key, $alone_id) = split(/\|/, (split(/\n/, $alone->ask("BEGIN; $make FROM generate_series(1, 10)")))[9]);
 crash($node);
-$alone->forget;
+$alone->quit;
 start_at($node, '-1h');
 ($key, $id) = larger('crash of an idle server', [ $key, $id ], [ $alone_key, $alone_id ]);
 
@@ -157,7 +157,7 @@ start_at($node, '-1h');
 my $victim = CombSession->new($node);
 my $line = $victim->ask($make);
 kill 'KILL', $victim->{pid};
-$victim->forget;
+$victim->quit;
 wait_for_server($node);
 larger('crash of a backend', [ $key, $id ], [ split(/\|/, $line) ]);
 
