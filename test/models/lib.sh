@@ -2,7 +2,7 @@
 #
 # test/models/lib.sh - running spin, CBMC and herd7, for test/models/run
 #
-# A source prints TAP.  COMB_SET and COMB_MODELS have what test/models/run was called with.
+# A source prints TAP.  COMB_SET is short or full, and COMB_MODELS chooses twins.
 
 # test/source has read test/lib.sh before:
 # shellcheck disable=SC2034,SC2154,SC2317
@@ -10,15 +10,13 @@
 models=$tree/test/models
 TIMEFORMAT=%U
 
-# chosen_models [full] [PATTERN]...: sources
+# chosen_models [PATTERN]...: sources, of the set COMB_SET
 chosen_models() {
-	local source set=short
-	local others=(layouts/bounds layouts/fields twins/settled twins/lease twins/portable twins/layouts
-		layouts/uuidv7 layouts/tenths layouts/units barriers)
-	[ "${1:-}" != full ] || { set=full; shift; }
-	for source in "${others[@]}" $(runs | awk -v set="$set" '$1 == set || $1 == "short" && set == "full" { print $2 }'); do
-		[ $# -gt 0 ] && ! grep -qE -- "$(IFS='|'; say "$*")" <<<"$source $(case $source in twins/*) titles "${source#*/}" ;; esac)" ||
-			say "models/$source"
+	local source wanted
+	wanted=$(IFS='|'; say "$*")
+	for source in layouts/{bounds,fields} twins/{settled,lease,portable,layouts} layouts/{uuidv7,tenths,units} barriers \
+		$(runs | awk -v full="${COMB_SET:-short}" '$1 == "short" || full == "full" { print $2 }'); do
+		! grep -qE -- "$wanted" <<<"$source $(case $source in twins/*) titles "${source#*/}" ;; esac)" || say "models/$source"
 	done
 }
 
@@ -240,28 +238,25 @@ allowed() {
 	esac
 }
 
-# Each pair on two machines: forbidden with both barriers, and allowed without one
+# Each kind of pair on two machines: forbidden with both barriers, and allowed without one
 barriers() {
-	local first second writer reader pair machine number=0 status=0 ways way
+	local first second machine number=0 status=0 ways way
 	mkdir -p "$work/barriers" && find_program herd7 "^7" sid herdtools7 "$work/barriers"
 	say "1..$((2 * $(pairs | wc -l)))"
-	while read -r first second writer reader pair; do
-		if [ "$second" = store ]; then
-			ways=("$first write store read" "$first none store read" "$first write store none")
-		else
-			ways=("$first none exchange read" "store none store read" "$first none exchange none")
-		fi
+	while read -r first second; do
+		ways=("$first write store read" "$first none store read" "$first write store none")
+		[ "$second" = store ] || ways=("$first none exchange read" "store none store read" "$first none exchange none")
 		for machine in AArch64 PPC; do
 			# shellcheck disable=SC2086 # words
-			tap $((++number)) "$machine: $writer() and $reader(): $pair" diff <(printf '%s\n' no yes yes) \
+			tap $((++number)) "$machine: $first, then $second" diff <(printf '%s\n' no yes yes) \
 				<(for way in "${ways[@]}"; do allowed $machine $way; done) || status=1
 		done
 	done < <(pairs)
 	return "$status"
 }
 
-# The lines of barriers.list
-pairs() { grep -E '^(store|exchange) ' "$models/barriers.list"; }
+# The kinds of accesses in barriers.list
+pairs() { awk '/^(store|exchange) / { print $1, $2 }' "$models/barriers.list" | sort -u; }
 
 run_models() {
 	plain=yes owner=(env)
