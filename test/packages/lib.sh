@@ -126,7 +126,7 @@ remove_rpms() { rpm -e --nodeps "pg_comb_$major" "pg_comb_$major-llvmjit"; }
 # As a builder of Debian: a source package out of the tree and its tarball, the
 # build's dependencies by apt, and the tests of the installed package.
 package_deb() {
-	local dir=$work/deb name=postgresql-$major-comb
+	local dir=$work/deb package=postgresql-$major-comb
 	# Two tags speak of an upload to Debian: the bug that it closes, and where Debian looks for
 	# new releases.  Two compare the policy's version in debian/control with the system's.
 	local tags=initial-upload-closes-no-bugs,debian-watch-file-is-missing,newer-standards-version,out-of-date-standards-version
@@ -142,14 +142,14 @@ package_deb() {
 	check "lintian has nothing to say" bounded lintian --no-cfg --allow-root --display-info --fail-on error,warning,info \
 		--suppress-tags "$tags" "$dir"/*.changes
 	# Systems of test/all leave documents out when a package is installed.
-	check "the package has the documents" diff <(dpkg-deb --fsys-tarfile "$dir/${name}_$version"-*.deb | tar -t |
-		sed -n "s,^\./usr/share/doc/$name/\(.*\.\(md\|svg\|sql\)\)$,\1,p" | sort) <(documents | grep -vx -e CHANGELOG.md -e LICENSE)
+	check "the package has the documents" diff <(dpkg-deb --fsys-tarfile "$dir/${package}_$version"-*.deb | tar -t |
+		sed -n "s,^\./usr/share/doc/$package/\(.*\.\(md\|svg\|sql\)\)$,\1,p" | sort) <(documents | grep -vx -e CHANGELOG.md -e LICENSE)
 	life install_deb remove_deb
 	check "autopkgtest" bounded autopkgtest --quiet "$dir"/*.changes -- null
 }
 
-install_deb() { apt_install "$dir/${name}_$version"-*.deb; }
-remove_deb() { bounded apt-get -qq purge -y "$name"; }
+install_deb() { apt_install "$dir/${package}_$version"-*.deb; }
+remove_deb() { bounded apt-get -qq purge -y "$package"; }
 
 # Everything then belongs to root.
 prepare_packages() {
