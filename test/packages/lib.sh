@@ -56,7 +56,7 @@ server_has_it() {
 life() {
 	check "it installs" "$1"
 	check "all files are there" all_there
-	check "the server has pg_comb" server_has_it package
+	check "the server has pg_comb" server_has_it "$1"
 	check "it is removed" "$2"
 	check "nothing is left" all_gone
 }
