@@ -2,16 +2,8 @@
 #
 # test/packages/lib.sh - packages of this version, for step packages of test/run
 #
-#   image   the lines of doc/packaging/Dockerfile, run in this system in place of
-#           images: it needs no registry, and makes no image.  From 18 on, a server
-#           also finds the extensions where CloudNativePG mounts their image.
-#   rpm     doc/packaging/pg_comb.spec by Debian's rpmbuild
-#   deb     debian/: source and binary packages, lintian, installation, removal
-#           and autopkgtest
-#
-# Each installs pg_comb into the system, and packages besides.  Therefore run
-# "test/all packages" or "test/all 18 packages/deb", which have copies of the
-# systems of test/all.  They run as root.
+# Each installs pg_comb into the system, and packages besides, as root.  Therefore run "test/all packages",
+# which has copies of the systems of test/all.
 
 # test/run has read test/lib.sh before:
 # shellcheck disable=SC2034,SC2154
