@@ -11,7 +11,7 @@ use List::Util qw(max min);
 
 our $dir     = $ENV{COMB_WORK};
 our $million = $ENV{QUICK} ? 100_000 : 1_000_000;
-our $growth  = $ENV{GROWTH} || 50;
+our $growth  = 50;
 our %expression;    # what makes a label's keys, where the label does not say so itself
 my $rounds = $ENV{ROUNDS} || ($ENV{QUICK} ? 2 : 5);
 
