@@ -230,15 +230,6 @@ is(moved("SELECT pg_relation_filenode('orders'), pg_relation_filenode('orders_pk
 is(moved('SELECT bool_and(id > before) FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before FROM orders) s'), 't',
 	'keys of all three times are in order');
 
-# A dump has the functions, and restores into a server without any file
-my $dump = $node->basedir . '/moved.sql';
-$node->command_ok([ 'pg_dump', '-f', $dump, 'moved' ], 'dump');
-$node->safe_psql('postgres', 'CREATE DATABASE restored');
-is(system("psql -X -q -v ON_ERROR_STOP=1 -d restored -f $dump >" . $node->basedir . '/restore.log 2>&1'), 0, 'restore');
-is($node->safe_psql('restored', 'SELECT md5(string_agg(id::text, n::text ORDER BY n)) FROM orders WHERE n <= 1000'), $keys, 'the same keys');
-is($node->safe_psql('restored', 'INSERT INTO orders (n) VALUES (1003) RETURNING id > (SELECT max(id::text)::uuid FROM orders WHERE n < 1003)'),
-	't', 'and new keys after them');
-
 is(install('regress', 'public', 'uninstall.sql'), '', 'the functions uninstall');
 is($node->safe_psql('regress', q{SELECT (SELECT count(*) FROM pg_proc WHERE proname LIKE 'comb\\_%'),
 	(SELECT count(*) FROM pg_operator WHERE oprnamespace = 'public'::regnamespace)}), '0|0', 'and leave neither function nor operator');
