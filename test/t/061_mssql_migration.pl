@@ -2,12 +2,10 @@
 # The test uses real keys, and adds enough made keys that every table has some
 # pages.
 #
-# test/data/mssql holds one database twice, in SQL Server's order: with the keys as
-# text, and with the bytes of CAST(Id AS binary(16)).  The keys of customers are
-# from the README of Zaabee's SequentialGuid.  The keys and times of messages are
-# from the documentation of NServiceBus and from the tests of NHibernate and
-# Bitwarden.  One order's key is RT.Comb's.  The other orders have published
-# NEWID() values with RT.Comb's time.
+# test/data/mssql holds a database in SQL Server's order.  The keys of customers are from
+# the README of Zaabee's SequentialGuid.  The keys and times of messages are from the
+# documentation of NServiceBus and from the tests of NHibernate and Bitwarden.  One order's
+# key is RT.Comb's.  The other orders have published NEWID() values with RT.Comb's time.
 use lib 'test/perl';
 use CombTest;
 use Cwd qw(getcwd);
@@ -19,24 +17,13 @@ my $node = server('migration', sql => q{
 	CREATE EXTENSION amcheck;
 	CREATE TABLE customers (id uuid NOT NULL, name text);
 	CREATE TABLE orders (id uuid NOT NULL, customer_id uuid NOT NULL, placed timestamp);
-	CREATE TABLE messages (id uuid NOT NULL, order_id uuid NOT NULL, sent timestamp);
-	CREATE TABLE customers_binary (id text, name text);
-	CREATE TABLE orders_binary (id text, customer_id text, placed timestamp);
-	CREATE TABLE messages_binary (id text, order_id text, sent timestamp);
-	CREATE FUNCTION key_of(digits text) RETURNS uuid LANGUAGE sql RETURN comb_guid_swap(substr(digits, 3)::uuid)});
+	CREATE TABLE messages (id uuid NOT NULL, order_id uuid NOT NULL, sent timestamp)});
 
 sub query { return $node->safe_psql('postgres', $_[0]); }
 
-#
-# Load the text, and the hex digits of the bytes
-#
-my %swapped = (customers => 'key_of(id), name', orders => 'key_of(id), key_of(customer_id), placed',
-	messages => 'key_of(id), key_of(order_id), sent');
 foreach my $table (sort keys %layouts)
 {
-	query("COPY $_ FROM '$data/$_.csv' (FORMAT csv, HEADER)") foreach ($table, "${table}_binary");
-	is(query("SELECT $swapped{$table} FROM ${table}_binary EXCEPT SELECT * FROM $table"),
-		'', "$table: digits of the bytes, swapped, are the text");
+	query("COPY $table FROM '$data/$table.csv' (FORMAT csv, HEADER)");
 	my (undef, @rows) = split /\n/, slurp_file("$data/$table.csv");
 	is( query("SELECT string_agg(id::text, ' ' ORDER BY id USING #<#) FROM $table"),
 		join(' ', map { lc((split /,/)[0]) } @rows),
