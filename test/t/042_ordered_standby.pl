@@ -1,6 +1,7 @@
 # A standby refuses to make ordered keys.  After its promotion, with a clock two hours
 # behind, it makes larger keys than the primary did.
 use lib 'test/perl';
+use CombSession;
 use CombTest;
 
 need_faketime();
@@ -21,7 +22,6 @@ start_at($standby, '-2h');
 
 # Renew leases several times; redo checks the page of each record.  After a checkpoint, the
 # first change of a page writes another kind of record.
-my $dir  = tempdir();
 my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
 foreach my $round (1 .. 5)
 {
@@ -30,9 +30,8 @@ foreach my $round (1 .. 5)
 }
 
 # a client sees keys of a transaction that does not commit
-my $open = background($primary, 'postgres',
-	"BEGIN;\n$make FROM generate_series(1, 100);\nSELECT pg_sleep(60);\n", "$dir/shown");
-shown_in("$dir/shown", qr/(.+\n){100}/);
+my $client = CombSession->new($primary);
+my @shown = split(/\n/, $client->ask("BEGIN; $make FROM generate_series(1, 100)"));
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 
 #
@@ -53,37 +52,16 @@ is( $standby->safe_psql(
 	"1000\nt\nt|t|2",
 	'other functions work, and the status shows the primary\'s limits');
 
-# a session asks for keys before the promotion, again and again, until it gets keys
-my $waiting = background($standby, 'postgres', q{
-	DO $$
-	BEGIN
-		RAISE NOTICE 'asking';
-		LOOP
-			BEGIN
-				PERFORM set_config('my.made', comb_generate_ordered() || '|' || comb_snowflake(), false);
-				EXIT;
-			EXCEPTION WHEN read_only_sql_transaction THEN
-				PERFORM pg_sleep(0.05);
-			END;
-			COMMIT;
-		END LOOP;
-	END $$;
-	SELECT current_setting('my.made');
-}, "$dir/waiting");
-shown_in("$dir/waiting.err", qr/asking/);
+# a session that is refused before the promotion gets keys after it
+my $waiting = CombSession->new($standby);
+like($waiting->complaints($make), qr/ERROR:  25006:/, 'a session waits for the promotion');
 
 #
 # The primary is lost, and the standby is promoted
 #
 $primary->stop('immediate');
-finish_background($open);
 $standby->promote;
-
-my @made = (
-	[ split(/\|/, (split(/\n/, shown_in("$dir/waiting", qr/^.+\|\d+$/m)))[0]) ],
-	[ ask($standby, 'postgres', $make) ]);
-finish_background($waiting);
-my @shown = sort grep { /\|/ } split(/\n/, slurp_file("$dir/shown"));
+my @made = map { [ split(/\|/, $_) ] } $waiting->ask($make), $standby->safe_psql('postgres', $make);
 my ($shown_key, $shown_id) = split(/\|/, $shown[-1]);
 foreach my $made (@made)
 {
