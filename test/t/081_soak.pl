@@ -66,7 +66,7 @@ my $started = time();
 my $rounds  = 0;
 while ($rounds == 0 || time() - $started < $duration)
 {
-	foreach my $event (shuffle(values %ends, \&clock_back, (\&terminate_sessions) x 3, (\&move_clock) x 10))
+	foreach my $event (shuffle(values %ends, (\&terminate_sessions) x 3, (\&move_clock) x 12))
 	{
 		usleep(100_000 + int(rand(200_000)));
 		$event->();
@@ -120,11 +120,6 @@ none('the keys of a process increase, in each layout, unless max_drift is exceed
 	WHERE key <= key_before AND falls = falls_before});
 none('no key is behind the clock, nor ahead of it by more than max_drift', qq{
 	SELECT * FROM steady WHERE time <= before - '4 ms'::interval OR time > after + '$max_drift s'::interval});
-none('keys for a given time tell that time', q{
-	SELECT * FROM shown WHERE layout = 'at' AND comb_timestamp(id) <> date_trunc('milliseconds', before)});
-none('keys for given times sort by them to the microsecond, whoever made them', q{
-	SELECT * FROM (SELECT *, lag(before) OVER (ORDER BY id) AS last FROM shown WHERE layout = 'at') AS lagged
-	WHERE before < last});
 none('each key is made once', q{
 	SELECT id FROM (SELECT id FROM shown UNION ALL SELECT id FROM made UNION ALL SELECT key FROM made) AS keys
 	GROUP BY id HAVING count(*) > 1});
@@ -242,30 +237,6 @@ sub any_shift { return sprintf('%+d', $shifts[ int(rand(@shifts)) ]); }
 
 sub move_clock { return replace_file(clock_file(rand() < 0.8 ? $primary : $standby), any_shift()); }
 
-# Move the clock from one end of the shifts to the other.  Near each end is a step
-# just below or just above max_drift.  Clients make keys before and after each step;
-# psql writes 4096 bytes at a time.
-sub clock_back
-{
-	my ($first, $last) = @shifts[ -1, 0 ];
-
-	foreach my $shift ($first, $first - 0.8 * $max_drift, $last + 1.2 * $max_drift, $last)
-	{
-		my @before = shown_bytes();
-		replace_file(clock_file($primary), sprintf('%+.1f', $shift));
-		for (1 .. 100)
-		{
-			my @now = shown_bytes();
-			last unless grep { $now[$_] < $before[$_] + 4_097 } 0 .. $#now;
-			usleep(100_000);
-		}
-	}
-	return;
-}
-
-# How many bytes each client of the primary was shown so far
-sub shown_bytes { return map { -s "$dir/shown$_" // 0 } 1 .. 3; }
-
 sub terminate_sessions
 {
 	terminate_backend($primary, 'soak') foreach 0 .. int(rand(3));
@@ -299,9 +270,7 @@ sub shown_sql
 	my $keys  = "SELECT $me, layout, before, after, id, NULL FROM (SELECT %s AS layout, clock_timestamp() AS before,
 	%s AS id, clock_timestamp() AS after FROM %s OFFSET 0) AS made;\n";
 	my $block = sprintf($keys, "'uuidv7'::text", 'comb_generate()', 'generate_series(1, 5)')
-	  . sprintf($keys, 'layout', 'comb_generate(layout)', 'mixture')
-	  . "SELECT $me, 'at', at, at, comb_at(at), NULL FROM
-	(SELECT clock_timestamp() AS at FROM generate_series(1, 3) OFFSET 0) AS times;\n";
+	  . sprintf($keys, 'layout', 'comb_generate(layout)', 'mixture');
 	$block .= "SELECT $me, 'ordered', NULL, NULL, comb_generate_ordered(), comb_snowflake() FROM generate_series(1, 3);\n"
 	  if $on_primary;
 	$block .= "\\! sleep 0.03\n";
