@@ -35,18 +35,6 @@ foreach my $call (
 		qr/^[^\n]*ERROR:  \w{5}: could not open shared memory segment [^\n]*: Permission denied\n$hint/,
 		"$call fails with PostgreSQL's error and a hint");
 }
-like($writer->complaints(q{
-		DO $$
-		BEGIN
-			FOR i IN 1..100 LOOP
-				BEGIN
-					PERFORM comb_generate_ordered();
-				EXCEPTION WHEN OTHERS THEN
-					IF i = 100 THEN RAISE WARNING 'caught'; END IF;
-				END;
-			END LOOP;
-		END
-		$$}), qr/^[^\n]*WARNING: .*caught/, 'a block can catch the error');
 
 memory(0700);
 $writer->event;
