@@ -79,11 +79,7 @@ foreach my $version (map { m{--([^-]+)\.sql$} ? $1 : () } glob('sql/pg_comb--*.s
 	is(join(' ', sort { $a <=> $b } map { /\|(\d+)/ } @made), join(' ', map { /\|(\d+)/ } @made), "$version: so do Snowflakes");
 
 	is(objects_differ($node, $fresh, $shop), '', "$version: the updated extensions are those of $next");
-	is($node->safe_psql($shop, "SELECT count(*) FROM pg_extension WHERE extname LIKE 'pg_comb%' AND extversion = '$next'"),
-		2, "$version: and say so");
 	is(digest($node, $shop), $rows, "$version: the rows are the same");
-	is($node->safe_psql($shop, q{LOAD 'pg_comb'; SHOW pg_comb.lease_duration; SHOW pg_comb.snowflake_instance}), "30s\n5",
-		"$version: the settings hold");
 	uses_indexes($node, $shop, $version);
 	goes_on($node, $shop, 1);
 	indexes_are_whole($node, $shop, $version);

@@ -14,7 +14,6 @@ my $data = getcwd() . '/test/data/mssql';
 my %layouts = (customers => 'sequential_end', orders => 'rtcomb_sql', messages => 'nhibernate');
 my $node = server('migration', sql => q{
 	CREATE EXTENSION pg_comb;
-	CREATE EXTENSION amcheck;
 	CREATE TABLE customers (id uuid NOT NULL, name text);
 	CREATE TABLE orders (id uuid NOT NULL, customer_id uuid NOT NULL, placed timestamp);
 	CREATE TABLE messages (id uuid NOT NULL, order_id uuid NOT NULL, sent timestamp)});
@@ -65,7 +64,7 @@ ALTER TABLE orders ADD CONSTRAINT orders_fk FOREIGN KEY (customer_id) REFERENCES
 ALTER TABLE messages ADD CONSTRAINT messages_fk FOREIGN KEY (order_id) REFERENCES orders (id);
 };
 query("CREATE UNIQUE INDEX ${_}_id ON $_ (id comb_mssql_ops)") foreach sort keys %layouts;
-query("$references CREATE INDEX messages_order_id ON messages (order_id comb_mssql_ops); ANALYZE");
+query("$references ANALYZE");
 my ($count, $plain) = ask($node, 'postgres', q{
 	SELECT count(*), (SELECT count(*) FROM orders WHERE comb_timestamp(id, 'rtcomb_sql') >= '2013-06-05Z'
 	                  AND comb_timestamp(id, 'rtcomb_sql') < '2013-06-06Z')
@@ -73,8 +72,6 @@ my ($count, $plain) = ask($node, 'postgres', q{
 ok($count == $plain && $count > 0, 'kept: a range of keys is a range of times');
 is(query("SELECT bool_and(comb_generate('$layouts{$_}') #># id) FROM $_"), 't', "kept: a new key of $_ comes after all others")
   foreach sort keys %layouts;
-is( query(q{SELECT count(bt_index_parent_check(indexrelid, true)) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
-		WHERE relname IN ('customers_id', 'orders_id', 'messages_id', 'messages_order_id')}), '4', 'kept: indexes are sound');
 
 #
 # Convert and go back: every table that holds a key, in one pass
