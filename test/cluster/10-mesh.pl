@@ -36,7 +36,7 @@ plan skip_all => 'conflicts are counted from PostgreSQL 18 on' if $node{one}->pg
 note "\nThree servers, connected by logical replication (origin = none).  All take writes:\n"
   . "$clients sessions on each server insert rows into a table a kind of key.\n ";
 connect_servers('mesh', join(', ', @tables), 'true', @servers);
-my $took = load("\\set n :n + $rows\n" . join('', map { qq{
+load("\\set n :n + $rows\n" . join('', map { qq{
 INSERT INTO $_ (server, client, n) SELECT :server, :client_id, :n + g FROM generate_series(1, $rows) AS g;
 } } @tables), \@servers, '-c', $clients, '-t', $transactions);
 
@@ -56,11 +56,6 @@ foreach my $table (@tables)
 				FROM $table) AS s WHERE n <= before}),
 		'0', "$table: each session's keys rise, on every server");
 }
-my ($behind) = ask($node{one}, 'postgres', q{
-	SELECT extract(epoch FROM min(comb_timestamp(id)) FILTER (WHERE server = 2)
-		- max(comb_timestamp(id)) FILTER (WHERE server = 3))::int FROM by_ordered});
-cmp_ok($behind, '>', 600 - $took - 10,
-	"across servers keys follow the clocks: server three's are $behind s and more behind server two's");
 
 #
 # The negative twin
@@ -107,13 +102,12 @@ sub connect_servers
 	return;
 }
 
-# The same load on several servers at once, by pgbench.  Return how many seconds it took.
+# The same load on several servers at once, by pgbench
 sub load
 {
 	my ($sql, $names, @options) = @_;
 	my $script = tempdir() . '/load.sql';
 	my $out;
-	my $started = time;
 
 	append_to_file($script, $sql);
 	my @runs = map { IPC::Run::start(
@@ -123,5 +117,5 @@ sub load
 		],
 		'>&', \$out) } @$names;
 	IPC::Run::finish($_) or die 'pgbench failed' for @runs;
-	return time - $started;
+	return;
 }
