@@ -2,8 +2,8 @@
 # PostgreSQL::Test::Cluster and PostgreSQL::Test::Utils, and these functions:
 #
 #   servers   server standby configure wait_until ask error_of wait_for_server crash
-#   clocks    need_faketime start_at start_with_clock clock_function clock_settings
-#             clock_ends_in_2038 replace_file
+#   clocks    need_faketime start_at start_with_clock clock_settings clock_ends_in_2038
+#             replace_file
 #   psql that runs beside the test
 #             background shown_in finish_background
 #   others    tempdir compile_c objects_differ
@@ -27,7 +27,7 @@ our @EXPORT = (
 	@Test::More::EXPORT, @PostgreSQL::Test::Utils::EXPORT,
 	qw(server standby configure wait_until tempdir
 	  need_faketime clock_settings clock_ends_in_2038 start_at start_with_clock
-	  replace_file clock_function compile_c crash wait_for_server ask
+	  replace_file compile_c crash wait_for_server ask
 	  error_of background finish_background shown_in objects_differ));
 
 sub import
@@ -172,18 +172,6 @@ sub replace_file
 	close($fh);
 	rename("$file.new", $file) or die "could not rename $file.new: $!";
 	return;
-}
-
-# A function in SQL by which a session changes the file of its server's clock
-sub clock_function
-{
-	my ($file) = @_;
-	return qq{
-	CREATE FUNCTION set_clock(shift text) RETURNS timestamptz LANGUAGE plpgsql AS \$\$
-	BEGIN
-		EXECUTE format('COPY (SELECT %L) TO PROGRAM %L', shift, 'cat > "$file.new" && mv "$file.new" "$file"');
-		RETURN clock_timestamp();
-	END \$\$;};
 }
 
 # Compile a program in C, and return whether that was possible.  Skip the whole test
