@@ -201,11 +201,6 @@ INSERT INTO law (inputs, name, holds) VALUES
   $$lower IS NULL OR (created >= at) = (k >= lower)$$),
 ('neighbour', 'at or before x if and only if the key is not above comb_max(x)',
   $$upper IS NULL OR (created <= at) = (k <= upper)$$),
-('layout', 'there are keys before, at and after an instant, and the bounds themselves',
-  $$sorts_in IS NULL OR layout IN
-  (SELECT layout FROM neighbour GROUP BY 1
-   HAVING bool_or(created < at) AND bool_or(created = at) AND bool_or(created > at)
-   AND bool_or(k = lower) AND bool_or(k = upper))$$),
 ('instant', 'comb_min has a time at or after the given one, and comb_max one at or before',
   $$sorts_in IS NULL OR at NOT BETWEEN earliest AND latest OR
   comb_timestamp(max, layout) <= at AND (coalesce(min, ones()) = ones() OR comb_timestamp(min, layout) >= at)$$),
@@ -314,7 +309,6 @@ INSERT INTO law (inputs, name, holds) VALUES
 --
 CREATE TABLE vector (layout text, id uuid, at timestamptz, source text, kind text);
 \copy vector FROM 'test/data/vectors.csv' CSV HEADER
-SELECT is((count(*), (SELECT count(*) FROM layout))::text, '(65,19)', 'all vectors and layouts') FROM vector;
 -- Three labels come from another program.  Two of them have the fields of layouts of
 -- ours.  pg_comb does not have the third, with version 8.
 UPDATE vector SET layout = 'efcore' WHERE layout = 'guid_sql_legacy_ticks';
@@ -421,7 +415,6 @@ CREATE TABLE typeid (name text, typeid text, prefix text, id uuid, source text);
 \copy typeid FROM 'test/data/typeid_valid.csv' CSV HEADER
 CREATE TABLE refused (name text, typeid text, source text);
 \copy refused FROM 'test/data/typeid_invalid.csv' CSV HEADER
-SELECT is((count(*), (SELECT count(*) FROM refused))::text, '(9,21)', 'all vectors of TypeID') FROM typeid;
 -- any single character at any place, against a list of what is allowed
 CREATE TABLE changed AS
 SELECT place, c, value, overlay('01h455vb4pex5vsknk084sn02q' PLACING c FROM place) AS t
@@ -453,71 +446,27 @@ INSERT INTO law (inputs, name, holds) VALUES
 --
 -- Keys that hide their time
 --
--- SipHash-2-4 in SQL, for messages of any length.  It gives SipHash's own vectors, and
--- comb_mask() must agree with it on any message of ten bytes.
-CREATE FUNCTION plus(a bigint, b bigint) RETURNS bigint IMMUTABLE LANGUAGE sql AS $$
-  SELECT (((a >> 32) + (b >> 32) + (((a & 4294967295) + (b & 4294967295)) >> 32)) << 32)
-         | (((a & 4294967295) + (b & 4294967295)) & 4294967295)
-$$;
-CREATE FUNCTION rotate(a bigint, n int) RETURNS bigint IMMUTABLE LANGUAGE sql AS
-$$ SELECT (a << n) | ((a >> (64 - n)) & ((1::bigint << n) - 1)) $$;
-CREATE FUNCTION word(bytes bytea) RETURNS bigint IMMUTABLE LANGUAGE sql AS
-$$ SELECT bit_or(get_byte(bytes, i)::bigint << (8 * i)) FROM generate_series(0, 7) i $$;
-CREATE FUNCTION sip_round(v bigint[]) RETURNS bigint[] IMMUTABLE LANGUAGE plpgsql AS $$
-BEGIN
-  v[1] := plus(v[1], v[2]); v[2] := rotate(v[2], 13) # v[1]; v[1] := rotate(v[1], 32);
-  v[3] := plus(v[3], v[4]); v[4] := rotate(v[4], 16) # v[3];
-  v[1] := plus(v[1], v[4]); v[4] := rotate(v[4], 21) # v[1];
-  v[3] := plus(v[3], v[2]); v[2] := rotate(v[2], 17) # v[3]; v[3] := rotate(v[3], 32);
-  RETURN v;
-END $$;
-CREATE FUNCTION siphash(message bytea, key bytea) RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS $$
-DECLARE
-  -- "somepseudorandomlygeneratedbytes", each word from its end
-  start constant bytea := 'uespemosmodnarodarenegylsetybdet';
-  k0 constant bigint := word(substr(key, 1, 8));
-  k1 constant bigint := word(substr(key, 9, 8));
-  padded bytea := message || substr('\x00000000000000'::bytea, 1, 7 - length(message) % 8)
-    || set_byte('\x00', 0, length(message) % 256);
-  v bigint[] := ARRAY[k0 # word(substr(start, 1, 8)), k1 # word(substr(start, 9, 8)),
-    k0 # word(substr(start, 17, 8)), k1 # word(substr(start, 25, 8))];
-BEGIN
-  FOR i IN 0 .. length(padded) / 8 - 1 LOOP
-    v[4] := v[4] # word(substr(padded, 8 * i + 1, 8));
-    v := sip_round(sip_round(v));
-    v[1] := v[1] # word(substr(padded, 8 * i + 1, 8));
-  END LOOP;
-  v[3] := v[3] # 255;
-  v := sip_round(sip_round(sip_round(sip_round(v))));
-  RETURN v[1] # v[2] # v[3] # v[4];
-END $$;
-CREATE TABLE sip (length int, hash text, source text);
-\copy sip FROM 'test/data/siphash_vectors.csv' CSV HEADER
 CREATE TABLE hidden (secret text, id uuid, masked uuid, source text);
 \copy hidden FROM 'test/data/uuidv47_vectors.csv' CSV HEADER
-SELECT is((count(*), (SELECT count(*) FROM hidden))::text, '(17,7)', 'all vectors of SipHash and UUIDv47') FROM sip;
--- "hash" masks the time: it is that of the bytes after the time, without version and variant
 CREATE TABLE masked AS
-SELECT id, secret, version, variant, comb_mask(id, secret) AS masked, comb_unmask(id, secret) AS unmasked,
-       siphash(set_byte(set_byte(rest, 0, get_byte(rest, 0) & 15), 2, get_byte(rest, 2) & 63), secret)
-         & 281474976710655 AS hash
-FROM (SELECT id, uuid_send(random_id()) AS secret, version, variant, substr(uuid_send(id), 7) AS rest
+SELECT id, secret, bare, version = 7 AND rfc AS is_key, version = 4 AND rfc AS is_masked,
+       comb_mask(id, secret) AS masked, comb_unmask(id, secret) AS unmasked
+FROM (SELECT version, variant BETWEEN 8 AND 11 AS rfc, id, uuid_send(random_id()) AS secret,
+             overlay(id::text PLACING '00000000-0000' FROM 1)::uuid AS bare
       FROM (SELECT version, variant, random_of(version, variant) AS id
             FROM (SELECT n % 16 AS version, n / 16 % 16 AS variant FROM generate_series(0, 255) n
                   UNION ALL SELECT CASE n % 2 WHEN 0 THEN 4 ELSE 7 END, 8 + n / 2 % 4 FROM generate_series(1, 4 * :n) n) v) i) r;
 INSERT INTO law (inputs, name, holds) VALUES
-('sip', 'the hash in SQL is SipHash',
-  $$siphash(
-  coalesce((SELECT string_agg(set_byte('\x00', 0, b), '' ORDER BY b) FROM generate_series(0, length - 1) b), ''),
-  '\x000102030405060708090a0b0c0d0e0f') = word(decode(hash, 'hex'))$$),
 ('hidden', 'vectors are masked and unmasked',
   $$comb_mask(id, decode(secret, 'hex')) = masked AND comb_unmask(masked, decode(secret, 'hex')) = id$$),
-('masked', 'a key of version 7 gets version 4 and another time, by the definition', $$masked IS NOT DISTINCT FROM
-  CASE WHEN version = 7 AND variant BETWEEN 8 AND 11 THEN
-    (lpad(to_hex(hash # number(left(digits(id), 12))), 12, '0') || '4' || substr(digits(id), 14))::uuid END$$),
-('masked', 'a key of version 4 gets its time and version 7 back', $$unmasked IS NOT DISTINCT FROM
-  CASE WHEN version = 4 AND variant BETWEEN 8 AND 11 THEN
-    (lpad(to_hex(hash # number(left(digits(id), 12))), 12, '0') || '7' || substr(digits(id), 14))::uuid END$$);
+('masked', 'a key of version 7, and no other, gets version 4 and another time, and comes back', $$CASE WHEN is_key
+  THEN masked::text ~ '^.{14}4' AND left(digits(masked), 12) <> left(digits(id), 12) AND comb_unmask(masked, secret) = id
+  ELSE masked IS NULL END$$),
+('masked', 'a key of version 4, and no other, gets its time and version 7 back',
+  $$CASE WHEN is_masked THEN unmasked::text ~ '^.{14}7' AND comb_mask(unmasked, secret) = id ELSE unmasked IS NULL END$$),
+-- "bare" has another time, on which the mask must not depend
+('masked', 'nothing but the time is masked, with what the random bits give',
+  $$NOT is_key OR bits(masked) # bits(id) = bits(comb_mask(bare, secret)) # bits(bare)$$);
 
 --
 -- Snowflakes of any epoch, bits and tick
@@ -525,7 +474,6 @@ INSERT INTO law (inputs, name, holds) VALUES
 CREATE TABLE snowflake (layout text, id bigint, created timestamptz, epoch_ms bigint, unit_ms int,
                         bits text, raw_time bigint, node int, sequence int, source text, kind text);
 \copy snowflake FROM 'test/data/snowflake_vectors.csv' CSV HEADER
-SELECT is(count(*), 25::bigint, 'all vectors of Snowflakes') FROM snowflake;
 ALTER TABLE snowflake ADD epoch timestamptz, ADD tick interval, ADD nbits int, ADD sbits int;
 UPDATE snowflake SET epoch = 'epoch'::timestamptz + epoch_ms * interval '1 ms', tick = unit_ms * interval '1 ms',
                      nbits = split_part(bits, '/', 2)::int, sbits = split_part(bits, '/', 3)::int;
@@ -571,10 +519,6 @@ INSERT INTO law (inputs, name, holds) VALUES
 \endif
 
 SELECT is(counterexample(inputs, holds), NULL, name || :'why') FROM law ORDER BY n;
-SELECT alike(counterexample('neighbour', '(created >= at) = (k > lower)'), '{"layout":%',
-             'a law that does not hold shows an input' || :'why');
-SELECT alike(counterexample('layout', 'comb_stamp(nil(), ''infinity'', layout) IS NULL'),
-             'timestamp out of range%(22008): {"layout":%', 'and so does an error' || :'why');
 
 SELECT * FROM finish();
 ROLLBACK;
