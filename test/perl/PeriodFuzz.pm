@@ -403,20 +403,7 @@ sub replaced
 		  && ($self->{query}{executions} || !/<param /)
 	} @$of;
 	@usable = $usable[0] if $symbol eq 'condition' && $inner{depth} > 3;
-	return $self->expand(\%inner, choose(@usable)->[1]);
-}
-
-# One of a list of [ weight, ... ]
-sub choose
-{
-	my $total = 0;
-	$total += $_->[0] for @_;
-	my $at = rand($total);
-	for my $choice (@_)
-	{
-		return $choice if ($at -= $choice->[0]) < 0;
-	}
-	return $_[-1];
+	return $self->expand(\%inner, pick(map { ($_->[1]) x $_->[0] } @usable));
 }
 
 sub expand
@@ -439,7 +426,7 @@ sub new
 	my $self = bless { seed => $seed, schema => "round_$seed", tables => {} }, $class;
 	srand($seed);
 
-	$self->{order} = choose([ 5, 'SQL Server' ], [ 4, 'PostgreSQL' ], [ 1, 'none' ])->[1];
+	$self->{order} = pick(('SQL Server') x 5, ('PostgreSQL') x 4, 'none');
 	$self->{layout} = pick(@{ $layouts{ $self->{order} } });
 	$self->{other_order} = $self->{order} eq 'SQL Server' ? 'o comb_mssql_ops' : 'o';
 	$self->{instants} = [ map { ($start + from_to(0, 90 * 86_400)) * 1_000_000 + pick(0, 0, 0, from_to(0, 999) * 1000, from_to(0, 999_999)) } 1 .. 10 ];
@@ -515,17 +502,17 @@ sub query
 	  if one_in(20);
 	# Row security holds for others than the table's owner.
 	push @set, 'role = fuzz_reader' if $self->{query}{tables}{t8};
-	return { %{ $self->{query} }, set => \@set };
+	return { %{ $self->{query} }, set => [ map { "SET $_" } @set ], statements($self->{query}) };
 }
 
-# The statements of one query: to prepare it, as written and by brute force, one for each
+# The statements of a query: to prepare it, as written and by brute force, one for each
 # execution
 sub statements
 {
-	my ($self, $q) = @_;
+	my ($q) = @_;
 	my ($written, $brute) = (as_written($q->{text}), as_brute($q->{text}));
 	my @parameters = @{ $q->{parameters} };
-	return ([], [$written], [$brute]) unless @parameters;
+	return (prepare => [], written => [$written], brute => [$brute]) unless @parameters;
 
 	my (@written, @brute);
 	for my $i (0 .. $q->{executions} - 1)
@@ -534,7 +521,8 @@ sub statements
 		push @written, 'EXECUTE q(' . join(', ', @values) . ')';
 		push @brute, $brute =~ s/\$(\d+)/($values[$1 - 1])/gr;
 	}
-	return ([ 'PREPARE q(' . join(', ', map { $_->{type} } @parameters) . ") AS $written" ], \@written, \@brute);
+	my $prepare = 'PREPARE q(' . join(', ', map { $_->{type} } @parameters) . ") AS $written";
+	return (prepare => [$prepare], written => \@written, brute => \@brute);
 }
 
 # A psql script that marks what belongs to which query
@@ -548,18 +536,17 @@ sub script
 	for my $i (0 .. $#{ $self->{queries} })
 	{
 		my $q = $self->{queries}[$i];
-		my ($prepare, $written, $brute) = $self->statements($q);
 
-		push @lines, map { "$_;" } (map { "SET $_" } @{ $q->{set} }), @$prepare;
-		for my $j (0 .. $#$written)
+		push @lines, map { "$_;" } @{ $q->{set} }, @{ $q->{prepare} };
+		for my $j (0 .. $#{ $q->{written} })
 		{
 			push @lines, "\\echo @@ $i $j written";
 			push @lines, 'BEGIN;' if $q->{change};
-			push @lines, "$written->[$j];", $end;
+			push @lines, "$q->{written}[$j];", $end;
 			push @lines, 'ROLLBACK;' if $q->{change};
 		}
 		push @lines, 'DEALLOCATE ALL;', "RESET ROLE; RESET ALL; $begin";
-		push @lines, map { ("\\echo @@ $i $_ brute", "$brute->[$_];", $end) } 0 .. $#$brute;
+		push @lines, map { ("\\echo @@ $i $_ brute", "$q->{brute}[$_];", $end) } 0 .. $#{ $q->{brute} };
 	}
 	return join("\n", @lines, '\\echo @@ end', '');
 }
@@ -582,8 +569,7 @@ sub compare
 	for my $i (0 .. $#{ $self->{queries} })
 	{
 		my $q = $self->{queries}[$i];
-		my ($prepare, $written, $brute) = $self->statements($q);
-		for my $j (0 .. $#$written)
+		for my $j (0 .. $#{ $q->{written} })
 		{
 			my ($is, $should) = map { $answers{"$i $j"}{$_} || ['error: no answer'] } 'written', 'brute';
 			$compared++;
@@ -593,8 +579,8 @@ sub compare
 			my %should = map { $_ => 1 } @$should;
 			push @wrong, join("\n", "seed $self->{seed}, query $i:",
 				(map { $self->{tables}{$_}{ddl} } sort keys %{ $q->{tables} }),
-				(map { "$_;" } "SET fuzz.at = '$self->{at}'", (map { "SET $_" } @{ $q->{set} }), @$prepare, $written->[$j]),
-				'by brute force:', "$brute->[$j];",
+				(map { "$_;" } "SET fuzz.at = '$self->{at}'", @{ $q->{set} }, @{ $q->{prepare} }, $q->{written}[$j]),
+				'by brute force:', "$q->{brute}[$j];",
 				scalar(@$is) . ' rows, ' . scalar(@$should) . ' by brute force',
 				'not among those: ' . join(' ', grep { defined } (grep { !$should{$_} } @$is)[ 0 .. 7 ]));
 		}
