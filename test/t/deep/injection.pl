@@ -6,12 +6,12 @@
 # - A session that renews a limit ahead is held before it writes the limit, after that, and
 #   before it relies on the limit.
 use lib 'test/perl';
+use CombSchedule;
 use CombTest;
 
 need_faketime();
 
 # No other process flushes the WAL.
-my $dir  = tempdir();
 my $node = server('injection', conf => q{
 autovacuum = off
 checkpoint_timeout = 1d
@@ -26,215 +26,166 @@ plan skip_all => 'the server is not built with injection points'
   unless $node->check_extension('injection_points');
 $node->safe_psql('postgres', 'CREATE EXTENSION injection_points; CREATE EXTENSION pg_comb_ordered CASCADE');
 
-my $make = 'SELECT comb_generate_ordered(), comb_snowflake()';
-my $held;                       # number of sessions held so far
+my $make = 'SELECT comb_generate_ordered()';
 
-# Start a psql that makes a key, waits until its lease has ended or for "$wait", and is
-# held at the point in the next call of the function.  Return the psql and its output so
-# far.
+sub asked { return $node->safe_psql('postgres', $_[0]); }
+
+# Hold the next call of a session at a point.
 sub hold
 {
-	my ($point, $function, $then, $wait) = @_;
-	$wait //= 'SELECT pg_sleep(0.3)';
-	my $file = "$dir/held" . ++$held;
-	my $run  = background($node, 'postgres', qq{
-		\\set ON_ERROR_STOP 0
-		SELECT pg_backend_pid();
-		SELECT $function;
-		$wait;
-		SELECT injection_points_set_local();
-		SELECT injection_points_attach('$point', 'wait');
-		SELECT $function;
-		SELECT 'passed';
-		$then
-	}, $file);
-	$node->poll_query_until('postgres',
-		"SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = '$point'")
-	  or die "no session is held at $point";
-	my @lines = grep { $_ ne '' } split(/\n/, slurp_file($file));
-	return ($run, $file, @lines);
+	my ($session, $point, $call) = @_;
+	CombSchedule::attach($session, $point, 'wait');
+	$session->send($call);
+	return wait_until($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = '$point'", "no session is held at $point");
 }
 
-# Let the session pass the point; from now on the point holds nobody.
-sub release
+# Crash with a session held.  From PostgreSQL 20 on it does not notice.
+sub crash_with
 {
-	my ($point) = @_;
-	$node->safe_psql('postgres',
-		"SELECT injection_points_detach('$point'), injection_points_wakeup('$point')");
-	return;
+	my ($session) = @_;
+	crash($node);
+	kill 'KILL', $session->{pid};
+	return $session->quit;
 }
 
-# The key of the held session, shown after the earlier lines
+# Let the session pass the point, and return its key.
 sub key_of
 {
-	my ($run, $file, @before) = @_;
-	my @lines = grep { $_ ne '' } split(/\n/, shown_in($file, qr/^passed$/m));
-	finish_background($run);
-	return $lines[ scalar(@before) ];
+	my ($session) = @_;
+	asked("SELECT injection_points_detach('$session->{held}'), injection_points_wakeup('$session->{held}')");
+	return ($session->result)[0];
+}
+
+# Hold a session that has made a key, when its lease has ended.  Return it and that key.
+sub hold_after_lease
+{
+	my ($point) = @_;
+	my $session = CombSession->new($node);
+	my $first   = $session->ask($make);
+	$session->ask('SELECT pg_sleep(0.3)');
+	hold($session, $point, $make);
+	return ($session, $first);
 }
 
 #
 # A session takes a time beyond its lease, and other sessions make keys meanwhile
 #
-my @session = hold('comb-lease-renew', 'comb_generate_ordered()', '');
-my $first = $session[3];
-my ($between, $limit) = ask($node, 'postgres',
-	q{SELECT comb_generate_ordered(), (SELECT reserved_until FROM comb_ordered_status() WHERE series = 'ordered')});
-release('comb-lease-renew');
-my $key = key_of(@session);
+my ($session, $first) = hold_after_lease('comb-lease-renew');
+my $between = asked($make);
+my $key = key_of($session);
 cmp_ok($key, 'gt', $first, 'a key held before its lease is above the session\'s last');
 cmp_ok($key, 'lt', $between, 'and below that of a call which began and ended meanwhile');
-cmp_ok((ask($node, 'postgres', 'SELECT comb_generate_ordered()'))[0], 'gt', $between, 'the next is above both');
-
-# Start a psql that is held with its first key
-sub hold_first
-{
-	my ($function, $point) = @_;
-	$point //= 'comb-lease-renew';
-	my $file = "$dir/held" . ++$held;
-	my $run  = background($node, 'postgres', qq{
-		SET client_min_messages = warning;
-		DO 'BEGIN PERFORM injection_points_set_local(), injection_points_attach(''$point'', ''wait''); END';
-		SELECT $function;
-		SELECT 'passed';
-	}, $file);
-	$node->poll_query_until('postgres',
-		"SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = '$point'")
-	  or die 'no session is held with the first key';
-	return ($run, $file);
-}
+cmp_ok(asked($make), 'gt', $between, 'the next is above both');
 
 #
 # A session writes a lease without flushing the WAL, another session relies on this
 # lease, and the server crashes
 #
-my ($run, $file, @before) = hold('comb-lease-flush', 'comb_generate_ordered()', '');
-my ($shown) = ask($node, 'postgres', 'SELECT comb_generate_ordered()');
-crash($node);
-finish_background($run);
+($session) = hold_after_lease('comb-lease-flush');
+my $shown = asked($make);
+crash_with($session);
 start_at($node, '-1h');
-cmp_ok((ask($node, 'postgres', 'SELECT comb_generate_ordered()'))[0],
-	'gt', $shown, 'whoever relies on a lease flushes it');
+cmp_ok(asked($make), 'gt', $shown, 'whoever relies on a lease flushes it');
 
 #
 # The held session is cancelled there, and asks again
 #
 $node->stop;
 start_at($node);
-($run, $file, @before) = hold('comb-lease-flush', 'comb_generate_ordered()',
-	"SELECT comb_generate_ordered();\nSELECT 'again';");
-$node->safe_psql('postgres', "SELECT injection_points_detach('comb-lease-flush')");
-($between) = ask($node, 'postgres', 'SELECT comb_generate_ordered()');
-$node->safe_psql('postgres', "SELECT pg_cancel_backend($before[0])");
-my $lines = shown_in($file, qr/^again$/m);
-finish_background($run);
-like(slurp_file("$file.err"), qr/canceling statement due to user request/, 'a call is cancelled before the flush');
-my @after = grep { $_ ne '' } split(/\n/, $lines);
-cmp_ok($after[-2], 'gt', $between, 'the session goes on after it');
+($session) = hold_after_lease('comb-lease-flush');
+asked("SELECT injection_points_detach('comb-lease-flush')");
+$between = asked($make);
+asked("SELECT pg_cancel_backend($session->{pid})");
+like(($session->result)[1], qr/canceling statement due to user request/, 'a call is cancelled before the flush');
+cmp_ok($session->ask($make), 'gt', $between, 'the session goes on after it');
 
 #
 # A session is about to step over a limit that is not on disk
 #
-my $setter = background($node, 'postgres', q{
-	BEGIN;
-	SELECT setval('comb_internal.comb_lease_ordered', last_value + 20000000) FROM comb_internal.comb_lease_ordered;
-	SELECT 'raised';
-	SELECT pg_sleep(120);
-}, "$dir/setter");
-shown_in("$dir/setter", qr/^raised$/m);
-($run, $file) = hold_first('comb_generate_ordered()', 'comb-lease-flush');
-is($node->safe_psql('postgres', q{SELECT ahead < '10 s' FROM comb_ordered_status() WHERE series = 'ordered'}),
-	't', 'the counter does not step over a limit that is in memory only');
-release('comb-lease-flush');
-key_of($run, $file);
-is($node->safe_psql('postgres', q{SELECT ahead > '10 s' FROM comb_ordered_status() WHERE series = 'ordered'}), 't', 'but does then');
-$node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(120)%' AND pid <> pg_backend_pid()});
-finish_background($setter);
+my $ahead = q{SELECT ahead > '10 s' FROM comb_ordered_status() WHERE series = 'ordered'};
+my $setter = CombSession->new($node);
+$setter->ask(q{BEGIN;
+	SELECT setval('comb_internal.comb_lease_ordered', last_value + 20000000) FROM comb_internal.comb_lease_ordered});
+$session = CombSession->new($node);
+hold($session, 'comb-lease-flush', $make);
+is(asked($ahead), 'f', 'the counter does not step over a limit that is in memory only');
+key_of($session);
+is(asked($ahead), 't', 'but does then');
+$setter->quit;
 
 #
 # The next limit is written while the lease still lasts
 #
 $node->stop;
 $node->append_conf('postgresql.conf', 'pg_comb.lease_duration = 3s');
-my $clock = $node->data_dir . '/clock';
+my $clock = tempdir() . '/clock';
 start_with_clock($node, $clock);
 
-# In the second half of the lease, and beyond its end
-my $half   = 'SELECT pg_sleep(1.8)';
-my $beyond = 'SELECT pg_sleep(1.8); SELECT %s; SELECT pg_sleep(1.4)';
-my %line   = ('comb_generate_ordered()' => 'ordered', 'comb_snowflake()' => 'snowflake');
-
-sub set_clock
+foreach my $series ('ordered', 'snowflake')
 {
-	my ($shift) = @_;
-	append_to_file("$clock.new", "$shift\n");
-	rename("$clock.new", $clock) or die "could not rename the clock: $!";
-	return;
-}
+	my $function = { ordered => 'comb_generate_ordered()', snowflake => 'comb_snowflake()' }->{$series};
+	my $limit    = "SELECT last_value FROM comb_internal.comb_lease_$series";
+	$make = "SELECT $function";
 
-sub limit_of
-{
-	my ($function) = @_;
-	return $node->safe_psql('postgres', "SELECT last_value FROM comb_internal.comb_lease_$line{$function}");
-}
+	# Hold a session in the second half of the lease that its first key begins, or, if $beyond,
+	# when that has ended after another key.  Return it and its keys.
+	my $hold_in_lease = sub {
+		my ($point, $beyond) = @_;
+		asked("$make; SELECT pg_sleep(greatest(0, extract(epoch FROM reserved_until - clock_timestamp()) + 0.01))
+			FROM comb_ordered_status() WHERE series = '$series'");
+		my $session = CombSession->new($node);
+		my @keys    = $session->ask($make);
+		$session->ask('SELECT pg_sleep(1.8)');
+		if ($beyond)
+		{
+			push @keys, $session->ask($make);
+			$session->ask('SELECT pg_sleep(1.4)');
+		}
+		hold($session, $point, $make);
+		return ($session, @keys);
+	};
 
-# Hold a session whose first key begins a lease
-sub hold_in_lease
-{
-	my ($point, $function, $wait) = @_;
-	$node->safe_psql('postgres',
-		"SELECT $function; SELECT pg_sleep(greatest(0, extract(epoch FROM reserved_until - clock_timestamp()) + 0.01)) FROM comb_ordered_status() WHERE series = '$line{$function}'");
-	return hold($point, $function, '', $wait);
-}
+	# Crash with the session held, start with the clock an hour back, and compare a new key
+	# with earlier ones.  Texts do: ids have the same number of digits.  Return the limit
+	# that the server found.
+	my $crash_and_compare = sub {
+		my ($name, $session, @before) = @_;
+		crash_with($session);
+		start_with_clock($node, $clock, '-3600');
+		my $found = asked($limit);
+		my ($largest) = reverse sort @before;
+		cmp_ok(asked($make), 'gt', $largest, "$function: $name: new keys are larger");
+		replace_file($clock, '+0');
+		return $found;
+	};
 
-# Crash with a session held, start with the clock an hour back, and compare a new key
-# with earlier ones.  Texts do: ids have the same number of digits.  Return the limit
-# that the server found.
-sub crash_and_compare
-{
-	my ($function, $name, $run, @before) = @_;
-	crash($node);
-	finish_background($run);
-	start_with_clock($node, $clock, '-3600');
-	my $found = limit_of($function);
-	my ($largest) = reverse sort @before;
-	cmp_ok((ask($node, 'postgres', "SELECT $function"))[0], 'gt', $largest, "$function: $name: new keys are larger");
-	set_clock('+0');
-	return $found;
-}
-
-foreach my $function (sort keys %line)
-{
 	# Two sessions are about to renew, and only one does
-	my @held    = hold_in_lease('comb-lease-ahead', $function, $half);
-	my $old     = limit_of($function);
-	my ($other) = ask($node, 'postgres', "SELECT $function");
-	my $new     = limit_of($function);
+	my @held  = $hold_in_lease->('comb-lease-ahead');
+	my $old   = asked($limit);
+	my $other = asked($make);
+	my $new   = asked($limit);
 	cmp_ok($new, '>', $old, "$function: while a session is about to renew the limit, another one does");
-	release('comb-lease-ahead');
-	cmp_ok(key_of(@held), 'lt', $other, "$function: the first session makes the key that it has taken");
-	is(limit_of($function), $new, "$function: and leaves that limit");
+	cmp_ok(key_of($held[0]), 'lt', $other, "$function: the first session makes the key that it has taken");
+	is(asked($limit), $new, "$function: and leaves that limit");
 
-	@held = hold_in_lease('comb-lease-ahead', $function, $half);
-	$old  = limit_of($function);
-	is(crash_and_compare($function, 'a crash before a limit is written', $held[0], $held[3], $other),
-		$old, "$function: which leaves the old limit");
+	@held = $hold_in_lease->('comb-lease-ahead');
+	$old  = asked($limit);
+	is($crash_and_compare->('a crash before a limit is written', @held, $other), $old, "$function: which leaves the old limit");
 
 	# Another session makes a key while the new limit is in memory only
-	@held = hold_in_lease('comb-lease-ahead-written', $function, $half);
-	$new  = limit_of($function);
+	@held = $hold_in_lease->('comb-lease-ahead-written');
+	$new  = asked($limit);
 	my ($before, $after);
 	($before, $other, $after) = ask($node, 'postgres', "SELECT pg_current_wal_flush_lsn(), $function, pg_current_wal_flush_lsn()");
 	isnt($before, $after, "$function: a new session flushes the limit that it reads");
-	is(limit_of($function), $new, "$function: and does not write it again");
-	is(crash_and_compare($function, 'a crash after that', $held[0], $held[3], $other),
-		$new, "$function: which leaves the new limit");
+	is(asked($limit), $new, "$function: and does not write it again");
+	is($crash_and_compare->('a crash after that', @held, $other), $new, "$function: which leaves the new limit");
 
 	# Two sessions rely on the new limit
-	@held    = hold_in_lease('comb-lease-advance', $function, sprintf($beyond, $function));
-	$new     = limit_of($function);
-	($other) = ask($node, 'postgres', "SELECT $function");
-	cmp_ok(crash_and_compare($function, 'a crash before a session relies on a limit', $held[0], @held[ 3, 4 ], $other),
+	@held  = $hold_in_lease->('comb-lease-advance', 'beyond');
+	$new   = asked($limit);
+	$other = asked($make);
+	cmp_ok($crash_and_compare->('a crash before a session relies on a limit', @held, $other),
 		'>=', $new, "$function: which leaves the new limit, on which another session relies");
 }
 
