@@ -1,13 +1,13 @@
 # Limits are renewed when half of a lease is used, and nobody waits for the disk.  A
 # crash between the writing of a limit and its flush takes no key back.
 use lib 'test/perl';
+use CombSession;
 use CombTest;
 
 need_faketime();
 
 # Nothing but the WAL writer flushes the WAL of transactions that write no rows, and
 # nothing but the module's sessions locks the pages of the limits.
-my $dir  = tempdir();
 my $node = server('main', clock => undef, conf => q{
 autovacuum = off
 checkpoint_timeout = 1d
@@ -85,29 +85,13 @@ is($written, 'true', 'a key in the second half of the lease renews the limit');
 is($flushed, 'true', 'and the WAL writer brings the record to disk');
 
 # The renewal does not wait for a lock.
-my $holder = background($node, 'postgres', qq{
-	SET application_name = 'holder';
-	SELECT pg_sleep(2);
-	BEGIN;
-	ALTER SEQUENCE comb_internal.comb_lease_ordered OWNED BY NONE;
-	ALTER SEQUENCE comb_internal.comb_lease_snowflake OWNED BY NONE;
-	SELECT 'locked';
-	SELECT pg_sleep(60);
-}, "$dir/holder");
-my $renewer = background($node, 'postgres', qq{
-	SET lock_timeout = '100ms';
-	$make;
-	SELECT $limits \\gset
-	SELECT wait_until(:ordered - 2200000);
-	$make;
-	SELECT 'made';
-}, "$dir/renewer");
-shown_in("$dir/holder",  qr/^locked$/m);
-shown_in("$dir/renewer", qr/^made$/m);
-finish_background($renewer);
-is(slurp_file("$dir/renewer.err"), '', 'a session whose limit is locked goes on under its lease');
-$node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holder'});
-finish_background($holder);
+my ($holder, $renewer) = map { CombSession->new($node) } 1 .. 2;
+$renewer->ask("SET lock_timeout = '100ms'; $make");
+my $limit = $renewer->ask('SELECT last_value FROM comb_internal.comb_lease_ordered');
+$holder->ask("BEGIN; ALTER SEQUENCE comb_internal.comb_lease_ordered OWNED BY NONE;
+	ALTER SEQUENCE comb_internal.comb_lease_snowflake OWNED BY NONE");
+is($renewer->complaints("SELECT wait_until($limit - 2200000); $make"), '', 'a session whose limit is locked goes on under its lease');
+$_->quit foreach ($holder, $renewer);
 
 #
 # Crashes.  The WAL writer is stopped, so only the sessions flush the WAL.  A session
@@ -116,7 +100,6 @@ finish_background($holder);
 #
 foreach my $who ('the session', 'a new session')
 {
-	my $beyond = $who eq 'the session' ? "SELECT wait_until(:ordered + 10000);\n$make;" : '';
 	$node->stop;
 	$node->append_conf('postgresql.conf', 'pg_comb.lease_duration = 5s');
 	start_at($node);
@@ -125,50 +108,31 @@ foreach my $who ('the session', 'a new session')
 	kill 'STOP', $walwriter;
 
 	# Both leases begin together: after the start, the counters may be ahead of the clock.
-	my @runs = background($node, 'postgres', qq{
-		BEGIN;
-		$make;
-		SELECT wait_until(greatest(ordered, snowflake)) FROM (SELECT $limits) AS now;
-		$make;
-		SELECT $limits \\gset
-		SELECT wait_until(:ordered - 2200000);
-		$make;
-		SELECT 'limits', :ordered, :snowflake;
-		SELECT 'renewed', ordered > :ordered AND snowflake > :snowflake, pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn()
-		FROM (SELECT $limits) AS now;
-		$beyond
-		SELECT 'done';
-		SELECT pg_sleep(60);
-	}, "$dir/session$who");
-	my $shown = shown_in("$dir/session$who", qr/^done$/m);
-	like($shown, qr/^renewed\|t\|t$/m, 'limits are written, and not flushed');
-	my @before = $shown =~ /^limits\|(\d+)\|(\d+)$/m;
+	my @sessions = CombSession->new($node);
+	$sessions[0]->ask("BEGIN; $make; SELECT wait_until(greatest(ordered, snowflake)) FROM (SELECT $limits) AS now; $make");
+	my @before = split(/\|/, $sessions[0]->ask("SELECT $limits"));
+	$sessions[0]->ask("SELECT wait_until($before[0] - 2200000); $make");
+	is($sessions[0]->ask("SELECT ordered > $before[0] AND snowflake > $before[1], pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn()
+		FROM (SELECT $limits) AS now"), 't|t', 'limits are written, and not flushed');
 	if ($who eq 'a new session')
 	{
-		push @runs, background($node, 'postgres', qq{
-			SELECT pg_current_wal_flush_lsn() AS flushed \\gset
-			$make;
-			SELECT 'flushed', pg_current_wal_flush_lsn() > :'flushed';
-			SELECT wait_until($before[0] + 10000);
-			$make;
-			SELECT 'done';
-			SELECT pg_sleep(60);
-		}, "$dir/new");
-		$shown = shown_in("$dir/new", qr/^done$/m);
-		like($shown, qr/^flushed\|t$/m, 'a new session flushes the limit that it reads');
+		push @sessions, CombSession->new($node);
+		my $flushed = $sessions[1]->ask('SELECT pg_current_wal_flush_lsn()');
+		$sessions[1]->ask($make);
+		is($sessions[1]->ask("SELECT pg_current_wal_flush_lsn() > '$flushed'"), 't', 'a new session flushes the limit that it reads');
 	}
+	my ($last_key, $last_id) = split(/\|/, $sessions[-1]->ask("DO 'BEGIN PERFORM wait_until($before[0] + 10000); END'; $make"));
 	crash($node);
 	kill 'KILL', $walwriter;
-	finish_background($_) foreach @runs;
+	$_->quit foreach @sessions;
 
 	# The next start is not far ahead of the clock, which is an hour back.
 	$node->append_conf('postgresql.conf', 'pg_comb.lease_duration = 100ms');
 	start_at($node, '-1h');
 	my @found = ask($node, 'postgres', "SELECT $limits");
 	ok($found[0] > $before[0] && $found[1] > $before[1], "$who goes beyond the old limits: a crash leaves the new ones");
-	my @last = (map { [ split(/\|/) ] } $shown =~ /^([0-9a-f-]{36}\|\d{18,})$/mg)[-1]->@*;
 	my ($key, $id) = ask($node, 'postgres', $make);
-	ok($key gt $last[0] && $id > $last[1], 'and new keys are larger');
+	ok($key gt $last_key && $id > $last_id, 'and new keys are larger');
 }
 
 done_testing();
