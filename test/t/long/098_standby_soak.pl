@@ -15,17 +15,15 @@ my $standby = standby($primary, 'standby');
 
 my $select = 'SELECT * FROM outbox WHERE id > $last AND id < %s ORDER BY id LIMIT 1000';
 my %reader = (
-	'heartbeat' => on_standby(recipe('standby')),
+	'heartbeat' => outbox_reader($standby, recipe('standby')),
 	'rows that change' => CombFeed->new($standby, query => changed_on_standby()));
 $reader{'WAIT FOR'} = fetching(fetch => recipe('fetch'), query => recipe('wait'), wait => 1)
   if $primary->safe_psql('postgres', 'SHOW server_version_num') >= 190000;
 my %twin = (
-	'without a bound' => on_standby(sprintf($select, "'ffffffff-ffff-ffff-ffff-ffffffffffff'")),
-	'a second behind' => on_standby(sprintf($select, "comb_min(clock_timestamp() - interval '1 s')")),
+	'without a bound' => outbox_reader($standby, sprintf($select, "'ffffffff-ffff-ffff-ffff-ffffffffffff'")),
+	'a second behind' => outbox_reader($standby, sprintf($select, "comb_min(clock_timestamp() - interval '1 s')")),
 	'with the bound of the primary' => fetching(fetch => 'SELECT comb_settled()', query => sprintf($select, '$bound')));
 my @readers = (values %reader, values %twin);
-
-sub on_standby { return CombSession->new($standby, 'postgres', table => 'outbox', query => $_[0]); }
 
 sub fetching
 {
@@ -56,20 +54,12 @@ sub fall_behind
 	return;
 }
 
-sub crash_standby
-{
-	$standby->stop('immediate');
-	$standby->start;
-	return;
-}
-
 disturb($primary, 0.7 * $duration,
-	readers => \@readers, clients => [ 'writer', 'heart' ], first => \&fall_behind, crash => \&crash_standby);
+	readers => \@readers, clients => [ 'writer', 'heart' ], first => \&fall_behind, crash => [$standby]);
 
 # Readers that fetch the primary's bound have nobody to ask after the promotion.
 $primary->stop('immediate');
 $standby->promote;
-wait_until($standby, 'SELECT NOT pg_is_in_recovery()');
 foreach my $each (grep { $_->isa('CombFetchingReader') } @readers)
 {
 	bless $each, 'CombSession';

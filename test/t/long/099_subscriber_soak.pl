@@ -21,13 +21,11 @@ $subscriber->safe_psql('postgres', recipe('seen') . recipe('changes')
 	  . join('', map { "ALTER TABLE item ENABLE ALWAYS TRIGGER $_;\n" } qw(item_changed item_deleted item_renamed)));
 
 my %reader = (
-	'by arrival'       => on_subscriber(query => recipe('arrived'), key => 'seen', columns => [2]),
-	'by heartbeat'     => on_subscriber(query => recipe('publisher-order')),
+	'by arrival'       => outbox_reader($subscriber, recipe('arrived'), key => 'seen', columns => [2]),
+	'by heartbeat'     => outbox_reader($subscriber, recipe('publisher-order')),
 	'rows that change' => CombFeed->new($subscriber, query => recipe('changed')));
-my %twin = ('without a bound' => on_subscriber(query => 'SELECT * FROM outbox WHERE id > $last ORDER BY id LIMIT 1000'));
+my %twin = ('without a bound' => outbox_reader($subscriber, 'SELECT * FROM outbox WHERE id > $last ORDER BY id LIMIT 1000'));
 my @readers = (values %reader, values %twin);
-
-sub on_subscriber { return CombSession->new($subscriber, 'postgres', table => 'outbox', @_); }
 
 # Large transactions are streamed.
 my %writers = (
@@ -38,14 +36,7 @@ start_heart($connection);
 start_writers($connection, 2, 40, \%writers, '-R', 40) foreach 1 .. 5;
 start_resolver($connection);
 
-sub crash_subscriber
-{
-	crash($subscriber);
-	start_at($subscriber);
-	return;
-}
-
-disturb($publisher, $duration, readers => \@readers, clients => [ 'writer', 'heart' ], crash => \&crash_subscriber);
+disturb($publisher, $duration, readers => \@readers, clients => [ 'writer', 'heart' ], crash => [$subscriber]);
 end_writers($publisher);
 
 # Wait for the last rows as long as any arrive, and for a heartbeat after them.

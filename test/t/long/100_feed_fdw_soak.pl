@@ -23,24 +23,18 @@ $main->safe_psql('postgres', qq{
 my ($poll, $view, $bound) = (recipe('poll'), recipe('settled-poll'), recipe('bound-first'));
 my $of_note = $poll =~ s/\boutbox\b/note/r;
 my %reader = (
-	'a view' => reader('outbox', $view),
-	'the bound in an earlier transaction' => reader('note', "\\set last \$last\n$bound"));
+	'a view' => outbox_reader($main, $view),
+	'the bound in an earlier transaction' => outbox_reader($main, "\\set last \$last\n$bound", table => 'note'));
 my %twin = (
-	"the other server's bound" => reader('outbox', $poll),
-	'a condition' => reader('note', 'EXECUTE condition($last)'),
-	'a sub-select and remote estimates' =>
-	  reader('note', $of_note =~ s/FROM note/FROM estimated_note/r =~ s/comb_settled\(\)/(SELECT comb_settled())/r));
+	"the other server's bound" => outbox_reader($main, $poll),
+	'a condition' => outbox_reader($main, 'EXECUTE condition($last)', table => 'note'),
+	'a sub-select and remote estimates' => outbox_reader($main,
+		$of_note =~ s/FROM note/FROM estimated_note/r =~ s/comb_settled\(\)/(SELECT comb_settled())/r, table => 'note'));
 my @readers = (values %reader, values %twin);
 
 # The planner asks for an estimate, before the other server has its snapshot.  If no other
 # transaction ends meanwhile, the bound of the query is this one, and no row is lost.
 $twin{'a condition'}->ask('SET plan_cache_mode = force_generic_plan; PREPARE condition(uuid) AS ' . $of_note =~ s/\$last/\$1/r);
-
-sub reader
-{
-	my ($table, $query) = @_;
-	return CombSession->new($main, 'postgres', table => $table, query => $query);
-}
 
 like($main->safe_psql('postgres', 'EXPLAIN (VERBOSE, COSTS OFF) ' . $reader{'a view'}->query),
 	qr/Remote SQL: SELECT .* FROM public\.outbox_settled WHERE \(\(id > .*ORDER BY id/, 'the other server chooses and sorts the rows of a view');

@@ -43,16 +43,10 @@ my %way = (
 	times   => [ $by_time, key => "created_at || '|' || id", columns => [ 2, 0 ], last => '1970-01-01 00:00:00+00|0' ],
 	uuids   => [ 'SELECT * FROM outbox_keyed WHERE key > $last ORDER BY key LIMIT 1000', key => 'key', columns => [3] ]);
 
-sub reader
-{
-	my ($node, $query, @options) = @_;
-	return CombSession->new($node, 'postgres', table => 'outbox', query => $query, @options);
-}
-
 sub readers
 {
 	my ($node, $before, @ways) = @_;
-	return map { my ($query, @options) = @{ $way{$_} }; ($node->name . ", $_" => reader($node, $before . $query, @options)) } @ways;
+	return map { my ($query, @options) = @{ $way{$_} }; ($node->name . ", $_" => outbox_reader($node, $before . $query, @options)) } @ways;
 }
 
 my %reader = (readers($primary, $advance, sort keys %way), readers($subscriber, '', 'numbers', 'times'));
@@ -60,10 +54,10 @@ my %late = readers($standby, '', sort keys %way);
 my $naive = $by_number =~ s/_settled//r;
 my $a_second_behind = $by_time =~ s/_timed WHERE/ WHERE created_at < clock_timestamp() - interval '1 s' AND/r;
 my %twin = (
-	'numbers without a bound'  => reader($primary, $naive, last => 0),
-	'standby without a bound'  => reader($standby, $naive, last => 0),
-	'times a second behind'    => reader($primary, $a_second_behind, @{ $way{times} }[ 1 .. 6 ]),
-	'numbers a hundred behind' => reader($primary, $naive =~ s/WHERE/WHERE id < (SELECT max(id) - 100 FROM outbox) AND/r, last => 0));
+	'numbers without a bound'  => outbox_reader($primary, $naive, last => 0),
+	'standby without a bound'  => outbox_reader($standby, $naive, last => 0),
+	'times a second behind'    => outbox_reader($primary, $a_second_behind, @{ $way{times} }[ 1 .. 6 ]),
+	'numbers a hundred behind' => outbox_reader($primary, $naive =~ s/WHERE/WHERE id < (SELECT max(id) - 100 FROM outbox) AND/r, last => 0));
 my @all = (values %reader, values %late, values %twin);
 
 my $conninfo = conninfo('postgres', $primary, $standby);
@@ -92,18 +86,8 @@ sub settle
 	return;
 }
 
-sub crash_others
-{
-	foreach my $node ($standby, $subscriber)
-	{
-		$node->stop('immediate');
-		$node->start;
-	}
-	return;
-}
-
 start_load();
-disturb($primary, 0.6 * $duration, readers => \@all, clients => [ 'writer', 'feed' ], crash => \&crash_others);
+disturb($primary, 0.6 * $duration, readers => \@all, clients => [ 'writer', 'feed' ], crash => [ $standby, $subscriber ]);
 settle($primary);
 $primary->wait_for_catchup($_, 'replay', $primary->lsn('insert')) foreach ($standby, 'one');
 read_rest(@all);
@@ -118,7 +102,6 @@ start_load();
 read_until(time() + 0.1 * $duration + 1, values %late);
 $primary->stop('immediate');
 $standby->promote;
-wait_until($standby, 'SELECT NOT pg_is_in_recovery()');
 read_until(time() + 0.2 * $duration, values %late);
 settle($standby);
 read_rest(values %late);
