@@ -36,7 +36,8 @@ sub hold
 	my ($session, $point, $call) = @_;
 	CombSchedule::attach($session, $point, 'wait');
 	$session->send($call);
-	return wait_until($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = '$point'", "no session is held at $point");
+	return wait_until($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = '$point'",
+		"no session is held at $point");
 }
 
 # Crash with a session held.  From PostgreSQL 20 on it does not notice.

@@ -112,8 +112,9 @@ foreach my $who ('the session', 'a new session')
 	$sessions[0]->ask("BEGIN; $make; SELECT wait_until(greatest(ordered, snowflake)) FROM (SELECT $limits) AS now; $make");
 	my @before = split(/\|/, $sessions[0]->ask("SELECT $limits"));
 	$sessions[0]->ask("SELECT wait_until($before[0] - 2200000); $make");
-	is($sessions[0]->ask("SELECT ordered > $before[0] AND snowflake > $before[1], pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn()
-		FROM (SELECT $limits) AS now"), 't|t', 'limits are written, and not flushed');
+	is($sessions[0]->ask("SELECT ordered > $before[0] AND snowflake > $before[1],
+		pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn() FROM (SELECT $limits) AS now"),
+		't|t', 'limits are written, and not flushed');
 	if ($who eq 'a new session')
 	{
 		push @sessions, CombSession->new($node);

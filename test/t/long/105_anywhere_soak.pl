@@ -46,7 +46,10 @@ my %way = (
 sub readers
 {
 	my ($node, $before, @ways) = @_;
-	return map { my ($query, @options) = @{ $way{$_} }; ($node->name . ", $_" => outbox_reader($node, $before . $query, @options)) } @ways;
+	return map {
+		my ($query, @options) = @{ $way{$_} };
+		($node->name . ", $_" => outbox_reader($node, $before . $query, @options))
+	} @ways;
 }
 
 my %reader = (readers($primary, $advance, sort keys %way), readers($subscriber, '', 'numbers', 'times'));
