@@ -36,13 +36,5 @@ class Orders extends Client {
 			return rows(statement.getGeneratedKeys()).equals(
 				query(orders.db, "SELECT id FROM orders WHERE item IN ('a', 'b', 'c') ORDER BY id"));
 		});
-		test("a text without a cast is no range", () -> {
-			try {
-				query(orders.db, "SELECT * FROM orders WHERE comb_created(id, ?)", "[2026-11-20,2026-11-21)");
-				return false;
-			} catch (SQLException e) {
-				return e.getSQLState().equals("42883");
-			}
-		});
 	}
 }

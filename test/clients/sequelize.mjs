@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { DataTypes, Op, Sequelize } from 'sequelize';
+import { DataTypes, Sequelize } from 'sequelize';
 
 import { checkClient, host } from './common.mjs';
 
@@ -26,13 +26,6 @@ checkClient({
 		order: ['id'],
 	}),
 	told: (error) => error.parent,
-});
-
-test('an array is no range, and a time is no key', async () => {
-	const now = new Date();
-	const error = (condition) => Order.findAll({ where: { id: condition } }).catch((e) => e.parent.code);
-	assert.equal(await error({ [Op.contained]: [now, now] }), '42883');
-	assert.equal(await error({ [Op.between]: [now, now] }), '22P02');
 });
 
 test('sync() with alter drops nothing, and keeps the rows', async () => {
