@@ -2,18 +2,10 @@
 #
 # test/lib.sh - what the scripts under test/ share
 #
-# Sourced, never run.  Each script works in one fresh directory of its own.
-# It copies the tree there, builds the copy, installs into a stage there, and
-# starts private servers that find the extension in the stage.  Nothing is
-# written to the tree, to the system's PostgreSQL or to a network port.
-#
-# A script calls, in this order:
-#   ensure GROUP...   have the tools, or install them, or say what to install
-#   begin             make the directory and decide who owns it
-#   copy_tree DIR     copy the tree, as of now, into DIR
-#   build DIR STAGE   compile there and install into STAGE
-#   use_stage STAGE   write the settings by which a server finds the extension
-#   start_server ...  start as many as it likes; the end of the script stops all
+# Each script works in one fresh directory of its own.  It copies the tree there, builds the copy, installs into a
+# stage there, and starts private servers that find the extension in the stage.  Nothing is written to the tree, to
+# the system's PostgreSQL or to a network port.  The functions to call are, in this order, ensure, begin, copy_tree,
+# build, use_stage and start_server.
 #
 # A script that counts tests hands the names of its sources to prove_each, or has other
 # scripts count and adds them up, by part and close_report.
@@ -70,8 +62,7 @@ tap() {
 # seed LIST TITLE FILE...: writes a fault into one of the files, and prints what to run
 seed() { perl "-I$tree/test/perl" -MCombSeeds -e 'print seed(@ARGV)' "$@"; }
 
-# Prints as comments what servers logged of a crash, without the many lines that follow
-# from a crash.
+# Prints as comments what servers logged of a crash, without the many lines that follow from it.
 show_crash() {
 	grep -shE 'TRAP: |PANIC: |FATAL: |terminated by signal|Failed process was running' "$@" |
 		grep -vE 'the database system is|terminating connection' | tail -n 15 | sed 's/^/# /'
@@ -92,9 +83,8 @@ has_pgxs() {
 		[ -f "$("$1" --includedir-server 2>/dev/null)/postgres.h" ]
 }
 
-# Sets PG_CONFIG, major and postgres_bin.  Without PG_CONFIG the newest server
-# counts that extensions can be built for.  Packages can complete Debian's newest
-# one, or bring the distribution's.  PG_CONFIG stays empty if there is none.
+# Sets PG_CONFIG, major and postgres_bin.  Without PG_CONFIG the newest server counts that extensions can be built for.
+# Packages can complete Debian's newest one, or bring the distribution's.  PG_CONFIG stays empty if there is none.
 choose_server() {
 	local candidate debians=/usr/lib/postgresql/
 	PG_CONFIG=${PG_CONFIG:+$(command -v "$PG_CONFIG" || say "$PG_CONFIG")}
@@ -110,10 +100,8 @@ choose_server() {
 	postgres_bin=$(pg_dir bindir)
 }
 
-# Prints a line for each thing that the groups need and the machine lacks: a
-# program, file, extension of PHP, Perl module, or package of Python or Ruby, and
-# Debian's package with it.  Packages can only complete a server that came as a
-# package itself.
+# Prints a line for each thing that the groups need and the machine lacks, and Debian's package with it.  Packages can
+# only complete a server that came as a package itself.
 lacking() {
 	local groups thing package share tests server=postgresql
 	share=$(pg_dir sharedir)/extension
@@ -178,7 +166,6 @@ lacking() {
 		charts          gnuplot                              gnuplot-nox
 		callgrind       valgrind                             valgrind
 		source          dpkg-source                          dpkg-dev
-		source          patch                                patch
 		source          bison                                bison
 		source          flex                                 flex
 		analyzer        cppcheck                             cppcheck
@@ -194,8 +181,7 @@ lacking() {
 # Prints what the groups lack as one list, nothing if they lack nothing.
 lacks() { lacking "$@" | cut -d ' ' -f 1 | sort -u | paste -s -d , - | sed 's/,/, /g'; }
 
-# The groups of tools that a source of test/run has to have.  For a client it is its registry,
-# or the client itself.
+# The groups of tools that a source of test/run has to have, for a client its registry or itself
 group() {
 	case $1 in
 		t/* | upgrade) say tap ;;
@@ -220,15 +206,12 @@ needs() { lacks "$@" | sed 's/^./needs &/'; }
 
 need() { [ -z "$(lacks "$@")" ] || die "Please install what is missing: $(lacks "$@")"; }
 
-# Makes sure that the tools of the named groups are there.  The first group is
-# indispensable.  What stays missing of the others is for the caller to name.
+# ensure GROUP...: the first group is indispensable.  What stays missing of the others is for the caller to name.
 ensure() {
 	local packages
 	choose_server
-	[ -n "$postgres_bin" ] || case $PG_CONFIG in
-		'' | /usr/lib/postgresql/*) ;;
-		*) die "$PG_CONFIG is no pg_config: name the server's pg_config in PG_CONFIG." ;;
-	esac
+	[[ -n $postgres_bin || -z $PG_CONFIG || $PG_CONFIG = /usr/lib/postgresql/* ]] ||
+		die "$PG_CONFIG is no pg_config: name the server's pg_config in PG_CONFIG."
 	if is_debian; then
 		if [ -z "$PG_CONFIG" ] && is_root; then
 			apt-get -qq update >/dev/null 2>&1
@@ -249,9 +232,8 @@ ensure() {
 	export PG_CONFIG
 }
 
-# Installs those of the packages that the system has.  With the first server
-# package Debian makes a cluster and starts it, unless a file says no.  Another
-# program may be installing packages, such as unattended-upgrades.
+# Installs those of the packages that the system has.  With the first server package Debian makes a cluster and starts
+# it, unless a file says no.  Another program may be installing packages, such as unattended-upgrades.
 install_packages() {
 	local log package no_cluster=/etc/postgresql-common/createcluster.d/pg_comb-setup.conf
 	log=$(mktemp) || die "No temporary file can be made."
@@ -274,9 +256,8 @@ install_packages() {
 # Other systems
 #
 
-# isolated NAME COMMAND...: in namespaces of its own.  Nobody else sees what the
-# command mounts, and what it starts ends with it.  QEMU runs programs of another
-# machine, until the namespaces end.
+# isolated NAME COMMAND...: in namespaces of its own.  Nobody else sees what the command mounts, and what it starts ends
+# with it.  QEMU runs programs of another machine, until the namespaces end.
 isolated() {
 	# shellcheck disable=SC2016 # variables of the inner shell
 	bounded unshare --mount --pid --fork --kill-child --mount-proc bash -c 'formats=/proc/sys/fs/binfmt_misc
@@ -311,9 +292,8 @@ make_system() {
 # The directory, its owner, bounded commands, and the end
 #
 
-# Makes the directory.  PostgreSQL refuses to run as root, and the user that
-# stands in for root cannot read a clone in root's home: hence the copies.  Paths
-# stay short, because a Unix socket's path has to fit into 107 bytes.
+# PostgreSQL refuses to run as root, and the user that stands in for root cannot read a clone in root's home: hence the
+# copies.  Paths stay short, because a Unix socket's path has to fit into 107 bytes.
 begin() {
 	local base=${TMPDIR:-/tmp}
 	[ ${#base} -le 30 ] || base=/tmp
@@ -332,9 +312,8 @@ begin() {
 	exec </dev/null
 }
 
-# begin_source [GROUP]...: how a script begins that prove runs, for one source of another
-# script.  If tools of the groups are missing that a package brings, and none may be, that
-# is its result.  Any doubt whether the package can be had counts against the machine.
+# begin_source [GROUP]...: how a script begins that prove runs, for one source of another script.  If tools of the groups
+# are missing that a package brings, and none may be, that is its result.
 begin_source() {
 	local lost
 	work=$COMB_WORK
@@ -357,18 +336,14 @@ set_owner() {
 	[ "$plain" = no ] || return 0
 	owner=(env "HOME=$work" "TMPDIR=$work/tmp" "PATH=$postgres_bin:$PATH" LC_ALL=C)
 	is_root || return 0
-	if ! id postgres >/dev/null 2>&1 || ! have setpriv; then
-		die "PostgreSQL does not run as root: run this as an ordinary user."
-	fi
+	id postgres >/dev/null 2>&1 && have setpriv || die "PostgreSQL does not run as root: run this as an ordinary user."
 	owner=(setpriv --reuid=postgres --regid=postgres --init-groups "${owner[@]}")
 }
 
 as_owner() { "${owner[@]}" "$@"; }
 
-# Runs a command as the owner, for at most $limit seconds.  It waits for a job
-# instead of running the command in the foreground, because bash acts on a
-# signal only when the foreground command has ended.  timeout hands the signal
-# on to all children.
+# Runs a command as the owner, for at most $limit seconds.  It waits for a job, because bash acts on a signal only when
+# the command in the foreground has ended.  timeout hands the signal on to all children.
 bounded() {
 	local status
 	timeout --kill-after=30 "$limit" "${owner[@]}" "$@" <&0 &
@@ -386,9 +361,8 @@ end_running() {
 	wait
 }
 
-# Stops every server whose data directory is in $work, the tests' own too.  A
-# process id is believed only if that process sits in the data directory: the
-# file may be left from a server that was killed.
+# Stops every server whose data directory is in $work, the tests' own too.  The file may be left from a server that was
+# killed, so the process must sit in the data directory.
 stop_servers() {
 	local file pid data
 	find "$work" -xdev -name postmaster.pid -type f 2>/dev/null | while read -r file; do
@@ -411,11 +385,10 @@ cleanup() {
 	exit "$status"
 }
 
-# prove_each COMMAND [OPTION | SOURCE]...: prove runs the command with each source, as the
-# owner, counts, and prints the closing line.  The options are prove's.  The directory stays
-# if a test failed.  Without --merge prove would look at a second pipe of each source, for
-# errors.  A source closes that pipe when it begins, and prove would then wait for the source's
-# first line, and start nothing meanwhile.
+# prove_each COMMAND [OPTION | SOURCE]...: prove runs the command with each source, as the owner, counts, and prints the
+# closing line.  The options are prove's.  The directory stays if a test failed.  Without --merge prove would look at a
+# second pipe of each source.  A source closes that pipe when it begins, and prove would then wait for the source's first
+# line, and start nothing meanwhile.
 prove_each() {
 	PERL5LIB=$tree/test/perl HARNESS_NOTTY=1 COMB_WORK=$work \
 		limit=36000 bounded prove --norc --merge --timer --harness CombHarness --exec "$@" && return
@@ -466,8 +439,7 @@ close_report() {
 # The copy, the build, the server
 #
 
-# Copies the tree, changes and new files included, without what a build leaves
-# behind.  With RUN_OBJECTS it copies the object files, too, for test/mutants.
+# Copies the tree, without what a build leaves behind.  With RUN_OBJECTS it copies object files, too, for test/mutants.
 copy_tree() {
 	local left=(-name '*.zip')
 	[ -n "${RUN_OBJECTS:-}" ] || left+=(-o -name '*.o' -o -name '*.so' -o -name '*.bc')
@@ -482,9 +454,8 @@ build() {
 	bounded "${make[@]}" && bounded "${make[@]}" "DESTDIR=$2" install
 }
 
-# Writes the settings by which a server finds the extension in a stage, beside
-# those installed in the system.  They are settings of the server's version:
-# 18 has a search path, and Debian's packages of older versions have their own.
+# Writes the settings by which a server finds the extension in a stage: 18 has a search path, and Debian's packages of
+# older versions have their own.
 use_stage() {
 	local stage=$1 share known
 	share=$(pg_dir sharedir)
@@ -515,11 +486,9 @@ copy_and_build() {
 	use_stage "$work/stage"
 }
 
-# start_server NAME [setting]...: reachable in the directory $sockets only, at
-# port 5432, which there is only a part of the socket's name
+# start_server NAME [setting]...: reachable in the directory $sockets only
 start_server() {
 	local name=$1 data=$work/$1
-	shift
 	as_owner mkdir -p "$sockets" && as_owner touch "$work/template.lock" || return
 	# All are copies of one, which the first of them makes.
 	(
@@ -530,15 +499,10 @@ start_server() {
 	{
 		cat "$temp_config"
 		printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$sockets'" \
-			"port = 5432" "timezone = 'UTC'" "log_timezone = 'UTC'" "$@"
+			"port = 5432" "timezone = 'UTC'" "log_timezone = 'UTC'" "${@:2}"
 	} >>"$data/postgresql.conf"
-	run_server "$name" start
-}
-
-# run_server NAME start|restart
-run_server() {
-	bounded pg_ctl -D "$work/$1" -w -t 60 -l "$work/log/$1.log" "$2" >"$work/log/$1.start" 2>&1 ||
-		{ cat "$work/log/$1.start" "$work/log/$1.log"; return 1; }
+	bounded pg_ctl -D "$data" -w -t 60 -l "$work/log/$name.log" start >"$work/log/$name.start" 2>&1 ||
+		{ cat "$work/log/$name".{start,log}; return 1; }
 }
 
 stop_server() { bounded pg_ctl -D "$work/$1" -m fast -w -t 60 stop >/dev/null; }

@@ -4,11 +4,8 @@
 #
 # Each client is one program in this directory, which prints TAP.  Each gets a database of its own, whose
 # owner is no superuser, with pg_comb in the schema public.  libpq's environment variables lead there.
-#
-# What the clients need comes from the registries of their languages, in the versions of requirements.txt,
-# go.mod, pom.xml, Cargo.toml and package-lock.json, and from NuGet and Debian.  A registry's packages are
-# installed into the run's own directory.  To update package-lock.json, change package.json and
-# run "npm install --package-lock-only", and for go.sum change go.mod and run "go mod tidy".
+# A registry's packages are installed into the run's own directory.  To update package-lock.json, change package.json
+# and run "npm install --package-lock-only", and for go.sum change go.mod and run "go mod tidy".
 
 # test/run has read test/lib.sh before:
 # shellcheck disable=SC2034,SC2154
@@ -20,17 +17,14 @@ all_clients=(pg postgresjs knex kysely sequelize drizzle typeorm mikro-orm prism
 	tokio-postgres sqlx diesel sea-orm activerecord pdo dbd-pg feed
 	npgsql dapper efcore nhibernate linq2db marten npgsql-feed)
 
-client_limit=300             # seconds, for one client
-install_limit=600            # and for packages, or a build
-node_wanted=20.19            # what the packages need
+install_limit=600            # seconds for packages, or a build
 client_python=${PYTHON:-$python}
 cargo_cache=${XDG_CACHE_HOME:-${HOME:-$tree}/.cache}/pg_comb
 
 # The program of a client
 program() { (cd "$tree/test/clients" && compgen -G "$1.*"); }
 
-# The registry that has a client's packages, which is a group of lacking(), too.  Nothing if
-# they come from elsewhere.
+# The registry that has a client's packages, which is a group of lacking(), too; nothing if they come from elsewhere
 registry() {
 	case $(program "$1") in
 		*.mjs) say npm ;;
@@ -55,14 +49,13 @@ at_least() {
 		say "needs $1 $2, and ${3#v} is installed"
 }
 
-# Why clients of a registry cannot be run, if so.  What was built needs no cargo, which may be
-# the caller's own.
+# Why clients of a registry cannot be run, if so.  What was built needs no cargo, which may be the caller's own.
 lacks_registry() {
 	[ "$1" != Cargo ] || [ ! -d "$work/rust" ] || return 0
 	needs "$1" | grep . && return
 	[ ! -f "$work/no-$1" ] || { say "$1 cannot be reached"; return; }
 	case $1 in
-		npm) at_least Node.js "$node_wanted" "$(node --version)" ;;
+		npm) at_least Node.js 20.19 "$(node --version)" ;;
 		Cargo) at_least Rust 1.94 "$(rustc --version | cut -d ' ' -f 2)" ;;
 		Go) at_least Go "$(sed -n 's/^go //p' "$tree/test/clients/go.mod")" "$(go env GOVERSION | sed 's/^go//')" ;;
 	esac
@@ -71,8 +64,7 @@ lacks_registry() {
 unreachable='ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|unreachable'
 unreachable+='|name resolution|connection refused|timed out|could not resolve|no such host|unknown host'
 
-# install_packages_of REGISTRY COMMAND...: runs it below test/clients.  It runs as
-# the caller, so that it finds the caller's cache and settings.
+# install_packages_of REGISTRY COMMAND...: as the caller, so that it finds the caller's cache and settings
 install_packages_of() {
 	local log=$work/log/$1
 	say "Installing packages from $1 ..."
@@ -83,9 +75,8 @@ install_packages_of() {
 	return 1
 }
 
-# The programs for Rust.  sqlx checks its queries against a database when they are compiled, and
-# Diesel writes a schema before.  What is compiled stays in the caller's cache, because it takes
-# a processor a quarter of an hour.
+# sqlx checks its queries against a database when they are compiled, and Diesel writes a schema before.  What is
+# compiled stays in the caller's cache, because it takes a processor a quarter of an hour.
 # shellcheck disable=SC2016 # variables of sh
 build_rust() {
 	local sockets=$work/s/cargo install_limit=3000 version
@@ -100,8 +91,7 @@ build_rust() {
 	stop_server cargo
 }
 
-# install_clients SOURCE...: what the clients among them need.  npm does not run the
-# packages' scripts, see .npmrc.
+# install_clients SOURCE...: what the clients among them need
 # shellcheck disable=SC2016 # variables of sh
 install_clients() {
 	local omit registry
@@ -114,14 +104,11 @@ install_clients() {
 				# Prisma has more to download than all others, so it is a dependency of development.
 				case " ${clients[*]} " in *" prisma "*) omit=() ;; *) omit=(--omit=dev) ;; esac
 				install_packages_of npm npm ci --fetch-retries=1 "${omit[@]}" ;;
-			PyPI)
-				install_packages_of PyPI sh -c '"$1" -m venv "$2" &&
+			PyPI) install_packages_of PyPI sh -c '"$1" -m venv "$2" &&
 					"$2/bin/pip" install --only-binary :all: --retries 1 -r requirements.txt' sh "$client_python" "$work/venv" ;;
 			Cargo) build_rust ;;
-			Maven)
-				install_packages_of Maven mvn -B -q dependency:copy-dependencies "-DoutputDirectory=$work/java" ;;
-			Go)
-				install_packages_of Go sh -c 'export GOTOOLCHAIN=local CGO_ENABLED=0 && directory=$1 && shift && go mod tidy &&
+			Maven) install_packages_of Maven mvn -B -q dependency:copy-dependencies "-DoutputDirectory=$work/java" ;;
+			Go) install_packages_of Go sh -c 'export GOTOOLCHAIN=local CGO_ENABLED=0 && directory=$1 && shift && go mod tidy &&
 					case " $* " in *" sqlc "*) (cd sqlc && go tool sqlc generate) ;; esac || exit
 					for client; do go build -o "$directory/$client" "$client.go" || status=1; done; exit ${status:-0}' \
 					sh "$work/go" "${clients[@]}" ;;
@@ -130,15 +117,12 @@ install_clients() {
 	! is_root || chown -R postgres "$work/src/test/clients"
 }
 
-jdbc_driver=/usr/share/java/postgresql.jar
-
 # Sets "command" for a program.
 # shellcheck disable=SC2016 # variables of sh
 client_command() {
 	case $1 in
 		*.mjs) command=(node --test-force-exit --test-reporter=tap "$1") ;;
-		# A program has the name of the module that it imports, so its directory must not be
-		# searched.  Python has an option for this from 3.11 on.
+		# A program has the name of the module that it imports, so its directory must not be searched.
 		*.py)
 			[ "$(registry "${1%.py}")" != PyPI ] || python=$work/venv/bin/python
 			command=(env PYTHONDONTWRITEBYTECODE=1 "$python" -c
@@ -154,7 +138,7 @@ client_command() {
 						java -cp "$cp" "-Djooq.codegen.jdbc.url=$url" org.jooq.codegen.GenerationTool jooq/codegen.xml &&
 						compile $(find jooq -name "*.java")
 				fi && compile "$1" && exec java -cp "$cp" Orders'
-			sh "$1" "$(if [ -n "$(registry "${1%.java}")" ]; then say "$work/java/*"; else say "$jdbc_driver"; fi)") ;;
+			sh "$1" "$(if [ -n "$(registry "${1%.java}")" ]; then say "$work/java/*"; else say /usr/share/java/postgresql.jar; fi)") ;;
 		*.rs) command=(env "COMB_DIESEL=$work/rust/diesel" "$work/rust/run-${1%.rs}") ;;
 		*.go) command=("$work/go/${1%.go}") ;;
 	esac
@@ -168,9 +152,8 @@ members() {
 		ORDER BY 1, 2"
 }
 
-# auto_explain writes each plan into the server's log, as a line with the database and
-# lines that begin with a tab.  Tables are small, so the server may not scan them.  The plan of
-# a prepared statement must do for every period.
+# auto_explain writes each plan into the server's log, as a line with the database and lines that begin with a tab.
+# Tables are small, so the server may not scan them.  The plan of a prepared statement must do for every period.
 start_clients_server() {
 	temp_config=$work/stage.conf
 	start_server clients "pg_comb.snowflake_instance = 1" "log_line_prefix = '%d '" \
@@ -201,15 +184,14 @@ schema_is_right() {
 	wrong=$(sql -d "$1" -f "$work/src/test/clients/schema.sql") && { [ -z "$wrong" ] || { say "$wrong"; return 1; }; }
 }
 
-# Lines of subtests are indented: they are details of a test that failed.  A
-# program that ends badly without a failed test fails by its status.
+# Lines of subtests are indented: they are details of a test that failed.
 run_client() {
 	local client=$1 log=$work/log/$1.log before file registry status passed command=() missing
 	local sockets=$work/s/clients environment=("PGHOST=$work/s/clients" PGPORT=5432 PGUSER=app "PGDATABASE=$1" NO_COLOR=1)
 	file=$(program "$client")
 	registry=$(registry "$client")
 	missing=$(needs "$client")
-	case $file in *.cs) missing=$(lacks_program "clients/$client") ;; esac
+	[[ $file != *.cs ]] || missing=$(lacks_program "clients/$client")
 	[ -z "$registry" ] || missing=$(lacks_registry "$registry")
 	[ "$client" != jooq ] || missing=${missing:-$(at_least Java 21 "$(javac -version 2>&1 | sed 's/^javac //')")}
 	skip_program "$client" "$missing"
@@ -217,25 +199,22 @@ run_client() {
 	sql -d postgres -c "CREATE DATABASE \"$client\" OWNER app" &&
 		sql -d "$client" -c "SET ROLE app" -c "CREATE EXTENSION pg_comb_ordered SCHEMA public CASCADE" || return
 	# A time that loses its zone is another time.
-	case $file in
-		*.cs) ;;
-		*) environment+=(TZ=America/St_Johns) && sql -d postgres -c "ALTER DATABASE \"$client\" SET timezone = 'Asia/Kathmandu'" || return ;;
-	esac
+	if [[ $file != *.cs ]]; then
+		environment+=(TZ=America/St_Johns)
+		sql -d postgres -c "ALTER DATABASE \"$client\" SET timezone = 'Asia/Kathmandu'" || return
+	fi
 	before=$(members "$client")
 	client_command "$file"
 	cd "$work/src/test/clients" || return
-	limit=$client_limit bounded env "${environment[@]}" "${command[@]}" >"$log" 2>&1
+	limit=300 bounded env "${environment[@]}" "${command[@]}" >"$log" 2>&1
 	status=$?
 	! grep -q '^not ok ' "$log" || status=1
 	# The lines of a stack are the client's own.
 	sed -E '/^(not )?ok /b; /^ *stack: \|-$/,/^ *\.\.\.$/d; s/^/# /' "$log"
 	passed=$(grep -cE '^(not )?ok ' "$log")
 	tap $((passed + 1)) "all of pg_comb is there afterwards" diff <(say "$before") <(members "$client") || status=1
-	case $file in
-		*.cs) ;;
-		*) passed=$((passed + 1)) && tap $((passed + 1)) "nothing else of pg_comb is there, and the table has its defaults" \
-			schema_is_right "$client" || status=1 ;;
-	esac
+	[[ $file = *.cs ]] || tap $((++passed + 1)) "nothing else of pg_comb is there, and the table has its defaults" \
+		schema_is_right "$client" || status=1
 	tap $((passed + 2)) "each period is read by the index" periods_by_index "$client" || status=1
 	say "1..$((passed + 2))"
 	end_program "$client" "$log" "$status"

@@ -20,13 +20,8 @@ chosen_models() {
 	done
 }
 
-#
-# Programs that the machine may lack
-#
-
-# find_program NAME VERSION SUITE PACKAGES DIRECTORY: sets "program" to a command that runs
-# the program in the directory, or skips all.  VERSION is a pattern.
-program=()
+# find_program NAME VERSION SUITE PACKAGES DIRECTORY: sets "program" to a command that runs the program in the
+# directory, or skips all.  VERSION is a pattern.
 find_program() {
 	if have "$1" && "$1" --version | head -n 1 | grep -q "$2"; then
 		program=(env -C "$5" "$1")
@@ -43,10 +38,9 @@ find_program() {
 # Models
 #
 
-# explore FILE pass|fail OPTION...: prints "errors, states, MB, seconds of the processor", and what
-# was violated.  The status of pan says nothing.  Nothing is left out by partial order
-# reduction, whose rules the models do not keep ("unless", "provided").  Nearly all
-# steps use shared memory, so it would save a twentieth at most.
+# explore FILE pass|fail OPTION...: prints "errors, states, MB, seconds of the processor", and what was violated.  The
+# status of pan says nothing.  The models do not keep the rules of partial order reduction ("unless", "provided").
+# Nearly all steps use shared memory, so it would save a twentieth at most.
 explore() {
 	local file=$1 wanted=$2 directory seconds end=-E hash=24
 	local options=(-O1 -w -DSAFETY -DNOFAIR -DNOREDUCE -DVECTORSZ=2048 "-DMEMLIM=${MODEL_MB:-3800}")
@@ -99,15 +93,7 @@ outcome() {
 # The lines of runs.list: set, name, model, options
 runs() { grep -E '^(short|full) ' "$models/runs.list" | sed 's/ *#.*//'; }
 
-run_model() {
-	local model options
-	read -r _ _ model options < <(runs | awk -v name="$1" '$2 == name')
-	say 1..1
-	# shellcheck disable=SC2086 # words
-	outcome 1 "$1" "$models/$model.pml" pass $options
-}
-
-# Prints the titles of the twins of a model, or of the sources of the layouts.
+# The titles of the twins of a model, or of the sources of the layouts
 titles() { sed -nE "s/^= (.*) ! ${1/layouts/comb_}.*/\1/p" "$models/twins.list"; }
 
 twins() {
@@ -150,8 +136,7 @@ labels() { sed -n 's/^\t\t\.label = "\(.*\)",$/\1/p' "$tree/src/comb_layout.c"; 
 
 find_cbmc() { find_program cbmc "^[6-9]" trixie cbmc,gcc,libc6-dev "$1"; }
 
-# law NUMBER NAME DIRECTORY LAW LABEL [WANTED]: one test, where CBMC has to find the law
-# SUCCESSFUL or FAILED
+# law NUMBER NAME DIRECTORY LAW LABEL [WANTED]: one test, where CBMC has to find the law SUCCESSFUL or FAILED
 law() {
 	local seconds layout log=$3/log.$4.$5 wanted=${6:-SUCCESSFUL} options=()
 	layout=$(labels | grep -nx "$5" | cut -d : -f 1)
@@ -186,19 +171,14 @@ laws() {
 
 make_units() { gcc -O2 -Wall -I "$1/stub" -I "$1" -o "$1/units" "$1/units.c"; }
 
-# Each unit of a day, and each day
-units() {
-	copy_layouts "$work/units" && make_units "$work/units" && cd "$work/units" && bounded ./units
-}
-
 units_fail() { (make_units "$1" && cd "$1" && bounded ./units | grep '^not ok'); }
 
 #
 # Barriers
 #
 
-# What the processor executes for an access of the writer to @, which is x or y, and for a
-# barrier.  An exchange that fails would be tried again: here the writer stops.
+# What the processor executes for an access of the writer to @, which is x or y, and for a barrier.  An exchange that
+# fails would be tried again: here the writer stops.
 declare -A code=(
 	[AArch64-begin]="MOV W0,#1"
 	[AArch64-store]="STR W0,[@]"
@@ -218,19 +198,16 @@ declare -A code=(
 	[PPC-wrong]="exists (1:r1=1 /\\ 1:r3=0)")
 declare -A register=([AArch64-x]=X1 [AArch64-y]=X3 [PPC-x]=r2 [PPC-y]=r4)
 
-# litmus MACHINE FIRST BARRIER SECOND READER: a test for herd7.  The writer makes the first
+# allowed MACHINE FIRST BARRIER SECOND READER: prints whether herd7 allows the wrong order.  The writer makes the first
 # access to x and the second to y.  It is wrong if the reader sees y without x.
-litmus() {
-	local first=${code[$1-$2]//@/${register[$1-x]}} second=${code[$1-$4]//@/${register[$1-y]}}
-	printf '%s\n' "$1 pair" "${code[$1-memory]}" "P0 | P1 ;"
-	paste -d '|' <(tr ';' '\n' <<<"${code[$1-begin]}; $first; ${code[$1-$3]:-}; $second; End:") \
-		<(tr ';' '\n' <<<"${code[$1-look]//@/${code[$1-$5]:-}}") | sed 's/$/ ;/'
-	say "${code[$1-wrong]}"
-}
-
-# allowed MACHINE FIRST BARRIER SECOND READER: prints whether the wrong order is
 allowed() {
-	litmus "$@" >"$work/barriers/pair.litmus"
+	local first=${code[$1-$2]//@/${register[$1-x]}} second=${code[$1-$4]//@/${register[$1-y]}}
+	{
+		printf '%s\n' "$1 pair" "${code[$1-memory]}" "P0 | P1 ;"
+		paste -d '|' <(tr ';' '\n' <<<"${code[$1-begin]}; $first; ${code[$1-$3]:-}; $second; End:") \
+			<(tr ';' '\n' <<<"${code[$1-look]//@/${code[$1-$5]:-}}") | sed 's/$/ ;/'
+		say "${code[$1-wrong]}"
+	} >"$work/barriers/pair.litmus"
 	case $(bounded "${program[@]}" pair.litmus 2>&1) in
 		*"Observation pair Never"*) say no ;;
 		*"Observation pair Sometimes"*) say yes ;;
@@ -259,19 +236,20 @@ barriers() {
 pairs() { awk '/^(store|exchange) / { print $1, $2 }' "$models/barriers.list" | sort -u; }
 
 run_models() {
+	local model options
 	plain=yes owner=(env)
-	case $1 in
-		layouts/* | twins/layouts | barriers) ;;
-		*) have spin || skip_all "spin is not installed" ;;
-	esac
+	[[ $1 =~ layouts|barriers ]] || have spin || skip_all "spin is not installed"
 	case $1 in
 		twins/*) twins "${1#*/}" ;;
 		layouts/fields) laws FIELD ;;
 		layouts/bounds) laws BOUNDS ;;
 		layouts/uuidv7) laws UUIDV7 uuidv7 ;;
 		layouts/tenths) laws TENTHS morris efcore masstransit masstransit_sequential uuidv1 uuidv6 newsequentialid ;;
-		layouts/units) units ;;
+		layouts/units) copy_layouts "$work/units" && make_units "$work/units" && cd "$work/units" && bounded ./units ;;
 		barriers) barriers ;;
-		*) run_model "$1" ;;
+		*) read -r _ _ model options < <(runs | awk -v name="$1" '$2 == name')
+			say 1..1
+			# shellcheck disable=SC2086 # words
+			outcome 1 "$1" "$models/$model.pml" pass $options ;;
 	esac
 }

@@ -27,8 +27,7 @@ documents() { make -s -C "$tree" "PG_CONFIG=$PG_CONFIG" print-DOCUMENTS print-PO
 all_there() { installed_files | while read -r file; do [ -f "$file" ] || { say "$file is missing"; return 1; }; done; }
 all_gone() { ! find /usr -name pg_comb -o -name 'pg_comb[._-]*' -o -name 'postgresql-*-comb' | grep .; }
 
-# server_has_it NAME [SETTING]...: the server loads the module: keys of both kinds, and
-# the time read back.
+# server_has_it NAME [SETTING]...: the server makes keys of both kinds, and reads a time back.
 server_has_it() {
 	local name=$1 answer
 	(
@@ -145,9 +144,7 @@ remove_deb() { bounded apt-get -qq purge -y "$package"; }
 
 # Everything then belongs to root.
 prepare_packages() {
-	if ! is_debian || ! is_root; then
-		die "The step packages installs packages: it needs root on Debian."
-	fi
+	is_debian && is_root || die "The step packages installs packages: it needs root on Debian."
 	plain=yes
 	apt-get -qq update >/dev/null 2>&1
 }
