@@ -108,9 +108,12 @@ start_at($node);
 # sequence, by an ALTER SEQUENCE that does not commit.  When the first session asks for
 # one more key, it stops exactly at this point.
 #
-sub stop_at_lease
+my %at_lease = (
+	ordered   => [qw(comb_generate_ordered() comb_timestamp)],
+	snowflake => [qw(comb_snowflake() comb_snowflake_timestamp)]);
+foreach my $series (sort keys %at_lease)
 {
-	my ($function, $time, $series, $shift) = @_;
+	my ($function, $time) = @{ $at_lease{$series} };
 	my $sequence = "comb_internal.comb_lease_$series";
 	my ($maker, $holder) = map { CombSession->new($node) } 1 .. 2;
 
@@ -125,25 +128,18 @@ sub stop_at_lease
 	crash($node);
 	is(($maker->result)[0], '', "$function: its key is not shown");
 	$holder->quit;
-	start_at($node, $shift);
-	return;
-}
+	start_at($node, '-1h');
+	($key, $id) = larger("crash at the lease of $function", [ $key, $id ]);
 
-stop_at_lease('comb_generate_ordered()', 'comb_timestamp', 'ordered', '-1h');
-($key, $id) = larger('crash at the lease', [ $key, $id ]);
-# the clock must be right: while keys are ahead of the clock, waiting does not end
-# a lease
-$node->stop;
-start_at($node);
-stop_at_lease('comb_snowflake()', 'comb_snowflake_timestamp', 'snowflake', '-2h');
-($key, $id) = larger('crash at the lease of Snowflakes', [ $key, $id ]);
+	# the clock must be right: while keys are ahead of the clock, waiting does not end a lease
+	$node->stop;
+	start_at($node);
+}
 
 #
 # Keys of the only session, which does not commit: no other session has flushed the
 # WAL of the lease
 #
-$node->stop;
-start_at($node);
 my $alone = CombSession->new($node);
 my ($alone_key, $alone_id) = split(/\|/, (split(/\n/, $alone->ask("BEGIN; $make FROM generate_series(1, 10)")))[9]);
 crash($node);

@@ -31,6 +31,15 @@ sub set_limits
 	return;
 }
 
+sub overwrite
+{
+	my ($file, $bytes) = @_;
+	open(my $fh, '+<:raw', $file) or die "could not open $file: $!";
+	print $fh $bytes;
+	close($fh) or die "could not write $file: $!";
+	return;
+}
+
 my $hour = 3_600_000_000;
 my ($now) = ask($node, 'postgres', 'SELECT (extract(epoch FROM now()) * 1000000)::bigint');
 
@@ -111,12 +120,9 @@ my $old = slurp_file($file);
 @last = ask($node, 'postgres', "SELECT pg_sleep(2.1); $make");
 @last = ask($node, 'postgres', $make);
 $node->stop('immediate');
-open(my $fh, '+<:raw', $file) or die "could not open $file: $!";
-print $fh "\x7f\xff\xff\xff\xff\xff\xff\xff" . substr($old, 8);
-close($fh);
+overwrite($file, "\x7f\xff\xff\xff\xff\xff\xff\xff" . substr($old, 8));
 start_at($node, '-1h');
-my ($key) = ask($node, 'postgres', 'SELECT comb_generate_ordered()');
-cmp_ok($key, 'gt', $last[0], 'a torn page is made whole by recovery');
+cmp_ok($node->safe_psql('postgres', 'SELECT comb_generate_ordered()'), 'gt', $last[0], 'a torn page is made whole by recovery');
 
 #
 # The pages' LSNs are beyond the end of the WAL, as after pg_resetwal
@@ -127,12 +133,7 @@ my @files = split(/\n/, $node->safe_psql('postgres', q{
 my $claimed = $node->safe_psql('postgres', 'SELECT comb_snowflake_claim(4)');
 $node->stop;
 system_log('pg_checksums', '--disable', $node->data_dir);
-foreach my $sequence (map { $node->data_dir . "/$_" } @files)
-{
-	open($fh, '+<:raw', $sequence) or die "could not open $sequence: $!";
-	print $fh pack('LL', 0x7f, 0);
-	close($fh) or die "could not write $sequence: $!";
-}
+overwrite($node->data_dir . "/$_", pack('LL', 0x7f, 0)) foreach @files;
 start_at($node, '-1h');
 is($node->safe_psql('postgres', 'SELECT comb_settled() IS NOT NULL, comb_snowflake_settled() > 0'), 't|t', 'LSNs ahead of the WAL: readers');
 @last = larger('LSNs ahead of the WAL: keys', @last);
@@ -145,9 +146,7 @@ larger('LSNs ahead of the WAL: keys after a crash', @last);
 # The file is damaged
 #
 $node->stop;
-open($fh, '+<:raw', $file) or die "could not open $file: $!";
-print $fh "\0" x 8192;
-close($fh) or die "could not write $file: $!";
+overwrite($file, "\0" x 8192);
 start_at($node, '-1h');
 like(error_of($node, 'postgres', "SELECT comb_$_()"), qr/ERROR:  XX001: page of a pg_comb sequence/, "a damaged file: comb_$_()")
   foreach qw(generate_ordered settled ordered_status);
