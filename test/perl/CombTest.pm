@@ -4,8 +4,6 @@
 #   servers   server standby configure wait_until ask error_of wait_for_server crash
 #   clocks    need_faketime start_at start_with_clock clock_settings clock_ends_in_2038
 #             replace_file
-#   psql that runs beside the test
-#             background shown_in finish_background
 #   others    tempdir compile_c objects_differ
 #
 # Sessions that stay open are in CombSession.pm, schedules of what they do in CombSchedule.pm,
@@ -17,7 +15,6 @@ use strict;
 use warnings;
 
 use Exporter ();
-use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -28,7 +25,7 @@ our @EXPORT = (
 	qw(server standby configure wait_until tempdir
 	  need_faketime clock_settings clock_ends_in_2038 start_at start_with_clock
 	  replace_file compile_c crash wait_for_server ask
-	  error_of background finish_background shown_in objects_differ));
+	  error_of objects_differ));
 
 sub import
 {
@@ -271,38 +268,6 @@ sub objects_differ
 	} @databases;
 	return join("\n", (map { "-$_" } grep { !$second->{$_} } sort keys %$first),
 		(map { "+$_" } grep { !$first->{$_} } sort keys %$second));
-}
-
-# Start a psql that runs beside the test.  Its input and output are files: nobody has
-# to feed psql, and rows are in the file as soon as psql shows them.
-sub background
-{
-	my ($node, $database, $sql, $file) = @_;
-
-	replace_file("$file.sql", $sql);
-	return IPC::Run::start([ qw(psql -XqAt -v FETCH_COUNT=10 -v ON_ERROR_STOP=1 -d), $node->connstr($database) ],
-		'<', "$file.sql", '>', $file, '2>', "$file.err");
-}
-
-# Wait until the output of a background psql matches
-sub shown_in
-{
-	my ($file, $pattern) = @_;
-
-	for (1 .. 600)
-	{
-		my $shown = -e $file ? slurp_file($file) : '';
-		return $shown if $shown =~ $pattern;
-		usleep(50_000);
-	}
-	die "$file did not come to match $pattern";
-}
-
-sub finish_background
-{
-	my ($run) = @_;
-	eval { IPC::Run::finish($run) };
-	return;
 }
 
 1;
