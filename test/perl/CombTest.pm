@@ -257,7 +257,7 @@ sub objects_differ
 	my ($node, @databases) = @_;
 	my ($first, $second) = map {
 		my ($dump) = run_command([ 'pg_dump', '--schema-only', '--binary-upgrade', $node->connstr($_) ]);
-		my @objects = grep { /^.*(?:comb_|pg_comb|; Schema: keys;)/ } split(/^-- Name: /m, $dump =~ s/\b\d{5,}\b/ID/gr);
+		my @objects = grep { /^.*(?:comb_|pg_comb|; Schema: keys;)/ } split(/^-- (?:Data for )?Name: /m, $dump =~ s/\b\d{5,}\b/ID/gr);
 		my %lines;
 		foreach my $object (@objects)
 		{
