@@ -222,7 +222,6 @@ sub take_over
 
 	$primary = $standby;
 	$primary->promote;
-	wait_until($primary, 'SELECT NOT pg_is_in_recovery()');
 	begin_life();
 	$old->clean_node;
 	$standby = next_standby();

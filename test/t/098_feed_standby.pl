@@ -86,7 +86,6 @@ is($reader->poll, 0, 'before the promotion');
 $primary->stop('immediate');
 $_->quit foreach ($first, $second, $heart);
 $standby->promote;
-wait_until($standby, 'SELECT NOT pg_is_in_recovery()');
 ($first, $second) = map { CombSession->new($standby, 'postgres', table => 'outbox') } 1 .. 2;
 cross();
 is($reader->poll, 0, 'after the promotion, what is prepared holds the feed');
