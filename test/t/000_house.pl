@@ -103,7 +103,7 @@ none('typedefs.list has our types', grep { !$listed{$_} } sort map {
 	/^typedef [^;{]*?(\w+);/mg, /^typedef \w+[^;{]*\n\{.*?^\}\s*(\w+);/msg } @texts);
 
 # These need tools: pgindent, and shellcheck, to which functions called by a name in a
-# variable look unreachable (SC2317,SC2329).
+# variable look unreachable (SC2317,SC2329), and optional arguments forgotten (SC2119,SC2120).
 SKIP:
 {
 	my $diff = `make -s indent INDENT_FLAGS=--diff 2>&1`;
@@ -114,7 +114,7 @@ SKIP:
 {
 	my @scripts = grep { slurp($_) =~ /^#(?:!.*\bbash|.*shell=bash)$/m } grep { -f } glob('.ci/* test/* test/*/run test/*/lib.sh');
 	skip 'shellcheck is not installed', 1 if system('shellcheck --version >/dev/null 2>&1') != 0;
-	is(`shellcheck -x -e SC2015,SC2031,SC2317,SC2329 @scripts 2>&1`, '', 'shellcheck has nothing to say');
+	is(`shellcheck -x -e SC2015,SC2031,SC2119,SC2120,SC2317,SC2329 @scripts 2>&1`, '', 'shellcheck has nothing to say');
 }
 
 # A model names the functions that its steps stand for
