@@ -388,9 +388,10 @@ cleanup() {
 # prove_each COMMAND [OPTION | SOURCE]...: prove runs the command with each source, as the owner, counts, and prints the
 # closing line.  The options are prove's.  The directory stays if a test failed.  Without --merge prove would look at a
 # second pipe of each source.  A source closes that pipe when it begins, and prove would then wait for the source's first
-# line, and start nothing meanwhile.
+# line, and start nothing meanwhile.  The owner cannot read a tree in root's home, hence the copy of the harness.
 prove_each() {
-	PERL5LIB=$tree/test/perl HARNESS_NOTTY=1 COMB_WORK=$work \
+	cat "$tree/test/perl/CombHarness.pm" >"$work/CombHarness.pm"
+	PERL5LIB=$work HARNESS_NOTTY=1 COMB_WORK=$work \
 		limit=36000 bounded prove --norc --merge --timer --harness CombHarness --exec "$@" && return
 	keep=yes
 	return 1
