@@ -1,8 +1,7 @@
 # What the soaks of the feed share: clients that begin again after each crash, kinds of
 # writers, killed backends, and the end of a run.  It brings recipe() of CombFeed, too.
 #
-# DURATION sets a soak's seconds, and SEED repeats a run's order of events.  Only runs
-# of up to a minute limit the writers' rate.
+# DURATION sets a soak's seconds, and SEED repeats a run's order of events.
 package CombSoak;
 
 use strict;
@@ -166,10 +165,12 @@ sub script
 	return $file;
 }
 
+# Transactions a second, or 0 for as many as the machine bears.  Readers must keep up with the
+# writers, because a reader that is far behind meets no late commit.
 sub start_writers
 {
 	my ($conninfo, $clients, $rate, $writers, @options) = @_;
-	my @rate = $duration > 60 ? () : ('-R', $rate);
+	my @rate = $rate ? ('-R', $rate) : ();
 	my @files = map { ('-f', script($writers->{$_}[1]) . "\@$writers->{$_}[0]") } sort keys %$writers;
 	return start_loop('writer', 'pgbench', '-n', '--random-seed', 'rand', '-c', $clients, '-T', 20, @rate, @options, @files, $conninfo);
 }

@@ -33,7 +33,7 @@ my %writers = (
 	large => [ 1, late(20, "INSERT INTO outbox (body) SELECT 'large' FROM generate_series(1, 1000);\n") ]);
 start_heart($connection);
 # One apply worker keeps up with so many, but not with all that ten writers could write.
-start_writers($connection, 2, 40, \%writers, '-R', 40) foreach 1 .. 5;
+start_writers($connection, 2, 40, \%writers) foreach 1 .. 5;
 start_resolver($connection);
 
 disturb($publisher, $duration, readers => \@readers, clients => [ 'writer', 'heart' ], crash => [$subscriber]);

@@ -44,8 +44,8 @@ my $writers = kinds($event_writers, qw(rows one slow abort savepoint chain));
 my %of_note = map { $_ => [ $writers->{$_}[0], $writers->{$_}[1] =~ s/\boutbox\b/note/gr ] } keys %$writers;
 my ($to_main, $to_far) = map { conninfo('postgres', $_) } ($main, $far);
 # Readers by postgres_fdw keep up with so many rows, but not with all that writers could write.
-start_writers($to_far, 6, 100, $event_writers, '-R', 150);
-start_writers($to_main, 6, 100, \%of_note, '-R', 150);
+start_writers($to_far, 6, 150, $event_writers);
+start_writers($to_main, 6, 150, \%of_note);
 # Writers through a foreign table have no xid on "main".  These transactions move its bound.
 start_writers($to_main, 1, 100, { 'xid' => [ 1, "SELECT txid_current();\n" ] });
 start_resolver($to_far);
