@@ -356,9 +356,10 @@ bounded() {
 end_running() {
 	local pids
 	pids=$(jobs -pr)
+	[ -n "$pids" ] || return 0
+	# A wait for everything would also wait for the output of part, which this shell holds open.
 	# shellcheck disable=SC2086 # a list of words
-	[ -z "$pids" ] || kill $pids 2>/dev/null
-	wait
+	{ kill $pids 2>/dev/null; wait $pids; }
 }
 
 # Stops every server whose data directory is in $work, the tests' own too.  The file may be left from a server that was

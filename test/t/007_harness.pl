@@ -103,6 +103,17 @@ foreach my $case (@cases, [ @{ $cases[0] }, { JOBS => 3 } ])
 	ok(-d "$_/log", 'logs are kept') foreach $output =~ /^Logs and data directories are left in (.*)\.$/mg;
 }
 
+# A script that is stopped takes its part with it, and leaves nothing.
+my @before = glob("$dir/pg_comb.*");
+my $pid = fork() // die "could not fork: $!";
+exec("exec bash $dir/all slow >$dir/stopped 2>&1") if !$pid;
+sleep(2);
+kill('TERM', $pid);
+my $ended = eval { local $SIG{ALRM} = sub { die "late\n" }; alarm(20); waitpid($pid, 0); alarm(0); $? };
+kill('KILL', $pid) if !defined $ended;
+is($ended, 143 << 8, 'a script that counts ends when it is stopped');
+is_deeply([ glob("$dir/pg_comb.*") ], \@before, 'and removes its directory');
+
 # A harness that ends early runs the report of what it has counted so far.
 my $output = `$^X -I $tree/test/perl -MCombHarness -e '
 	my \$made;
