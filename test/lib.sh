@@ -404,7 +404,7 @@ passed=0 failed=0 skipped=0 rows=
 # line.  One that ends without this line, or with an error and no failure, has failed.
 part() {
 	local name=$1 log=$work/log/${1//[^[:alnum:]]/-}.out out shown status line good=0 bad=0 left=0
-	exec {out}> >(tee "$log" | sed "s,^,$name: ,")
+	exec {out}> >(tee "$log" | sed -u "s,^,$name: ,")
 	shown=$!
 	(trap end_running EXIT; trap 'exit 143' HUP INT TERM; "${@:2}") >&"$out" 2>&1 &
 	wait "$!"
