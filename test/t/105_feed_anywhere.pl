@@ -155,9 +155,9 @@ COMMIT;
 },
 	advance => q{SELECT comb_feed_advance('marked_n_seq'), comb_feed_advance('marked');});
 append_to_file($node->basedir . "/$_.sql", $scripts{$_}) foreach keys %scripts;
-command_ok([ 'pgbench', '-n', '-c', 5, '-T', 3, '-f', $node->basedir . '/write.sql', '-f', $node->basedir . '/advance.sql@9',
+command_ok([ 'pgbench', '-n', '-c', 5, '-t', 1000, '-f', $node->basedir . '/write.sql', '-f', $node->basedir . '/advance.sql@9',
 	$node->connstr('postgres') . ' user=app' ], 'no open transaction has a key below the bounds');
-cmp_ok($feed->ask(q{SELECT comb_feed_number('marked_n_seq')}), '>', 1, 'which move under load');
+cmp_ok($feed->ask(q{SELECT comb_feed_number('marked_n_seq')}), '>', 20, 'which move under load');
 $feed->ask(q{SET client_min_messages = warning; DELETE FROM comb_feed WHERE name ~ 'marked'; DROP TABLE marked CASCADE; RESET client_min_messages});
 
 #

@@ -72,7 +72,7 @@ sub start_load
 		drawn => [ 20, "BEGIN;\nSELECT nextval('outbox_id_seq') AS id \\gset\n" . pause(25)
 			  . "INSERT INTO outbox (id, body) VALUES (:id, 'drawn');\nCOMMIT;\n" ],
 		partition => [ 20, late(10, "INSERT INTO outbox_1 (body, part) VALUES ('partition', 1);\n") ]);
-	start_writers($conninfo, 2, 80, \%writers) foreach 1 .. 4;
+	start_writers($conninfo, 2, 40, \%writers) foreach 1 .. 4;
 	start_writers($conninfo, 2, 2, { 'very late' => [ 1, late(400, "INSERT INTO outbox (body) VALUES ('very late');\n") ] });
 	start_writers($conninfo, 1, 1, { 'too late' => [ 1, "BEGIN;\nINSERT INTO outbox (body) VALUES ('too late');\n\\sleep 1300 ms\nCOMMIT;\n" ] });
 	start_resolver($conninfo);
