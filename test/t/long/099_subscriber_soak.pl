@@ -48,7 +48,8 @@ until ($subscriber->poll_query_until('postgres', "SELECT count(*) = $rows AND (S
 	die "no more than $arrived of $rows rows arrive" if $arrived == $before;
 	$before = $arrived;
 }
-# A large transaction that the last crash has ended holds readers for up to 15 seconds.
+# A parallel worker keeps a large transaction that the publisher's crash ended, until the
+# publisher logs its running transactions.  It does so every 15 seconds.
 wait_until($subscriber, 'SELECT count(*) = 0 FROM comb_unsettled()');
 stop_loops($publisher, 'heart');
 read_rest(@readers);
