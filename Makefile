@@ -25,7 +25,8 @@ PG_CPPFLAGS = -I$(srcdir)/src
 # Listed, not wildcarded: a wildcard is empty in a VPATH build.  Under sql/ a
 # name with "--" is installed, one without is a test of pg_regress: pg_regress
 # looks for sql/ and expected/ in one directory, and here that is the top.
-DATA       = sql/pg_comb--1.0.sql sql/pg_comb_ordered--1.0.sql
+DATA       = sql/pg_comb--1.0.sql sql/pg_comb--1.0--1.1.sql \
+             sql/pg_comb_ordered--1.0.sql sql/pg_comb_ordered--1.0--1.1.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE \
              doc/clients.md doc/dotnet.md doc/feed.md doc/feed_anywhere.md doc/feed_readers.md \
              doc/guarantees.md doc/installation.md doc/layouts.md doc/migration.md \

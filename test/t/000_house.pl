@@ -56,7 +56,7 @@ for my $extension (@extensions)
 {
 	my $provided = $meta->{provides}{$extension};
 	is($provided->{version}, $version, "$extension has the version of the distribution");
-	is($provided->{file}, "sql/$extension--$series.sql", "META.json has the script of $extension");
+	is($provided->{file}, "sql/$extension--1.0.sql", "META.json has the script of $extension");
 	none("files of $extension exist", grep { !-f } @$provided{qw(file docfile)});
 }
 my %stands_in = (
@@ -185,7 +185,7 @@ sub entries
 		$reference =~ /^\| `\Q$heading\E\([^`]*` \| (.*) \|$/mg);
 }
 
-my $script = join('', map { slurp("sql/$_--$series.sql") } @extensions);
+my $script = join('', map { slurp($_) } @scripts);
 my %function = map { $_ => 1 } $script =~ /^CREATE FUNCTION (\w+)\(/mg;
 $function{$_} = 1 for $script =~ /^\t*CREATE AGGREGATE (\w+)\(/mg;
 # An operator stands for its function, and an aggregate for its transition function.

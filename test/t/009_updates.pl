@@ -2,8 +2,8 @@
 # made-up one that follows the current version.  The updated extensions are the same,
 # object by object, as those that the made-up version's scripts create.
 #
-# The scripts of published releases stay in the tree, with their updates, so that the
-# test begins at each of them.
+# The script of 1.0 stays in the tree, and so does the update from each version to the
+# next.  The test begins at each of these versions.
 use lib 'test/perl';
 use CombTest;
 use CombSession;
@@ -37,7 +37,9 @@ foreach my $extension (sort keys %update)
 {
 	copy($_, $scripts) foreach glob("sql/$extension--*.sql");
 	replace_file("$scripts/$extension.control", slurp_file("$extension.control") =~ s/^default_version = \K.*$/'$next'/mr);
-	replace_file("$scripts/$extension--$next.sql", slurp_file("sql/$extension--$current.sql") . $update{$extension});
+	# The shell sorts 1.0--1.1 before 1.0.sql
+	replace_file("$scripts/$extension--$next.sql",
+		join('', map { slurp_file($_) } sort { length $a <=> length $b || $a cmp $b } glob("sql/$extension--*.sql")) . $update{$extension});
 	replace_file("$scripts/$extension--$current--$next.sql", $update{$extension});
 }
 
