@@ -22,18 +22,31 @@ HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src
              src/ordered/comb_lease.h src/ordered/comb_answers.h src/ordered/comb_settled.h
 PG_CPPFLAGS = -I$(srcdir)/src
 
-# Listed, not wildcarded: a wildcard is empty in a VPATH build.  Under sql/ a
+# Listed, not wildcarded: without $(srcdir) a wildcard is empty in a VPATH build.  Under sql/ a
 # name with "--" is installed, one without is a test of pg_regress: pg_regress
 # looks for sql/ and expected/ in one directory, and here that is the top.
 DATA       = sql/pg_comb--1.0.sql sql/pg_comb--1.0--1.1.sql \
              sql/pg_comb_ordered--1.0.sql sql/pg_comb_ordered--1.0--1.1.sql
-DOCUMENTS  = README.md CHANGELOG.md LICENSE \
+DOCUMENTS  = README.md CHANGELOG.md LICENSE SECURITY.md \
              doc/clients.md doc/dotnet.md doc/feed.md doc/feed_anywhere.md doc/feed_readers.md \
              doc/guarantees.md doc/installation.md doc/layouts.md doc/migration.md \
              doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
              doc/pipelines.md doc/range.md doc/snowflake.md doc/sqlserver.md \
              doc/usage.md doc/byte_order.svg doc/key.svg doc/late_commit.svg doc/lease.svg \
-             doc/snowflake_bits.svg
+             doc/snowflake_bits.svg doc/packaging/Dockerfile doc/packaging/feed_metrics.yaml \
+             doc/packaging/meson.build doc/packaging/pg_comb.spec doc/bench/README.md \
+             $(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/doc/bench/*.svg))
+# The programs that the documents show
+PROGRAMS   = $(addprefix test/clients/, activerecord.rb asyncpg.py bun.go dapper.cs dbd-pg.pl \
+                 diesel.rs django.py dotnet/AsAdded.cs drizzle.mjs drizzle/schema.mjs \
+                 efcore.cs flyway.java flyway/V1__orders.sql goose.go gorm.go hibernate.java \
+                 jdbc.java jooq.java knex.mjs kysely.mjs linq2db.cs marten.cs mikro-orm.mjs \
+                 mybatis.java nhibernate.cs npgsql-feed.cs npgsql.cs pdo.php pg.mjs pgx.go \
+                 postgresjs.mjs pq.go prisma.mjs prisma/schema.prisma psycopg2.py psycopg3.py \
+                 python/shop/models.py r2dbc.java sea-orm.rs sequelize.mjs spring.java \
+                 sqlalchemy.py sqlc.go sqlc/functions.sql sqlc/query.sql sqlc/sqlc.yaml \
+                 sqlmodel.py sqlx.rs tokio-postgres.rs typeorm.mjs) \
+             $(addprefix test/pipelines/, dbt.py dlt.py kafka-connect.java singer.py spark.py)
 # For servers without the extension; psql runs these files, not CREATE EXTENSION.
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/pg_comb_feed.sql sql/portable/uninstall.sql
 
@@ -139,18 +152,18 @@ vpath-mkdirs:
 	$(MKDIR_P) src/ordered
 endif
 
-# The documents go into a directory of our own, in which they lie as they do here:
-# their links to each other work.  PGXS's DOCS has one directory for all
+# The documents go into a directory of our own, in which they lie as they do here, with
+# what they show and link to: their links work.  PGXS's DOCS has one directory for all
 # extensions, and uninstall leaves there what came from a directory.
 .PHONY: install-documents uninstall-documents
 ifdef docdir
 documents = '$(DESTDIR)$(docdir)/extension/$(MODULE_big)'
 install: install-documents
 install-documents:
-	$(MKDIR_P) $(documents)/doc $(documents)/sql/portable
-	$(INSTALL_DATA) $(addprefix $(srcdir)/, $(filter-out doc/%, $(DOCUMENTS))) $(documents)/
-	$(INSTALL_DATA) $(addprefix $(srcdir)/, $(filter doc/%, $(DOCUMENTS))) $(documents)/doc/
-	$(INSTALL_DATA) $(addprefix $(srcdir)/, $(PORTABLE)) $(documents)/sql/portable/
+	for file in $(DOCUMENTS) $(PORTABLE) $(PROGRAMS); do \
+		$(MKDIR_P) $(documents)/$$(dirname $$file) && \
+		$(INSTALL_DATA) '$(srcdir)'/$$file $(documents)/$$file || exit; \
+	done
 uninstall: uninstall-documents
 uninstall-documents:
 	rm -rf $(documents)

@@ -9,14 +9,10 @@ import pg from 'pg';
 const batch = `SELECT id, body FROM outbox
     WHERE id > $1 AND id < comb_settled() ORDER BY id LIMIT 1000`;
 
-// Calls handle(row) for each row, in the order of the keys, until stopped() is true.
-async function consume(client, name, handle, stopped) {
-  let notified, wake;
-  client.on('notification', () => { notified = true; wake?.(); });
-  await client.query('LISTEN outbox');
-  while (!stopped()) {
-    notified = false;
-    await client.query('BEGIN');
+// Handles a batch and moves the position, or neither.
+async function step(client, name, handle) {
+  await client.query('BEGIN');
+  try {
     const { rows: [{ last }] } =
       await client.query('SELECT last FROM consumer WHERE name = $1 FOR UPDATE', [name]);
     const { rows } = await client.query(batch, [last]);
@@ -25,6 +21,21 @@ async function consume(client, name, handle, stopped) {
       await client.query('UPDATE consumer SET last = $2 WHERE name = $1',
         [name, rows.at(-1).id]);
     await client.query('COMMIT');
+    return rows;
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {});
+    throw error;
+  }
+}
+
+// Calls handle(row) for each row, in the order of the keys, until stopped() is true.
+async function consume(client, name, handle, stopped) {
+  let notified, wake;
+  client.on('notification', () => { notified = true; wake?.(); });
+  await client.query('LISTEN outbox');
+  while (!stopped()) {
+    notified = false;
+    const rows = await step(client, name, handle);
     if (rows.length === 0 && !notified)
       await new Promise((resolve) => { wake = resolve; setTimeout(resolve, 1000); });
   }
@@ -40,7 +51,28 @@ await pool.query(`
 		$$BEGIN NOTIFY outbox; RETURN NULL; END$$;
 	CREATE TRIGGER outbox_notify AFTER INSERT ON outbox
 		FOR EACH STATEMENT EXECUTE FUNCTION outbox_notify()`);
-const end = Date.now() + 4000;
+
+test('a consumer whose handler fails can go on', async () => {
+	const client = await pool.connect();
+	await pool.query(`INSERT INTO outbox (body) SELECT n FROM generate_series(1, 9) AS n;
+		CREATE TABLE mail (outbox_id uuid)`);
+	let calls = 0;
+	const handle = async ({ id }) => {
+		if (++calls === 5) throw new Error('no mail today');
+		await client.query('INSERT INTO mail VALUES ($1)', [id]);
+	};
+	const run = () => consume(client, 'mail', handle, () => calls === 14);
+	await assert.rejects(run, { message: 'no mail today' });
+	await pool.query('SELECT FROM consumer FOR UPDATE NOWAIT');
+	await run();
+	const { rows: [found] } = await pool.query(`SELECT count(*) AS rows, count(DISTINCT outbox_id) AS ids,
+		(SELECT count(*) FROM outbox) AS all FROM mail`);
+	assert.deepEqual(found, { rows: '9', ids: '9', all: '9' });
+	await pool.query('TRUNCATE outbox');
+	client.release();
+});
+
+let end;
 
 // Every second transaction stays open for up to 100 ms, and every fifth is rolled back.
 async function write() {
@@ -55,6 +87,7 @@ async function write() {
 
 test('a consumer gets each row once, in order', async () => {
 	const got = [];
+	end = Date.now() + 4000;
 	await Promise.all([
 		consume(await pool.connect(), 'mail', (row) => got.push(row.id), () => Date.now() > end + 2500),
 		...Array.from({ length: 4 }, write),

@@ -54,8 +54,8 @@ def insert(items):
 
 
 def during(since, until):
-    return session.scalars(
-        select(Order).where(func.comb_during(Order.id, since, until)).order_by(Order.id))
+    orders = select(Order).where(func.comb_during(Order.id, since, until)).order_by(Order.id)
+    return session.scalars(orders)
 
 
 check_client(table=migrate, query=query, place=lambda n: f":v{n}", range=TimestamptzRange,

@@ -22,7 +22,7 @@ installed_files() {
 	(cd "$tree" && printf "$(pg_dir sharedir)/extension/%s\n" *.control; cd "$tree/sql" && printf "$(pg_dir sharedir)/extension/%s\n" *--*.sql)
 }
 
-documents() { make -s -C "$tree" "PG_CONFIG=$PG_CONFIG" print-DOCUMENTS print-PORTABLE | xargs -n 1 | sort; }
+documents() { make -s -C "$tree" "PG_CONFIG=$PG_CONFIG" print-DOCUMENTS print-PORTABLE print-PROGRAMS | xargs -n 1 | sort; }
 
 all_there() { installed_files | while read -r file; do [ -f "$file" ] || { say "$file is missing"; return 1; }; done; }
 all_gone() { ! find /usr -name pg_comb -o -name 'pg_comb[._-]*' -o -name 'postgresql-*-comb' | grep .; }
@@ -103,8 +103,7 @@ package_rpm() {
 	[ -n "$package" ] || return
 	check "the package has what make installs" diff <(rpm -qlp "$package" | grep -v "$(pg_dir docdir)" | grep -v build-id) \
 		<(installed_files | sort)
-	check "and the documents" diff <(rpm -qlp "$package" | sed -n "s,^$(pg_dir docdir)/extension/pg_comb/,,p" |
-		grep -E '\.[a-z]+$|^LICENSE$' | sort) <(documents)
+	check "and the documents" diff <(rpm -qlvp "$package" | sed -n "s,^-.* $(pg_dir docdir)/extension/pg_comb/,,p" | sort) <(documents)
 	check "the bitcode has a package of its own" grep -q "bitcode/pg_comb.index.bc" \
 		<(rpm -qlp "$top"/RPMS/*/pg_comb_"$major"-llvmjit-*.rpm)
 	life install_rpms remove_rpms
@@ -134,7 +133,8 @@ package_deb() {
 		--suppress-tags "$tags" "$dir"/*.changes
 	# Systems of test/all leave documents out when a package is installed.
 	check "the package has the documents" diff <(dpkg-deb --fsys-tarfile "$dir/${package}_$version"-*.deb | tar -t |
-		sed -n "s,^\./usr/share/doc/$package/\(.*\.\(md\|svg\|sql\)\)$,\1,p" | sort) <(documents | grep -vx -e CHANGELOG.md -e LICENSE)
+		sed -n "s,^\./usr/share/doc/$package/\(.*[^/]\)$,\1,p" | grep -v -e '^changelog' -e '^copyright$' | sort) \
+		<(documents | grep -vx -e CHANGELOG.md -e LICENSE)
 	life install_deb remove_deb
 	check "autopkgtest" bounded autopkgtest --quiet "$dir"/*.changes -- null
 }

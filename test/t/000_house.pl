@@ -7,6 +7,7 @@ use warnings;
 
 use Digest::SHA qw(sha256_hex);
 use File::Basename qw(basename dirname);
+use File::Temp qw(tempdir);
 use JSON::PP;
 use lib 'test/perl';
 use CombSeeds;
@@ -258,19 +259,37 @@ for my $page ('doc/feed.md', 'doc/feed_anywhere.md', 'doc/feed_readers.md', 'doc
 	none("the recipes of $page have names", grep { $page =~ /feed/ && /^(?:sql|sh)$/ } @blocks);
 }
 
-# Snippets of clients: the lines of each stand in its program, and every program has a
-# snippet.  The versions are those that npm and NuGet install.
+# Snippets of clients: each line is a line of the program that the link above names, the
+# brackets have their partners, and every program has a snippet.  The versions are those
+# that npm and NuGet install.
+sub unpaired
+{
+	my ($code) = @_;
+	my %closes = qw/) ( ] [ } {/;
+	my @open;
+	foreach my $bracket ($code =~ /[(){}\[\]]/g)
+	{
+		if ($closes{$bracket}) { return 1 if (pop(@open) // '') ne $closes{$bracket}; }
+		else                   { push @open, $bracket; }
+	}
+	return scalar @open;
+}
+
 my $clients = slurp('doc/clients.md') . slurp('doc/dotnet.md');
 my $versions = $clients . slurp('test/README.md');
 my %shown;
 
-while ($clients =~ m{^\[[^\]]+\]\(\.\./(test/clients/[^)]+)\)\n\n```\w+(?: pattern)?\n(.*?)^```$}msg)
+my $program;
+
+while ($clients =~ m{^\[[^\]]+\]\(\.\./(test/clients/[^)]+)\)\n\n|^```(?!console|sql$)\w+(?: pattern)?\n(.*?)^```$}msg)
 {
 	my ($file, $snippet) = ($1, $2);
-	my $program = slurp($file);
-	$shown{$file} = 1;
-	none("doc/clients.md has the lines of $file",
-		grep { index($program, $_) < 0 } map { s/^\s+|\s+$//gr } split /\n/, $snippet);
+	$program = $file if defined $file;
+	next unless defined $snippet;
+	my %line = map { s/^\s+|\s+$//gr => 1 } split /\n/, slurp($program);
+	$shown{$program} = 1;
+	none("the snippet of $program has its lines, and pairs of brackets",
+		grep { !$line{$_} || unpaired($snippet) } map { s/^\s+|\s+$//gr } split /\n/, $snippet);
 }
 # A program whose snippet would be that of another one has a link.
 $shown{$_} = 1 for $clients =~ m{\]\(\.\./(test/clients/[^)]+)\)}g;
@@ -302,8 +321,9 @@ sub anchors
 	  slurp($_[0]) =~ /^#+ (.*)$/mg;
 }
 
-for my $file (sort glob('*.md */*.md'))
+sub broken_links
 {
+	my ($file) = @_;
 	my @broken;
 	for my $link (slurp($file) =~ /\]\(([^)]+)\)/g)
 	{
@@ -314,7 +334,22 @@ for my $file (sort glob('*.md */*.md'))
 		push @broken, $link
 		  if !-e $target || (defined $anchor && !$known{$anchor});
 	}
-	none("links of $file", @broken);
+	return @broken;
+}
+
+none("links of $_", broken_links($_)) for sort glob('*.md */*.md');
+
+# The installed pages lead to installed files, and each installed program is shown.
+SKIP:
+{
+	my $there = tempdir(CLEANUP => 1);
+	skip 'PostgreSQL has no development files', 2
+	  if system("make -s install-documents documents=$there >/dev/null 2>&1") != 0;
+	my @pages = glob("$there/*.md $there/doc/*.md $there/doc/*/*.md");
+	none('links of the installed pages', map { broken_links($_) } @pages);
+	my $texts = join('', map { slurp($_) } @pages);
+	none('the pages show each installed program', grep { index($texts, "/$_)") < 0 }
+		map { substr($_, length "$there/") } map { split(/\n/) } `find $there/test -type f`);
 }
 
 done_testing();
