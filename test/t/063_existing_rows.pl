@@ -1,0 +1,133 @@
+# Tables that are older than pg_comb: times without a zone, an outbox with v4 keys, and an
+# outbox that was dumped alone.  The server's zone is not UTC, as that of many is not.
+use lib 'test/perl';
+use CombTest;
+use CombFeed;
+
+my $node = server('main', conf => "timezone = 'America/New_York'\n");
+
+sub query { return $node->safe_psql(@_); }
+
+sub database
+{
+	my ($name) = @_;
+	query('postgres', "CREATE DATABASE $name");
+	query($name, 'CREATE EXTENSION pg_comb_ordered CASCADE');
+	return $name;
+}
+
+# The recipes, for a column of each type.  The statements of the page are for times without
+# a zone.  How far are the keys' times from those of the rows?
+sub migrated
+{
+	my ($type, $statements) = @_;
+	my $base = database('migrated_' . query('postgres', 'SELECT count(*) FROM pg_database'));
+	query($base, qq{
+		SET timezone = 'UTC';
+		CREATE TABLE customer (id uuid PRIMARY KEY, name text, created_at $type);
+		INSERT INTO customer VALUES
+			('5f0d7b1c-92e4-4a3b-8c6d-0123456789ab', 'Ada', '2026-11-18 08:00'),
+			('0b54ac7e-60aa-4f1e-9d70-ba9876543210', 'Grace', '2026-11-19 21:30')});
+	query($base, $statements->(recipe('stamp') . recipe('client-key') =~ s/\btimestamp\b/$type/r));
+	return query($base, q{
+		SET timezone = 'UTC';
+		SELECT string_agg(DISTINCT (comb_timestamp(id) - at)::text, ' ')
+		FROM (SELECT id, created_at::timestamptz FROM customer
+			UNION ALL SELECT customer_id, '2026-11-19 21:30' FROM invoice
+			UNION ALL SELECT key, created_at::timestamptz FROM client
+			UNION ALL SELECT client_key, '2026-11-19 21:30' FROM bill) AS row (id, at)});
+}
+
+sub as_it_stands { return $_[0]; }
+sub without_zone { return $_[0] =~ s/ AT TIME ZONE 'UTC'//gr; }
+# The clients' times stand in the recipe without a zone
+sub in_utc { return without_zone("SET timezone = 'UTC'; $_[0]") =~ s/BEGIN;/BEGIN; SET LOCAL timezone = 'America\/New_York';/gr; }
+
+is(migrated('timestamp', \&as_it_stands), '00:00:00', 'the statements of the page, for times without a zone');
+is(migrated('timestamp', \&without_zone), '05:00:00', 'without the zone UTC they are wrong by hours');
+is(migrated('timestamptz', \&in_utc), '00:00:00', 'for times with a zone without AT TIME ZONE');
+
+# The check before
+foreach my $case ([ 'timestamp', 'as_it_stands', 1 ], [ 'timestamptz', 'without_zone', 1 ],
+	[ 'timestamp', 'without_zone', 0 ], [ 'timestamptz', 'as_it_stands', 0 ])
+{
+	my ($type, $form, $right) = @$case;
+	my $check = __PACKAGE__->can($form)->(recipe('newest'));
+	my $answer = query('postgres', qq{
+		CREATE TEMP TABLE customer (created_at $type);
+		SET timezone = 'UTC';
+		INSERT INTO customer VALUES (now() - interval '10 s');
+		SET timezone = 'America/New_York';
+		$check});
+	my ($shown, $age) = split(/\|/, $answer);
+	is($shown, $type eq 'timestamp' ? 'timestamp without time zone' : 'timestamp with time zone', "the check shows $type");
+	is($age =~ /^00:00:1/ ? 1 : 0, $right, "the check shows whether the times of a $type are right, $form");
+}
+
+# Keys made by triggers in sessions of other zones
+my ($function) = recipe('online-key');
+$function =~ s/created_at timestamptz/created_at timestamp/;
+$function =~ s/\(id, created_at\)/(id, created_at AT TIME ZONE 'UTC')/;
+my $online = database('online');
+is(query($online, qq{$function
+	CREATE TABLE customer (id uuid, created_at timestamp);
+	INSERT INTO customer VALUES (gen_random_uuid(), '2026-11-18 08:00');
+	SELECT comb_timestamp(new_key(id, created_at)) = '2026-11-18 08:00Z' FROM customer;
+	SET timezone = 'Asia/Kathmandu';
+	SELECT comb_timestamp(new_key(id, created_at)) = '2026-11-18 08:00Z' FROM customer}), "t\nt",
+	'the key of an online migration is the same in every zone');
+
+# An outbox with v4 keys.  A reader begins before, and another one after the migration.
+sub reader
+{
+	my ($base, $query) = @_;
+	return CombSession->new($node, $base, query => $query // recipe('poll'));
+}
+
+sub outbox
+{
+	my ($name) = @_;
+	my $base = database($name);
+	query($base, q{
+		SET timezone = 'UTC';
+		CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), body text, created_at timestamp DEFAULT (now() AT TIME ZONE 'UTC'));
+		SELECT setseed(0.5);
+		INSERT INTO outbox SELECT encode(overlay(uuid_send(md5(n::text)::uuid) PLACING '\x40' FROM 7 FOR 1), 'hex')::uuid, n,
+			now() - (1001 - n) * interval '1 min' FROM generate_series(1, 1000) AS n});
+	return $base;
+}
+
+sub found
+{
+	my ($reader) = @_;
+	1 while $reader->poll >= 1000;
+	my %got = map { $_ => 1 } @{ $reader->{got} };
+	return keys(%got) . ' of ' . @{ $reader->{got} };
+}
+
+my $plain = outbox('outbox_plain');
+query($plain, q{ALTER TABLE outbox ALTER id SET DEFAULT comb_generate_ordered(); INSERT INTO outbox (body) VALUES ('new')});
+cmp_ok((split / /, found(reader($plain)))[0], '<', 50, 'when only the default is changed, a reader misses the v4 keys');
+is(query($plain, recipe('old-rows') =~ s/\*/count(*)/r), 1000, 'they can be read first');
+is(found(reader($plain, recipe('poll') =~ s/ORDER/AND comb_timestamp(id) IS NOT NULL ORDER/r)), '1 of 1', 'and left out afterwards');
+
+my $stamped = outbox('outbox_stamped');
+query($stamped, recipe('outbox-v4'));
+my $reader = reader($stamped);
+is(found($reader), '1000 of 1000', 'when the keys are stamped, a reader gets them all');
+query($stamped, q{INSERT INTO outbox (body) VALUES ('new')});
+is(found($reader), '1001 of 1001', 'and those that come');
+is(query($stamped, q{SELECT count(*) FROM (SELECT id, lag(id) OVER (ORDER BY created_at) AS before FROM outbox) AS row WHERE id < before}),
+	0, 'in the order of their time');
+
+# A table that was dumped alone
+my $restored = database('restored');
+my $file = tempdir() . '/outbox.sql';
+$node->command_ok([ 'pg_dump', '-t', 'outbox', '-f', $file, $stamped ], 'pg_dump -t');
+$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', $file, $restored ], 'and its restore');
+is(found(reader($restored)), '0 of 0', 'a table that was dumped alone shows nothing');
+is(query($restored, 'SELECT comb_settled()'), '00000000-0000-0000-0000-000000000000', 'because the database has made no key');
+query($restored, 'SELECT comb_generate_ordered()');
+is(found(reader($restored)), '1001 of 1001', 'after the first key it shows all');
+
+done_testing();
