@@ -1,4 +1,4 @@
-// What keys of the server and of the client cost: the table of doc/dotnet.md
+// What keys of the server and of the client cost: the table of test/README.md
 //
 // ROUNDS is how often each way takes its turn; its best round counts.  Round trips are counted by a proxy, which the times do without.
 

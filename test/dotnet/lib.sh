@@ -10,7 +10,7 @@
 #
 # The originals in this directory are programs that make keys with the library that a layout
 # comes from, and compare them with the server's functions.  cost.cs measures the table of
-# doc/dotnet.md: "ROUNDS=30 test/run originals/cost".
+# test/README.md: "ROUNDS=30 test/run originals/cost".
 
 # test/run has read test/lib.sh before:
 # shellcheck disable=SC2034,SC2154

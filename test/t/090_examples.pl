@@ -1,4 +1,5 @@
-# The examples of the documents print what the documents say.
+# The examples of the documents print what the documents say, and the table of layouts
+# in dotnet.md says what comb_layouts() does.
 use lib 'test/perl';
 use CombTest;
 
@@ -21,5 +22,11 @@ for my $line (split /\n/, $output)
 	}
 }
 like($output, qr/^1\.\.[1-9]\d*$/m, 'all examples ran');
+
+my %unit = map { join('|', (split(/ \| /))[0, 3, 4]) => 1 } slurp_file('doc/dotnet.md') =~ /^\| (`\w+` \| .*) \|$/mg;
+my @layouts = split(/\n/, $node->safe_psql('postgres', q{CREATE EXTENSION pg_comb;
+	SELECT format('`%s`', layout), resolution, coalesce(sorts_in, 'none') FROM comb_layouts()}));
+cmp_ok(scalar(@layouts), '>', 10, 'there are layouts');
+is(join(' ', grep { !$unit{$_} } @layouts), '', 'dotnet.md has the unit and the order of each');
 
 done_testing();
