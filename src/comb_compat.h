@@ -55,6 +55,13 @@
 #define MyProcNumber		(MyBackendId - 1)
 #endif
 
+/* PostgreSQL 17 put the two parts of a virtual transaction id into a struct */
+#if PG_VERSION_NUM >= 170000
+#define comb_local_xid()	(MyProc->vxid.lxid)
+#else
+#define comb_local_xid()	(MyProc->lxid)
+#endif
+
 /*
  * Does the PGPROC belong to a transaction that recovery found prepared?  A
  * transaction that a session prepared keeps the session's number.

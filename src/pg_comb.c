@@ -23,6 +23,7 @@
 
 #include "comb.h"
 #include "ordered/comb_announce.h"
+#include "ordered/comb_plan.h"
 #include "ordered/comb_sequence.h"
 
 COMB_MODULE_MAGIC;
@@ -73,6 +74,7 @@ _PG_init(void)
 	RegisterXactCallback(comb_at_end, NULL);
 
 	CacheRegisterRelcacheCallback(comb_sequence_forget, (Datum) 0);
+	CacheRegisterRelcacheCallback(comb_plan_changed, (Datum) 0);
 
 	if (process_shared_preload_libraries_in_progress)
 	{

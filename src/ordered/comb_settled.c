@@ -30,6 +30,7 @@
 #include "access/parallel.h"
 #include "access/twophase.h"
 #include "access/xlog.h"
+#include "nodes/supportnodes.h"
 #include "storage/procarray.h"
 #include "utils/snapmgr.h"
 
@@ -38,6 +39,8 @@
 #include "comb_settled.h"
 
 PG_FUNCTION_INFO_V1(comb_settled);
+PG_FUNCTION_INFO_V1(comb_settled_support);
+PG_FUNCTION_INFO_V1(comb_snowflake_settled_support);
 
 #define COMB_NO_BOUND		PG_UINT64_MAX
 
@@ -233,7 +236,7 @@ comb_settled_bound(CombSeries series)
 	if (comb_answer_find(series, snapshot, &bound))
 		return bound;
 	comb_view_init(&view, snapshot);
-	bound = comb_settled_compute(series, &view);
+	bound = comb_plan_bound(series, comb_settled_compute(series, &view));
 	comb_answer_keep(series, snapshot, bound);
 	return bound;
 }
@@ -258,6 +261,9 @@ comb_settled_key(uint64 time)
  * no bound is known to this snapshot.  Raises 55000 on a standby, and in the
  * cases in which comb_generate_ordered() raises it for the limit of this
  * database.  Raises an error of dynamic shared memory if there is none left.
+ *
+ * The bound is that of an earlier transaction of the session, if a table got
+ * partitions or children since then (comb_plan.c).
  */
 Datum
 comb_settled(PG_FUNCTION_ARGS)
@@ -265,4 +271,38 @@ comb_settled(PG_FUNCTION_ARGS)
 	uint64		bound = comb_settled_bound(COMB_SERIES_ORDERED);
 
 	PG_RETURN_UUID_P(comb_settled_key(bound));
+}
+
+/*
+ * Find a bound before the session's first query with comb_settled() is planned,
+ * see comb_plan.c.  Only superusers can attach support functions, and these do
+ * not look at what is simplified.
+ */
+static Datum
+comb_settled_plan(PG_FUNCTION_ARGS, CombSeries series)
+{
+	if (IsA(PG_GETARG_POINTER(0), SupportRequestSimplify) &&
+		!comb_plan_has_bound(series) &&
+		!RecoveryInProgress() && !IsParallelWorker())
+		(void) comb_settled_bound(series);
+	PG_RETURN_POINTER(NULL);
+}
+
+/*
+ * comb_settled_support(internal) returns internal
+ * comb_snowflake_settled_support(internal) returns internal
+ *
+ * Planner support functions, which change nothing in the plan.  Raise the
+ * errors of comb_settled() that are not about standbys and parallel workers.
+ */
+Datum
+comb_settled_support(PG_FUNCTION_ARGS)
+{
+	return comb_settled_plan(fcinfo, COMB_SERIES_ORDERED);
+}
+
+Datum
+comb_snowflake_settled_support(PG_FUNCTION_ARGS)
+{
+	return comb_settled_plan(fcinfo, COMB_SERIES_SNOWFLAKE);
 }

@@ -17,10 +17,8 @@
 #include "utils/uuid.h"
 
 #include "comb.h"
+#include "comb_plan.h"
 #include "comb_shared.h"
-
-/* No time is known to be settled */
-#define COMB_UNKNOWN		UINT64CONST(0)
 
 extern Snapshot comb_settled_snapshot(void);
 extern uint64 comb_settled_bound(CombSeries series);

@@ -33,6 +33,7 @@ my %readers = (
 	'repeatable read' => [
 		    "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT 1 FROM unrelated LIMIT 1;\n" . pause(5)
 		  . poll('comb_settled()') . pause(5) . poll('comb_settled()') . "COMMIT;\n" ],
+	'new sessions' => [ poll('comb_settled()') . pause(3), '-C' ],
 	'late' => [ "\\set ms random(0, 30)\n" . poll('(SELECT late_settled(:ms))') . pause(3) ],
 	'scan' => [
 		poll('comb_settled()') . pause(200),
@@ -96,6 +97,13 @@ start_writers($conninfo, 2, $rates[1], kinds($event_writers, qw(one abort slow p
 start_writers($conninfo, 2, $rates[2], kinds($event_writers, qw(rows one slow key abort chain)), '-M', 'prepared');
 start_writers(conninfo('other', $node), 1, 20, { other => [ 1, "INSERT INTO outbox DEFAULT VALUES;\n" ] });
 start_resolver($conninfo);
+# Some 200 partitions, attached while readers plan their queries
+start_writers($conninfo, 1, $duration > 40 ? 200 / $duration : 5, { attach => [ 1, q{
+\set part random(4, 1000000000)
+CREATE TABLE outbox_:part (LIKE outbox INCLUDING DEFAULTS);
+ALTER TABLE outbox ATTACH PARTITION outbox_:part FOR VALUES IN (:part);
+INSERT INTO outbox (body, part) VALUES ('attached', :part), ('old', 1);
+} ] });
 foreach my $name (@names)
 {
 	my ($script, @options) = @{ $readers{$name} };

@@ -1,0 +1,25 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_plan.h
+ *	  Bounds that are no younger than the plan of the query that asks.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/ordered/comb_plan.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMB_PLAN_H
+#define COMB_PLAN_H
+
+#include "comb_shared.h"
+
+/* No time is known to be settled */
+#define COMB_UNKNOWN		UINT64CONST(0)
+
+extern void comb_plan_changed(Datum arg, Oid relid);
+extern bool comb_plan_has_bound(CombSeries series);
+extern uint64 comb_plan_bound(CombSeries series, uint64 bound);
+
+#endif							/* COMB_PLAN_H */

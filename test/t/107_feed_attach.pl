@@ -1,0 +1,105 @@
+# A table gets partitions or children while a reader asks comb_settled(): after the reader's
+# query was planned, and before it takes its snapshot.  The query reads the tables of its plan, so
+# its bound must not pass the rows of others.
+#
+# "slow" waits for the lock of session w while it is planned.  "poll" and "cached" are planned anew
+# each time and once.
+use lib 'test/perl';
+use CombSchedule;
+use CombSession;
+use CombTest;
+
+my $setup = q{
+	CREATE FUNCTION wait_here() RETURNS integer STABLE LANGUAGE plpgsql AS
+	$$
+	BEGIN
+		PERFORM pg_advisory_lock_shared(1);
+		PERFORM pg_advisory_unlock_shared(1);
+		RETURN 0;
+	END
+	$$;
+	CREATE FUNCTION settled() RETURNS uuid STABLE PARALLEL RESTRICTED LANGUAGE sql AS 'SELECT comb_settled()';
+	CREATE FUNCTION loop() RETURNS text LANGUAGE plpgsql AS
+	$$
+	DECLARE
+		row record;
+		n bigint := 0;
+	BEGIN
+		FOR row IN SELECT id FROM event WHERE id > last_seen() AND id < comb_settled() ORDER BY id LOOP
+			INSERT INTO seen (id) VALUES (row.id);
+			n := n + 1;
+		END LOOP;
+		RETURN n;
+	END
+	$$;
+	DROP TABLE event;
+};
+my %kinds = (
+	partitions => {
+		table  => 'CREATE TABLE event (id uuid DEFAULT comb_generate_ordered(), n int) PARTITION BY LIST (n)',
+		first  => 'CREATE TABLE part0 PARTITION OF event FOR VALUES IN (0)',
+		attach => 'CREATE TABLE partN (LIKE event INCLUDING DEFAULTS); ALTER TABLE event ATTACH PARTITION partN FOR VALUES IN (N)',
+		fill   => 'CREATE TABLE partN (LIKE event INCLUDING DEFAULTS); BEGIN; ALTER TABLE event ATTACH PARTITION partN FOR VALUES IN (N);
+			INSERT INTO partN (n) VALUES (N); COMMIT' },
+	children => {
+		table  => 'CREATE TABLE event (id uuid DEFAULT comb_generate_ordered(), n int)',
+		first  => 'CREATE TABLE part0 () INHERITS (event)',
+		attach => 'CREATE TABLE partN (LIKE event INCLUDING DEFAULTS); ALTER TABLE partN INHERIT event',
+		fill   => 'CREATE TABLE partN (LIKE event INCLUDING DEFAULTS); BEGIN; ALTER TABLE partN INHERIT event;
+			INSERT INTO partN (n) VALUES (N); COMMIT' });
+
+sub poll
+{
+	my ($where) = @_;
+	return "WITH got AS (INSERT INTO seen (id)
+		SELECT id FROM event WHERE id > last_seen() AND $where ORDER BY id RETURNING id) SELECT count(*) FROM got";
+}
+
+my $node = server('main', conf => "autovacuum = off\n");
+foreach my $kind (sort keys %kinds)
+{
+	my %ddl = %{ $kinds{$kind} };
+	$node->safe_psql('postgres', "CREATE DATABASE $kind");
+	$node->safe_psql($kind,      "$CombSchedule::setup $setup $ddl{table}");
+	my $schedule = CombSchedule->new(
+		$node, 'a b r w',
+		database   => $kind,
+		statements => {
+			%ddl,
+			fresh   => sub { $_[1]->again; return },
+			row     => 'INSERT INTO partN (n) VALUES (N)',
+			other   => 'CREATE TABLE IF NOT EXISTS unrelated (i int); ALTER TABLE unrelated ALTER i SET STATISTICS 7',
+			poll    => poll('id < comb_settled()'),
+			slow    => poll('id < comb_settled() AND n >= wait_here()'),
+			slowsub => poll('id < (SELECT comb_settled()) AND n >= wait_here()'),
+			slowsql => poll('id < settled() AND n >= wait_here()'),
+			cached  => q{PREPARE cached AS } . poll('id < comb_settled()') . '; SET plan_cache_mode = force_generic_plan',
+			exec    => 'EXECUTE cached',
+			loop    => 'SELECT loop()' },
+		clean => 'DROP TABLE IF EXISTS part0, part1, part2; TRUNCATE event, seen');
+
+	note($kind);
+	$schedule->test(q{
+	# a new session; its first query is planned when the table gets a new one
+	a.first a.row0 r.fresh w.lock r.slow=1 a.attach1 a.row1 b.row0 w.unlock r.poll=2 r.check
+	a.first a.row0 r.fresh w.lock r.slowsub=1 a.attach1 a.row1 b.row0 w.unlock r.poll=2 r.check
+	a.first a.row0 r.fresh w.lock r.slowsql=1 a.attach1 a.row1 b.row0 w.unlock r.poll=2 r.check
+	a.first a.row0 r.fresh w.lock r.slow=1 a.fill1 b.row0 w.unlock r.poll=2 r.check
+	# a session that has asked before
+	a.first a.row0 r.fresh r.poll=1 a.row0 w.lock r.slow=0 a.attach1 a.row1 b.row0 w.unlock r.poll=3 r.check
+	# the next poll gets the bound of the one before
+	a.first a.row0 r.fresh r.poll=1 a.attach1 a.row1 r.poll=0 w.lock r.slow=1 a.attach2 a.row2 b.row0 w.unlock r.poll=2 r.check
+	# the reader's transaction has locked the table, so that its next query does not look what has changed
+	a.first a.row0 r.fresh r.begin r.poll=1 a.attach1 a.row1 b.row0 r.poll=0 r.commit r.poll=2 r.check
+	a.first a.row0 r.fresh r.begin r.poll=1 a.fill1 b.row0 r.poll=0 r.commit r.poll=2 r.check
+	a.first a.row0 r.fresh r.begin r.count=1 a.attach1 a.row1 b.row0 r.poll=3 r.commit r.check
+	a.first a.row0 r.fresh r.poll=1 r.begin r.count=1 a.attach1 a.row1 b.row0 r.poll=0 r.commit r.poll=2 r.check
+	# cached plans
+	a.first a.row0 r.fresh r.cached r.begin r.exec=1 a.attach1 a.row1 b.row0 r.exec=0 r.commit r.exec=2 r.check
+	a.first a.row0 r.fresh r.loop=1 r.begin r.loop=0 a.attach1 a.row1 b.row0 r.loop=0 r.commit r.loop=2 r.check
+	# nothing holds the reader back if other tables change
+	a.first a.row0 r.fresh r.begin r.poll=1 b.other b.row0 r.poll=1 b.row0 r.poll=1 r.commit r.check
+	a.first a.row0 r.fresh r.cached r.begin r.exec=1 b.other b.row0 r.exec=1 r.commit b.other b.row0 r.exec=1 r.check
+});
+}
+done_testing();
