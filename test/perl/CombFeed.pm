@@ -22,7 +22,7 @@ our @EXPORT = qw(recipe changed_on_standby);
 sub recipe
 {
 	my ($name) = @_;
-	my $pages = join('', map { slurp_file("doc/$_.md") } qw(feed feed_anywhere feed_readers installation migration operations pipelines));
+	my $pages = join('', map { slurp_file($_) } glob('doc/*.md'));
 	my ($indent, $language, $text) = $pages =~ /^( *)```(\w+)(?: varies)? \Q$name\E\n(.*?)^ *```$/ms
 	  or die "no block \"$name\" in the pages";
 	$text =~ s/^$indent//mg;

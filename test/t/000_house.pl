@@ -251,7 +251,7 @@ isnt(index(slurp('test/clients/feed.mjs'), $consumer), -1, 'doc/feed.md shows th
 # A recipe has a name after its language, and a test runs it by this name.  test/examples
 # runs SQL without a name, and leaves out what is marked as a pattern.
 my $tests = join('', map { slurp($_) } glob('test/t/*.pl test/t/long/*.pl test/perl/CombSoak.pm'));
-for my $page ('doc/feed.md', 'doc/feed_anywhere.md', 'doc/feed_readers.md', 'doc/operations.md')
+for my $page ('doc/feed.md', 'doc/feed_anywhere.md', 'doc/feed_readers.md', 'doc/topologies.md')
 {
 	my @blocks = slurp($page) =~ /^```(\w.*)\n/mg;
 	my @names = map { /^(?:sql|sh|console(?: varies)?) ([\w-]+)$/ } @blocks;
