@@ -123,6 +123,10 @@ dist:
 	@git diff --quiet HEAD || echo "Changes that are not committed are not in the archive."
 	git archive --format=zip --prefix=$(DIST)/ --output=$(DIST).zip HEAD
 
+# No bitcode: JIT inlines only functions whose module is named with $libdir/, and ours
+# refer to each other's hidden symbols.
+override with_llvm = no
+
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 # Debian's client package has PGXS without the headers.
@@ -136,7 +140,7 @@ REGRESS += $(if $(filter 15 16 17,$(MAJORVERSION)),,$(REGRESS_V18))
 REGRESS += $(if $(filter 15 16 17 18 19,$(MAJORVERSION)),,$(REGRESS_V20))
 
 # Debian's PostgreSQL has no autodepend.
-$(OBJS) $(OBJS:.o=.bc): $(addprefix $(srcdir)/,$(HDRS))
+$(OBJS): $(addprefix $(srcdir)/,$(HDRS))
 
 # A VPATH build (Debian's pg_buildext) starts in an empty directory, and make
 # would find "src" through VPATH, so the target has to be phony.  It would find
@@ -148,7 +152,7 @@ $(error $(VPATH) has been built in: run "make clean" there first)
 endif
 .PHONY: vpath-mkdirs
 all: vpath-mkdirs
-$(OBJS) $(OBJS:.o=.bc): | vpath-mkdirs
+$(OBJS): | vpath-mkdirs
 vpath-mkdirs:
 	$(MKDIR_P) src/ordered
 endif

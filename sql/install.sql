@@ -44,6 +44,12 @@ SELECT date_part('epoch', keys.comb_timestamp('017f22e2-79b0-7cc3-98c4-dc0c0c073
 SELECT series FROM keys.comb_ordered_status();
 RESET search_path;
 
+-- what it calls cannot be dropped meanwhile
+SELECT e.extname FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
+WHERE d.classid = 'pg_extension'::regclass AND d.refclassid = 'pg_extension'::regclass
+  AND d.objid = (SELECT oid FROM pg_extension WHERE extname = 'pg_comb_ordered')
+ORDER BY 1;
+
 -- all functions are in this schema; their types are pg_comb's own or pg_catalog's
 SELECT count(*) > 0 AS t, bool_and(p.pronamespace = 'keys'::regnamespace) AS t
 FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass

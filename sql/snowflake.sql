@@ -181,6 +181,10 @@ RESET ROLE;
 RESET search_path;
 DROP ROLE claimer;
 SELECT pg_advisory_unlock_all();
+-- a claim is an advisory lock, and ends with all of them, without a word
+SELECT comb_snowflake_claim() >= 0 AS t;
+DISCARD ALL;
+SELECT count(*) AS "0" FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid();
 -- claims leave out the server's own number
 ALTER SYSTEM SET pg_comb.snowflake_instance = 2;
 SELECT pg_reload_conf();

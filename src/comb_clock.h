@@ -157,9 +157,6 @@ comb_clock_us(void)
  * them may use them: a forked child inherits the bytes, but has another
  * process id than "owner".  Used bytes are set to zero, so that a core dump or
  * a bug that reads this memory tells nothing about keys already made.
- *
- * The pool is exported because JIT inlines functions that use it into code
- * outside of the module.
  */
 typedef struct CombPool
 {
@@ -168,7 +165,7 @@ typedef struct CombPool
 	unsigned char bytes[COMB_POOL_SIZE];
 } CombPool;
 
-extern PGDLLEXPORT CombPool comb_pool;
+extern CombPool comb_pool;
 
 /* Return eight random bytes, which are never returned again */
 static inline uint64

@@ -444,7 +444,7 @@ close_report() {
 # Copies the tree, without what a build leaves behind.  With RUN_OBJECTS it copies object files, too, for test/mutants.
 copy_tree() {
 	local left=(-name '*.zip')
-	[ -n "${RUN_OBJECTS:-}" ] || left+=(-o -name '*.o' -o -name '*.so' -o -name '*.bc')
+	[ -n "${RUN_OBJECTS:-}" ] || left+=(-o -name '*.o' -o -name '*.so')
 	as_owner mkdir -p "$1" && (cd "$tree" && find . \( -name .git -o -name results -o -name 'tmp_check*' -o -name output_iso \
 		-o -name 'build-*' -o -name node_modules -o -name bin -o -name obj \) -prune -o -type f ! \( "${left[@]}" \) -print0) |
 		tar -C "$tree" --null -T - -cf - | as_owner tar -C "$1" -xf -
@@ -452,7 +452,7 @@ copy_tree() {
 
 # build DIR STAGE [argument of make]...
 build() {
-	local make=(make -s -C "$1" with_llvm=no "PG_CONFIG=$PG_CONFIG" "${@:3}")
+	local make=(make -s -C "$1" "PG_CONFIG=$PG_CONFIG" "${@:3}")
 	bounded "${make[@]}" && bounded "${make[@]}" "DESTDIR=$2" install
 }
 

@@ -94,7 +94,7 @@ package_rpm() {
 	local top=$work/rpm package spec=$tree/doc/packaging/pg_comb.spec
 	local define=(--define "_topdir $top" --define "pgmajor $major" --define "pg_config $PG_CONFIG"
 		--define "debug_package %{nil}")
-	check "rpm is there" apt_install rpm zip unzip clang
+	check "rpm is there" apt_install rpm zip unzip
 	mkdir -p "$top/SOURCES"
 	copy_tree "$work/pg_comb-$version"
 	check "an archive as make dist writes it" env -C "$work" zip -qr "$top/SOURCES/pg_comb-$version.zip" "pg_comb-$version"
@@ -104,14 +104,11 @@ package_rpm() {
 	check "the package has what make installs" diff <(rpm -qlp "$package" | grep -v "$(pg_dir docdir)" | grep -v build-id) \
 		<(installed_files | sort)
 	check "and the documents" diff <(rpm -qlvp "$package" | sed -n "s,^-.* $(pg_dir docdir)/extension/pg_comb/,,p" | sort) <(documents)
-	check "the bitcode has a package of its own" grep -q "bitcode/pg_comb.index.bc" \
-		<(rpm -qlp "$top"/RPMS/*/pg_comb_"$major"-llvmjit-*.rpm)
 	life install_rpms remove_rpms
-	check "without its llvmjit package it builds as well" bounded rpmbuild -bb --nodeps --without llvmjit "${define[@]}" "$spec"
 }
 
 install_rpms() { rpm -i --nodeps "$top"/RPMS/*/*.rpm; }
-remove_rpms() { rpm -e --nodeps "pg_comb_$major" "pg_comb_$major-llvmjit"; }
+remove_rpms() { rpm -e --nodeps "pg_comb_$major"; }
 
 # As a builder of Debian: a source package out of the tree and its tarball, the
 # build's dependencies by apt, and the tests of the installed package.

@@ -343,8 +343,9 @@ none("links of $_", broken_links($_)) for sort glob('*.md */*.md');
 SKIP:
 {
 	my $there = tempdir(CLEANUP => 1);
-	skip 'PostgreSQL has no development files', 2
+	skip 'PostgreSQL has no development files', 3
 	  if system("make -s install-documents documents=$there >/dev/null 2>&1") != 0;
+	unlike(`make -n all install 2>&1`, qr/\.bc\b|bitcode/, 'no bitcode is made or installed');
 	my @pages = glob("$there/*.md $there/doc/*.md $there/doc/*/*.md");
 	none('links of the installed pages', map { broken_links($_) } @pages);
 	my $texts = join('', map { slurp($_) } @pages);
