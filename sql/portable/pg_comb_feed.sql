@@ -7,6 +7,7 @@
  * The file needs PostgreSQL 15 or later and CREATE on the first schema of search_path,
  * where only you may create; no superuser, no extension, no other file.  It works with
  * any search_path: bodies in SQL are parsed here, those in PL/pgSQL use pg_catalog alone.
+ * Run it again, in one transaction, to go to another version: bounds, views and privileges stay.
  * DROP TABLE comb_feed CASCADE drops everything, and the views that use it.
  *
  * A writer locks before it draws a key: nextval() its sequence, and a command its table.
@@ -14,17 +15,24 @@
  * holds this lock.  When none of them holds it any more, all who drew smaller keys have
  * ended, and the candidate becomes the bound.  Whoever sees the bound sees their rows.
  */
-CREATE TABLE comb_feed (
+DO $$ BEGIN	-- CREATE OR REPLACE would leave a function to a stranger
+	IF EXISTS (SELECT FROM pg_namespace AS n JOIN (SELECT relnamespace, relowner, relname FROM pg_class
+			UNION ALL SELECT pronamespace, proowner, proname FROM pg_proc) AS made (namespace, owner, name) ON n.oid = namespace
+		WHERE nspname = current_schema AND name LIKE 'comb\_feed%' AND pg_get_userbyid(owner) <> current_user) THEN
+		RAISE 'comb_feed belongs to another role' USING ERRCODE = 'insufficient_privilege';
+	END IF;
+END $$;
+CREATE TABLE IF NOT EXISTS comb_feed (
 	source regclass PRIMARY KEY, name text NOT NULL, margin interval NOT NULL CHECK (margin >= '0'),
 	number bigint, at timestamptz NOT NULL DEFAULT '-infinity',
 	next_number bigint, next_at timestamptz, writers text[]
 ) WITH (fillfactor = 10);
-COMMENT ON TABLE comb_feed IS 'bounds: rows below are visible, or will never be; and candidates for the next bounds';
+COMMENT ON TABLE comb_feed IS 'pg_comb 1.1.0: bounds, below which rows are visible, or will never be; and candidates for the next bounds';
 COMMENT ON COLUMN comb_feed.number IS 'bound of a sequence, NULL for a table';
 COMMENT ON COLUMN comb_feed.at IS 'bound of a table, time of a sequence''s bound';
 COMMENT ON COLUMN comb_feed.writers IS 'virtual transactions that must end before next_number and next_at become the bound';
 
-CREATE FUNCTION comb_feed_refuse(source regclass, what text) RETURNS comb_feed
+CREATE OR REPLACE FUNCTION comb_feed_refuse(source regclass, what text) RETURNS comb_feed
 	LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$ BEGIN
 	IF what = 'subscriber' OR what = 'bound' AND pg_is_in_recovery() THEN
@@ -34,80 +42,96 @@ AS $$ BEGIN
 		RAISE 'bounds do not move in a % transaction', upper(current_setting('transaction_isolation'))
 			USING ERRCODE = 'invalid_transaction_state', HINT = 'Call the function in a READ COMMITTED transaction.',
 			DETAIL = 'The transaction would see its new bound, and not all rows below.';
+	ELSIF what LIKE '% DEFAULT %' THEN
+		RAISE WARNING 'readers of "%" by % lose rows', source, what
+			USING HINT = 'A column to read by needs the type timestamptz and DEFAULT clock_timestamp(). Call comb_feed_add() after the change.';
+		RETURN NULL;
 	END IF;
 	RAISE 'comb_feed has no % for "%"', what, source USING ERRCODE = 'undefined_object',
 		HINT = 'Call comb_feed_add() with the sequence of numbers, or with the table of times and uuids.';
 END $$;
-COMMENT ON FUNCTION comb_feed_refuse IS 'error of a bound that does not move, or that a source does not have';
+COMMENT ON FUNCTION comb_feed_refuse IS 'error of a bound that does not move, or that a source does not have, and warning of a default';
 
-CREATE FUNCTION comb_feed_next(f comb_feed, strict boolean) RETURNS comb_feed
-	LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+CREATE OR REPLACE FUNCTION comb_feed_next(feeds comb_feed[], strict boolean) RETURNS comb_feed[]
+	LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$ DECLARE
-	kind "char" := (SELECT relkind FROM pg_class WHERE oid = f.source);
-	reading text := format('SELECT ARRAY[last_value + is_called::int, log_cnt] FROM %s', f.source);
-	seen bigint[]; seen_before bigint[]; busy boolean; number bigint; at timestamptz; holders text[]; wrong text;
+	now timestamptz := clock_timestamp(); numbers bigint[]; s record; hint text; denied integer := 0;
 BEGIN
-	FOR reading_no IN 1 .. CASE kind WHEN 'S' THEN 2 ELSE 1 END LOOP
-		SELECT seen, holders IS NOT NULL INTO seen_before, busy;
-		-- The candidate first ...
-		IF kind = 'S' THEN EXECUTE reading INTO seen; number := seen[1]; END IF;
-		at := clock_timestamp() - CASE kind WHEN 'S' THEN interval '0' ELSE f.margin END;
-		-- ... and the holders of the lock second.  A partition's rows come through its parents, too.
-		WITH RECURSIVE up (id) AS (SELECT f.source::oid UNION SELECT inhparent FROM pg_inherits JOIN up ON inhrelid = id),
-			down (id) AS (SELECT f.source::oid UNION SELECT inhrelid FROM pg_inherits JOIN down ON inhparent = id)
-		SELECT array_agg(DISTINCT l.virtualtransaction) INTO holders FROM pg_locks AS l
-		WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.granted
-			AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-			AND l.relation IN (SELECT id FROM up UNION SELECT id FROM down);
-	END LOOP;
-	-- Asked after the readings, because numbers in a session's cache are inserted later
-	SELECT CASE WHEN relkind NOT IN ('S', 'r', 'p') OR relpersistence <> 'p' THEN 'is not a permanent sequence or table'
-			WHEN seqcache > 1 THEN 'has CACHE ' || seqcache WHEN seqcycle THEN 'has CYCLE'
-			WHEN seqincrement <> 1 THEN 'has INCREMENT ' || seqincrement END
-		INTO wrong FROM pg_class LEFT JOIN pg_sequence ON seqrelid = oid WHERE oid = f.source;
-	IF NOT FOUND THEN
-		RAISE 'the source "%" of comb_feed is gone', f.name USING ERRCODE = 'undefined_table',
-			HINT = format('DELETE FROM comb_feed WHERE name = %L', f.name);
-	ELSIF wrong IS NOT NULL THEN
-		RAISE 'there is no bound for "%": it %', f.name, wrong USING ERRCODE = 'feature_not_supported',
-			HINT = 'A sequence needs CACHE 1, NO CYCLE and INCREMENT 1. Otherwise give the table '
-				'a column DEFAULT clock_timestamp(), and call comb_feed_add() with the table.';
-	ELSIF number < greatest(f.number, f.next_number) OR kind <> 'S' AND at + f.margin < greatest(f.at, f.next_at) THEN
-		RAISE 'the % is behind the bound of "%"', CASE kind WHEN 'S' THEN 'sequence' ELSE 'clock' END, f.name
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = 'It was set back. New rows are below the bound, and can come behind a reader.',
-			HINT = format('DELETE FROM comb_feed WHERE name = %L, call comb_feed_add(), and let readers begin again.', f.name);
-	END IF;
-	-- While nextval() writes WAL, SELECT sees a number 32 too large with log_cnt = 0.  If both readings saw
-	-- that, its writer held the lock between them, because a sequence comes to the larger number only later.
-	IF seen <> seen_before OR seen[2] = 0 AND busy THEN number := number - 32; END IF;
-	-- A transaction prepared before a restart has -1 in place of its session.
-	IF EXISTS (SELECT FROM unnest(holders) AS h WHERE h = ANY (f.writers) OR h LIKE '-1/%' AND f.writers IS NOT NULL)
-		OR f.writers IS NULL AND (number <= f.number AND at < f.at + interval '1 minute' OR kind <> 'S' AND at <= f.at) THEN
-		RETURN f;	-- waits, or has nothing new
-	END IF;
-	f.number := greatest(f.number, f.next_number, CASE WHEN holders IS NULL THEN number END);
-	f.at := greatest(f.at, f.next_at, CASE WHEN holders IS NULL THEN at END);
-	f.next_number := CASE WHEN holders IS NOT NULL THEN number END;
-	f.next_at := CASE WHEN holders IS NOT NULL THEN at END;
-	f.writers := holders;
-	RETURN f;
-EXCEPTION WHEN OTHERS THEN
-	IF strict THEN RAISE; END IF;
-	GET STACKED DIAGNOSTICS wrong = PG_EXCEPTION_HINT;
-	RAISE WARNING USING ERRCODE = SQLSTATE, MESSAGE = SQLERRM, HINT = wrong;
-	RETURN f;
+	-- The candidates first ...  By OID, because the owner of a sequence can give its name to a view that runs code of his.
+	FOR i IN 1 .. cardinality(feeds) LOOP BEGIN
+		IF current_setting('server_version_num')::integer >= 180000 THEN
+			numbers[i] := (SELECT last_value + is_called::integer FROM pg_get_sequence_data(feeds[i].source));
+		ELSIF feeds[i].number IS NOT NULL THEN	-- Before the first number it is NULL.  This keeps the lock of a writer.
+			numbers[i] := coalesce(pg_sequence_last_value(feeds[i].source) + 1, feeds[i].next_number, feeds[i].number);
+		END IF;
+	EXCEPTION WHEN OTHERS THEN	-- Locked longer than lock_timeout, which is shorter than deadlock_timeout, or gone: see below.
+	END; END LOOP;
+	-- ... and the holders of the locks second.  A partition's rows come through its parents, too, and with a parent's other
+	-- locks while it is attached.  This transaction is left out: its rows and its bounds become visible at once.
+	FOR s IN WITH RECURSIVE
+		up (source, id) AS (SELECT f.source, f.source::oid FROM unnest(feeds) AS f
+			UNION SELECT source, inhparent FROM up JOIN pg_inherits ON inhrelid = id),
+		down (source, id) AS (SELECT f.source, f.source::oid FROM unnest(feeds) AS f
+			UNION SELECT source, inhrelid FROM down JOIN pg_inherits ON inhparent = id),
+		held (source, holders) AS (SELECT source, array_agg(DISTINCT virtualtransaction)
+			FROM (TABLE up UNION TABLE down) AS tree JOIN pg_class ON oid = id JOIN pg_locks ON relation = id
+			WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
+				AND granted AND pid IS DISTINCT FROM pg_backend_pid()
+				AND (mode = 'RowExclusiveLock' OR relkind = 'p' AND mode LIKE '%ExclusiveLock')
+			GROUP BY source)
+		-- CACHE is asked after the candidates, because numbers in a session's cache are inserted later
+		SELECT f.*, holders, numbers[ordinality] AS candidate, now - CASE WHEN f.number IS NULL THEN margin ELSE '0' END AS time, oid,
+			CASE WHEN relkind NOT IN ('S', 'r', 'p') OR relpersistence <> 'p' THEN 'is not a permanent sequence or table'
+				WHEN seqcache > 1 THEN 'has CACHE ' || seqcache WHEN seqcycle THEN 'has CYCLE'
+				WHEN seqincrement <> 1 THEN 'has INCREMENT ' || seqincrement END AS wrong
+		FROM unnest(feeds) WITH ORDINALITY AS f LEFT JOIN held USING (source)
+			LEFT JOIN pg_class ON oid = f.source LEFT JOIN pg_sequence ON seqrelid = oid
+	LOOP BEGIN
+		IF s.oid IS NULL THEN
+			RAISE 'the source "%" of comb_feed is gone', s.name USING ERRCODE = 'undefined_table',
+				HINT = format('SELECT comb_feed_remove(%L)', s.source);
+		ELSIF s.wrong IS NOT NULL THEN
+			RAISE 'there is no bound for "%": it %', s.name, s.wrong USING ERRCODE = 'feature_not_supported',
+				HINT = 'A sequence needs CACHE 1, NO CYCLE and INCREMENT 1. Otherwise give the table '
+					'a column DEFAULT clock_timestamp(), and call comb_feed_add() with the table.';
+		ELSIF s.number IS NOT NULL AND s.candidate IS NULL THEN
+			IF has_sequence_privilege(s.oid, 'SELECT') THEN
+				RAISE 'the sequence "%" is locked', s.name USING ERRCODE = 'lock_not_available', HINT = 'Call again.';
+			END IF;
+			RAISE 'permission denied for sequence "%"', s.name USING ERRCODE = 'insufficient_privilege',
+				HINT = format('GRANT SELECT ON SEQUENCE %s TO %I', s.source, current_user);
+		ELSIF s.candidate < greatest(s.number, s.next_number) OR s.number IS NULL AND now < greatest(s.at, s.next_at) THEN
+			RAISE 'the % is behind the bound of "%"', CASE WHEN s.number IS NULL THEN 'clock' ELSE 'sequence' END, s.name
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'It was set back. New rows are below the bound, and can come behind a reader.',
+				HINT = format('SELECT comb_feed_remove(%L), call comb_feed_add(), and let readers begin again.', s.source);
+		END IF;
+		-- A transaction prepared before a restart has -1 in place of its session.
+		CONTINUE WHEN EXISTS (SELECT FROM unnest(s.holders) AS h WHERE h = ANY (s.writers) OR h LIKE '-1/%' AND s.writers IS NOT NULL)
+			OR s.writers IS NULL AND (s.candidate <= s.number AND now < s.at + interval '1 minute' OR s.number IS NULL AND s.time <= s.at);
+		feeds[s.ordinality].number := greatest(s.number, s.next_number, CASE WHEN s.holders IS NULL THEN s.candidate END);
+		feeds[s.ordinality].at := greatest(s.at, s.next_at, CASE WHEN s.holders IS NULL THEN s.time END);
+		feeds[s.ordinality].next_number := CASE WHEN s.holders IS NOT NULL THEN s.candidate END;
+		feeds[s.ordinality].next_at := CASE WHEN s.holders IS NOT NULL THEN s.time END;
+		feeds[s.ordinality].writers := s.holders;
+	EXCEPTION WHEN OTHERS THEN
+		denied := denied + (SQLSTATE = '42501')::integer;
+		IF strict OR denied = cardinality(feeds) THEN RAISE; END IF;
+		GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+		RAISE WARNING USING ERRCODE = SQLSTATE, MESSAGE = SQLERRM, HINT = hint;
+	END; END LOOP;
+	RETURN feeds;
 END $$;
-COMMENT ON FUNCTION comb_feed_next IS 'what the row of a source becomes now; strict: errors instead of warnings';
 
-CREATE FUNCTION comb_feed_advance(source regclass DEFAULT NULL) RETURNS integer LANGUAGE sql
+CREATE OR REPLACE FUNCTION comb_feed_advance(source regclass DEFAULT NULL) RETURNS integer LANGUAGE sql
 BEGIN ATOMIC
 	SELECT comb_feed_refuse($1, 'subscriber') FROM pg_subscription_rel WHERE srrelid = 'comb_feed'::regclass;
 	SELECT comb_feed_refuse($1, 'bound') WHERE pg_is_in_recovery() OR current_setting('transaction_isolation') NOT LIKE 'read %'
 		OR $1 IS NOT NULL AND NOT EXISTS (SELECT FROM comb_feed AS f WHERE f.source = $1);
-	-- Nobody waits, and only a caller whose row nobody else has moved meanwhile writes.
-	WITH step AS MATERIALIZED (SELECT was, comb_feed_next(was, $1 IS NOT NULL) AS now
-		FROM comb_feed AS was WHERE was.source = $1 OR $1 IS NULL),
+	-- No caller waits for another one, and only a caller whose row nobody else has moved meanwhile writes.
+	WITH feeds AS MATERIALIZED (SELECT was, comb_feed_next(was, $1 IS NOT NULL) AS now
+		FROM (SELECT array_agg(f) AS was FROM comb_feed AS f WHERE f.source = $1 OR $1 IS NULL) AS f),
+	step AS (SELECT was[i] AS was, now[i] AS now FROM feeds, generate_subscripts(was, 1) AS i),
 	mine AS MATERIALIZED (SELECT f.number, f.at, s.now FROM step AS s
 		JOIN comb_feed AS f ON f = s.was WHERE s.was <> s.now FOR UPDATE OF f SKIP LOCKED),
 	moved AS (UPDATE comb_feed AS f SET (number, at, next_number, next_at, writers)
@@ -116,33 +140,45 @@ BEGIN ATOMIC
 	SELECT count(*)::integer FROM moved WHERE up;
 END;
 COMMENT ON FUNCTION comb_feed_advance IS 'move the bound of a source, or of all, and return how many bounds are larger now';
+DROP FUNCTION IF EXISTS comb_feed_next(comb_feed, boolean);	-- of 1.0
+COMMENT ON FUNCTION comb_feed_next IS 'what the rows of sources become now; strict: errors instead of warnings';
 
-CREATE FUNCTION comb_feed_add(source regclass, margin interval DEFAULT '1 second') RETURNS void LANGUAGE sql
+CREATE OR REPLACE FUNCTION comb_feed_add(source regclass, margin interval DEFAULT '1 second') RETURNS void LANGUAGE sql
 BEGIN ATOMIC
 	INSERT INTO comb_feed (source, name, margin, number)
 		SELECT c.oid, format('%I.%I', nspname, relname), $2, CASE relkind WHEN 'S' THEN -9223372036854775808 END
 		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace WHERE c.oid = $1
 		ON CONFLICT (source) DO UPDATE SET margin = excluded.margin;
+	SELECT comb_feed_refuse($1, format('%s %s DEFAULT %s', attname, atttypid::regtype, pg_get_expr(adbin, adrelid)))
+		FROM pg_attribute JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+		WHERE attrelid = $1 AND pg_get_expr(adbin, adrelid) ~ 'now\(\)|_timestamp\(\)|(CURRENT_|LOCAL)TIMESTAMP'
+			AND (atttypid = 'timestamp'::regtype OR atttypid = 'timestamptz'::regtype AND pg_get_expr(adbin, adrelid) !~ 'clock_timestamp');
 	SELECT comb_feed_advance($1);
 END;
 COMMENT ON FUNCTION comb_feed_add IS 'follow a sequence, or the clock of a table, which may be set back by less than the margin';
+CREATE OR REPLACE FUNCTION comb_feed_remove(source regclass) RETURNS void LANGUAGE sql
+BEGIN ATOMIC
+	SELECT comb_feed_refuse($1, 'row') WHERE NOT EXISTS (SELECT FROM comb_feed AS f WHERE f.source = $1);
+	DELETE FROM comb_feed AS f WHERE f.source = $1;
+END;
+COMMENT ON FUNCTION comb_feed_remove IS 'do not follow a source any longer';
 
-CREATE FUNCTION comb_feed_number(source regclass) RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE RETURN
+CREATE OR REPLACE FUNCTION comb_feed_number(source regclass) RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE RETURN
 	coalesce((SELECT number FROM comb_feed AS f WHERE f.source = $1), (comb_feed_refuse($1, 'number')).number);
 COMMENT ON FUNCTION comb_feed_number IS 'bound of a sequence: id < comb_feed_number(...)';
-CREATE FUNCTION comb_feed_time(source regclass) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE RETURN
+CREATE OR REPLACE FUNCTION comb_feed_time(source regclass) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE RETURN
 	coalesce((SELECT at FROM comb_feed AS f WHERE f.source = $1 AND number IS NULL), (comb_feed_refuse($1, 'time')).at);
 COMMENT ON FUNCTION comb_feed_time IS 'bound of a table''s times: created_at < comb_feed_time(...)';
-CREATE FUNCTION comb_feed_uuid(source regclass) RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE RETURN
+CREATE OR REPLACE FUNCTION comb_feed_uuid(source regclass) RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE RETURN
 	rpad(lpad(to_hex(floor(1000 * extract(epoch FROM greatest(comb_feed_time(source), 'epoch')))::bigint), 12, '0'), 32, '0')::uuid;
 COMMENT ON FUNCTION comb_feed_uuid IS 'bound of a table''s UUIDv7: id < comb_feed_uuid(...)';
 
-CREATE VIEW comb_feed_status AS
-SELECT f.source, f.name, clock_timestamp() - f.at AS age, w.pid, p.gid, coalesce(a.usename, p.owner) AS usename,
+CREATE OR REPLACE VIEW comb_feed_status AS
+SELECT f.source, f.name, clock_timestamp() - nullif(f.at, '-infinity') AS age, w.pid, p.gid, coalesce(a.usename, p.owner) AS usename,
 	coalesce(a.xact_start, p.prepared) AS since, a.state, a.query
 FROM comb_feed AS f
 	LEFT JOIN LATERAL (SELECT DISTINCT l.pid, l.virtualtransaction AS id FROM pg_locks AS l
-		WHERE f.writers IS NOT NULL AND l.mode = 'RowExclusiveLock' AND l.granted AND (l.virtualtransaction = ANY (f.writers)
+		WHERE f.writers IS NOT NULL AND l.mode LIKE '%ExclusiveLock' AND l.locktype = 'relation' AND l.granted AND (l.virtualtransaction = ANY (f.writers)
 			OR l.virtualtransaction LIKE '-1/%' AND (l.relation = f.source OR f.number IS NULL))) AS w ON true
 	LEFT JOIN pg_stat_activity AS a ON a.pid = w.pid
 	LEFT JOIN (pg_locks AS x JOIN pg_prepared_xacts AS p ON p.transaction = x.transactionid)

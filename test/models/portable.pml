@@ -10,10 +10,11 @@
  *   NX       transactions; at most 3
  *   ND       numbers that a transaction may draw
  *   NA       sessions that call comb_feed_advance()
- *   LOG      how many numbers nextval() logs in advance; 0 if the sequence is read in one step
  *   NCRASH   how often the server crashes
  *   LOSE     a crash loses the WAL's end; otherwise it comes as soon as the WAL is flushed
  *   OWN      a later statement of the advancing transaction relies on the new bound
+ *   DRAWS    the advancing transaction draws a number itself, or holds the lock as if it did, as
+ *            pg_sequence_last_value() lets it before PostgreSQL 18; with NCRASH=0 and without OWN
  *   INSIDE   readers store their position in that transaction, so that a crash may take it back
  *   TIME     the key is the clock, as for comb_feed_time(), and the lock is the table's
  *   MARGIN   how far the bound stays behind the clock
@@ -36,8 +37,7 @@
  * - After a crash, a sequence goes on at a number logged in advance.  Here all numbers come again.
  * - A transaction that is visible and has not yet released its locks has no number in its virtual
  *   xid.  An advance that takes it for another transaction is right.
- * - SELECT reads last_value and log_cnt in one step.  A nextval() that was suspended between its two
- *   stores to them, from before the first reading to after the second one, would go unnoticed.
+ * - nextval() changes last_value in one step: whoever reads it holds a lock on the page.
  */
 #define NS 2
 #ifndef ND
@@ -45,9 +45,6 @@
 #endif
 #ifndef NA
 #define NA 1
-#endif
-#ifndef LOG
-#define LOG 0
 #endif
 #ifndef NCRASH
 #define NCRASH 1
@@ -64,20 +61,18 @@
 #ifdef TIME
 #define LAST 3			/* the clock's end */
 byte key = 1, latest = 1;	/* the clock now, and at its latest */
-#define SHOWN key
-#define CANDIDATE(shown) (shown > MARGIN -> shown - MARGIN : 0)
-#define TORN(shown) false
+#define CANDIDATE (key > MARGIN -> key - MARGIN : 0)
 #define AHEAD true		/* the clock may be set back */
 #define LIVE true
 #else
-/* The sequence: last_value and log_cnt.  While nextval() writes WAL, others see what it writes. */
-byte key, left;
-bit  writing;
-#define SHOWN ((writing -> key + LOG : key) * 4 + left)
-#define CANDIDATE(shown) (shown / 4 + 1)
-#define TORN(shown) (LOG && shown % 4 == 0)
+byte key;			/* the sequence: last_value */
+#define CANDIDATE (key + 1)
 #define AHEAD false
+#ifdef DRAWS
+#define LIVE (new.bound == key + 1 || NA > 1)	/* callers wait for each other */
+#else
 #define LIVE (new.bound == key + 1)
+#endif
 #endif
 
 /* PostgreSQL: transactions, and the lock on the sequence or on the table */
@@ -94,6 +89,9 @@ byte rows[NX];			/* keys inserted, as bits */
 byte begun, used;		/* transactions; virtual xids of this life of the server */
 #ifdef OWN
 byte visible;			/* keys of committed rows, as bits */
+#endif
+#ifdef DRAWS
+bit  locks[NA], drew[NA];	/* of the transactions that advance */
 #endif
 
 /* The row of comb_feed, and a version that is not yet visible */
@@ -142,15 +140,7 @@ inline abort(x) { st[x] = ENDED; release(x); rows[x] = (SURVIVES(x) -> rows[x] :
 inline draw() { atomic { n++; rows[me] = rows[me] | BIT(key) } }
 #define ROLLBACK_TO rows[me] = 0; if :: held[me] = 0 :: skip fi	/* if it began after the savepoint */
 #else
-inline draw() {			/* nextval() */
-	if
-	:: atomic { !writing && (left > 0 || LOG == 0) -> n++; key++; rows[me] = rows[me] | BIT(key);
-			left = (left > 0 -> left - 1 : 0) }
-	:: atomic { !writing && LOG > 0 -> n++; key++; rows[me] = rows[me] | BIT(key);
-			left = 0; writing = 1 };	/* also after a checkpoint */
-		atomic { writing = 0; left = LOG }
-	fi
-}
+inline draw() { atomic { n++; key++; rows[me] = rows[me] | BIT(key) } }	/* nextval() */
 #define ROLLBACK_TO skip	/* gives neither the lock nor the numbers back */
 #endif
 
@@ -207,7 +197,10 @@ inline read_locks() {
 	do
 	:: atomic { x < NX -> h = (held[x] -> h | BIT(vx[x]) : h);
 			x++; if :: x == NX -> x = 0; break :: else fi }
-	od
+	od;
+#ifdef DRAWS
+	h = (NA > 1 && locks[NS + NA - 1 - s] -> h | BIT(NX + 1 + NS + NA - 1 - s) : h)	/* not its own */
+#endif
 }
 
 #ifdef OWN
@@ -220,13 +213,24 @@ inline use_own() {
 
 #define IDLE(x) (x >= NX || st[x] == ENDED)
 #define CHANGED (bound != feed.bound || next != feed.next || waits != feed.waits)
-#define FORGET bound = 0; next = 0; waits = 0; first = 0; c = 0; h = 0; busy = 0; quiet = 0
+#define FORGET bound = 0; next = 0; waits = 0; c = 0; h = 0; quiet = 0
+
+#ifdef DRAWS
+#define APPEAR assert((mine & BELOW(told)) == 0); FORGET_ROW	/* Safety; its row becomes visible */
+#define FORGET_ROW mine = 0
+#else
+#define APPEAR skip
+#define FORGET_ROW skip
+#endif
 
 /* comb_feed_advance() */
 proctype advance(byte s) {
 	byte bound, next, waits;	/* the row before */
-	byte first, c, h, x;
-	bit  busy, quiet;
+	byte c, h, x;
+	bit  quiet;
+#ifdef DRAWS
+	byte mine;			/* a row of this transaction, as a bit */
+#endif
 #ifdef OWN
 	byte seen;
 #endif
@@ -235,16 +239,17 @@ start:	{
 	do
 	:: atomic { bound = feed.bound; next = feed.next; waits = feed.waits;
 			quiet = (begun == NX && IDLE(0) && IDLE(1) && IDLE(2)) };
-#if LOG > 0				/* comb_feed_next() */
-		first = SHOWN;
-		read_locks();
-		atomic { busy = (h != 0); h = 0 };
+#ifdef DRAWS
+		locks[s - NS] = 1;
+		if
+		:: atomic { !drew[s - NS] -> drew[s - NS] = 1; key++; mine = BIT(key) }
+		:: skip
+		fi;
 #endif
-		c = SHOWN;
+		c = CANDIDATE;			/* comb_feed_next() */
 		read_locks();
 		atomic {
-			assert(CANDIDATE(c) >= MAX(bound, next) || AHEAD);	/* Alarm */
-			c = CANDIDATE(c) - (first != c && LOG || TORN(c) && busy -> LOG : 0);
+			assert(c >= MAX(bound, next) || AHEAD);	/* Alarm */
 			if
 			:: waits && (h & (waits | BIT(NOBODY))) || locked || CHANGED -> goto done
 			:: else
@@ -262,15 +267,22 @@ start:	{
 		atomic {			/* an advance that dies anywhere has changed nothing so far */
 			if :: goto aborted :: skip fi;
 			logged = 1;		/* the record of its commit */
+#ifdef DRAWS
+			assert((mine & BELOW(standby_told)) == 0);	/* Safety */
+#endif
 			standby_told = (cut -> standby_told : MAX(standby_told, new.bound));
 			assert(!quiet || LIVE)
 		};
 		atomic { !cut || cut_flushed;	/* XLogFlush(), and then it is visible */
 			assert(new.bound >= feed.bound);	/* Forward */
+			APPEAR;
 			feed.bound = new.bound; feed.next = new.next; feed.waits = new.waits;
 			told = MAX(told, feed.bound); logged = 0; cut_flushed = 0;
-aborted:		locked = 0; new.bound = 0; new.next = 0; new.waits = 0;
-done:			FORGET }
+aborted:		FORGET_ROW; locked = 0; new.bound = 0; new.next = 0; new.waits = 0;
+done:			APPEAR; FORGET };
+#ifdef DRAWS
+		locks[s - NS] = 0
+#endif
 	od
 	} unless { ON_CRASH; x = 0; FORGET; goto start } }
 }
@@ -313,7 +325,7 @@ inline restart() {
 		:: else -> break
 		od;
 #ifndef TIME
-		key = cut_key; left = 0; writing = 0;
+		key = cut_key;
 #endif
 		feed.bound = cut_feed.bound; feed.next = cut_feed.next; feed.waits = cut_feed.waits;
 #ifdef INSIDE

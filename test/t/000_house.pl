@@ -119,7 +119,7 @@ SKIP:
 }
 
 # A model names the functions that its steps stand for
-my %defined = map { $_ => 1 } map { /^(?:static inline \w+ |CREATE FUNCTION )?(comb_\w+)\(/mg }
+my %defined = map { $_ => 1 } map { /^(?:static inline \w+ |CREATE (?:OR REPLACE )?FUNCTION )?(comb_\w+)\(/mg }
   values %source, slurp('sql/portable/pg_comb_feed.sql');
 for my $model (sort glob('test/models/*.pml'))
 {

@@ -16,13 +16,14 @@ my $node = server('main', init => [ allows_streaming => 'logical' ],
 # Install a file of sql/portable as doc/feed_anywhere.md does.  Return what psql complains of.
 sub install
 {
-	my ($file) = @_;
-	local @ENV{qw(PGHOST PGPORT PGDATABASE PGUSER PGOPTIONS)} = ($node->host, $node->port, 'postgres', 'app', '-c client_min_messages=warning');
-	my $command = recipe('feed-install') =~ s/pg_comb_feed\.sql/$file/r =~ s/psql/psql -Xq/r =~ s/\n//r;
+	my ($file, $schema) = @_;
+	local @ENV{qw(PGHOST PGPORT PGDATABASE PGUSER PGOPTIONS)} =
+	  ($node->host, $node->port, 'postgres', 'app', '-c client_min_messages=warning -c search_path=' . ($schema // 'app'));
+	my $command = recipe('feed-install') =~ s{\S+/pg_comb_feed\.sql}{$file}r =~ s/psql/psql -Xq/r =~ s/\n//r;
 	return `$command 2>&1`;
 }
-is(install('pg_comb_feed.sql'), '', 'a role that owns only its schema installs the file');
-is(install('pg_comb.sql'), '', 'and the other portable file beside it');
+is(install('sql/portable/pg_comb_feed.sql'), '', 'a role that owns only its schema installs the file');
+is(install('sql/portable/pg_comb.sql'), '', 'and the other portable file beside it');
 
 sub session { return CombSession->new($_[0] // $node, 'postgres', user => 'app'); }
 my $feed = session();
@@ -40,7 +41,17 @@ my $advance = "$once; DO 'BEGIN PERFORM pg_sleep(0.002); END'; $once";
 my $views = join(', ', map { "(SELECT coalesce(string_agg(body, ',' ORDER BY id), '-') FROM by_$_)" } qw(number time uuid));
 my $held  = recipe('feed-held') =~ s/;//r;
 my $anew  = q{DELETE FROM comb_feed; DO $$ BEGIN PERFORM comb_feed_add('orders_id_seq'), comb_feed_add('orders', '0'); END $$};
-my $schedule = CombSchedule->new($node, 'a b f p t', user => { p => 'poller', map { $_ => 'app' } qw(a b f t) },
+
+# Recipes for the table joined, and the ids that they read
+sub joined { return $_[0] =~ s/\borders(?=_|\b)/joined/gr =~ s/_2027 FOR VALUES.*;/_2 FOR VALUES IN (2);/r; }
+sub polled
+{
+	my ($sql) = @_;
+	return $sql =~ s/;$//r unless $sql =~ s/SELECT \* (.*) ORDER.*/SELECT id $1 AND id > planned()/ && $sql =~ s/\$(?=last|bound)/:/g;
+	return "SELECT coalesce(string_agg(id::text, '+' ORDER BY id), '-') AS got, coalesce(max(id), :last) AS last FROM ($sql) AS t \\gset\nSELECT :'got'";
+}
+my @rights = map { s/tool/poller/r =~ s/invoice/orders/r } split(/\n/, recipe('existing rights'));
+my $schedule = CombSchedule->new($node, 'a b f p r t', user => { p => 'poller', map { $_ => 'app' } qw(a b f r t) },
 	clean => 'TRUNCATE app.orders', statements => {
 	serializable => 'BEGIN ISOLATION LEVEL SERIALIZABLE',
 	save    => 'SAVEPOINT s',
@@ -60,9 +71,7 @@ my $schedule = CombSchedule->new($node, 'a b f p t', user => { p => 'poller', ma
 		WHERE gid IS NOT NULL OR query LIKE 'INSERT INTO orders%'",
 	raise   => 'UPDATE comb_feed SET number = N WHERE number IS NOT NULL',
 	number  => 'SELECT number FROM comb_feed WHERE number IS NOT NULL',
-	next    => 'SELECT next_number FROM comb_feed WHERE number IS NOT NULL',
 	above   => q{SELECT comb_feed_number('orders_id_seq') > :n},
-	set     => q{DO $$ BEGIN PERFORM setval('orders_id_seq', N); END $$},
 	noxid   => 'SELECT pg_current_xact_id_if_assigned() IS NULL',
 	bound   => q{SELECT comb_feed_number('orders_id_seq') AS before \gset
 		WITH a AS MATERIALIZED (SELECT comb_feed_advance() AS moved)
@@ -73,8 +82,8 @@ my $schedule = CombSchedule->new($node, 'a b f p t', user => { p => 'poller', ma
 		WHERE number IS NULL},
 	clock   => q{SELECT comb_feed_advance('orders')},
 	grant   => 'GRANT SELECT ON by_number, comb_feed TO poller',
-	update  => 'GRANT UPDATE ON comb_feed TO poller',
-	draws   => 'GRANT SELECT ON SEQUENCE orders_id_seq TO poller',
+	update  => $rights[0],
+	draws   => $rights[1],
 
 	# rows of partitions and children, and how far the bounds have come
 	leaf    => 'INSERT INTO part_11 (n) VALUES (1)',
@@ -82,11 +91,36 @@ my $schedule = CombSchedule->new($node, 'a b f p t', user => { p => 'poller', ma
 	change  => 'UPDATE changing SET id = 2',
 	aboveleaf => q{SELECT min(at) >= comb_feed_time('part') FROM part},
 	abovechild => q{SELECT min(at) >= comb_feed_time('parent') FROM parent},
-	abovechange => q{SELECT created_at >= comb_feed_time('changing') FROM changing},
+	abovechange => q{SELECT changed_at >= comb_feed_time('changing') FROM changing},
 	heldleaf => 'INSERT INTO part (at, n) SELECT at, hold() FROM (SELECT clock_timestamp() AS at OFFSET 0) AS t',
 	boundleaf => q{SELECT comb_feed_time('part_11') AS bound \gset},
-	afterbound => q{SELECT max(at) >= :'bound' FROM part_11} });
+	afterbound => q{SELECT max(at) >= :'bound' FROM part_11},
+	attachfilled => q{CREATE TABLE part_2 (LIKE part INCLUDING DEFAULTS); ALTER TABLE part ATTACH PARTITION part_2 FOR VALUES IN (2); INSERT INTO part_2 (n) VALUES (2)},
+	abovefilled => q{SELECT min(at) >= comb_feed_time('part') FROM part_2},
 
+	# readers whose poll is planned, and waits before it is executed
+	fresh   => q{SET client_min_messages = warning; DROP TABLE IF EXISTS joined, joined_2 CASCADE;
+		DELETE FROM comb_feed WHERE name = 'app.joined_id_seq';
+		CREATE TABLE joined (id bigserial, p int) PARTITION BY LIST (p);
+		CREATE TABLE joined_1 PARTITION OF joined FOR VALUES IN (1); CREATE TABLE joined_2 (LIKE joined);
+		DO $$ BEGIN PERFORM comb_feed_add('joined_id_seq'); END $$;} . joined(recipe('feed-number')) =~ s/^SELECT.*//r,
+	locktwo => q{DO 'BEGIN PERFORM pg_advisory_lock(2); END'},
+	unlocktwo => q{DO 'BEGIN PERFORM pg_advisory_unlock(2); END'},
+	start   => '\set last 0',
+	poll    => polled((split(/\n/, joined(recipe('feed-poll'))))[1]),
+	pollvalue => join(" \\gset\n", map { polled($_) } (split(/\n/, joined(recipe('feed-poll-value'))))[ 1, 2 ]),
+	attach  => q{ALTER TABLE joined ATTACH PARTITION joined_2 FOR VALUES IN (2)},
+	attachlocked => joined(recipe('feed-attach')),
+	join    => 'INSERT INTO joined (p) VALUES (N)' });
+
+# Callers that wait for a sequence stop after 100 ms.  Some steps need more time.
+sub lock_timeout
+{
+	my ($ms) = @_;
+	return qq{DO \$\$ BEGIN EXECUTE (SELECT string_agg(format('ALTER FUNCTION %s SET lock_timeout = %L', oid::regprocedure, '${ms}ms'), ';')
+		FROM pg_proc WHERE proname = 'comb_feed_next'); END \$\$};
+}
+$feed->ask(lock_timeout(0));
 $schedule->test(q{
 	# an open transaction holds all bounds, and the view names its session for both sources
 	a.begin a.row1 b.row2 f.advance f.shown=-|-|- f.held=2|idle-in-transaction|app a.commit f.advance f.shown=1,2|1,2|1,2 f.held=0||
@@ -103,8 +137,9 @@ $schedule->test(q{
 	a.begin a.save a.away t.slow=0 a.draw a.undo f.advance a.above=f a.commit
 	# a bound that stays is not written
 	f.advance f.begin f.stays=0 f.noxid=t f.commit
-	# a number that nextval() may still be logging is not believed, until nobody draws numbers
-	a.begin a.set5000 f.once f.next=4969 a.commit f.advance f.number=5001
+	# rows of the caller's own transaction and its bound are committed together, and other callers wait for both
+	a.begin a.row1 a.once a.rows=1 b.row2 f.advance f.shown=-|-|- a.commit f.advance f.shown=1,2|1,2|1,2
+	a.begin a.row1 a.once b.row2 f.advance a.rollback f.advance f.shown=2|2|2
 	# a slow caller meets a bound that another one has moved: the sequence's lock holds the caller up;
 	# and a sequence that was set back is an error
 	b.row1 t.begin t.away a.slow=0 b.raise9000 t.rollback b.number=9000 f.stays=55000 b.anew
@@ -112,7 +147,7 @@ $schedule->test(q{
 	b.ahead f.clock=55000 b.further f.clock=55000 b.anew
 	# bounds do not move where the transaction would not see its rows
 	f.repeatable f.once=25000 f.rollback f.serializable f.once=25000 f.rollback
-	# a reader needs SELECT on comb_feed, and who advances SELECT on the sequence
+	# a reader needs SELECT on comb_feed, and whoever advances SELECT on the sequence
 	p.rows=42501 a.grant p.rows=0 a.update p.stays=42501 a.draws p.stays=0
 });
 
@@ -120,6 +155,7 @@ $schedule->test(q{
 # Partitions, children, and a partition alone; and a trigger's time
 #
 $feed->again;
+$feed->ask(lock_timeout(100));
 $feed->ask(q{
 	CREATE TABLE part (n int, at timestamptz DEFAULT clock_timestamp()) PARTITION BY LIST (n);
 	CREATE TABLE part_1 PARTITION OF part FOR VALUES IN (1) PARTITION BY LIST (n);
@@ -127,7 +163,9 @@ $feed->ask(q{
 	CREATE TABLE parent (n int, at timestamptz DEFAULT clock_timestamp());
 	CREATE TABLE child () INHERITS (parent);
 	CREATE FUNCTION hold() RETURNS int VOLATILE LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN 1; END';
-	CREATE TABLE changing (id int, created_at timestamptz DEFAULT clock_timestamp());
+	CREATE FUNCTION planned() RETURNS bigint STABLE LANGUAGE plpgsql AS
+		'BEGIN PERFORM pg_advisory_lock_shared(2), pg_advisory_unlock_shared(2); RETURN 0; END';
+	CREATE TABLE changing (id int);
 	INSERT INTO changing VALUES (1)} . ';' . recipe('feed-changed') =~ s/orders/changing/gr . q{
 	SELECT comb_feed_add(t, '0') FROM unnest('{part,part_11,parent,changing}'::regclass[]) AS t});
 $schedule->test(q{
@@ -136,6 +174,14 @@ $schedule->test(q{
 	a.begin a.change f.advance a.abovechange=t a.commit
 	# the time is made before PostgreSQL has opened the partition
 	t.lock a.heldleaf f.advance f.boundleaf t.unlock f.afterbound=t
+	# a partition is attached and filled in one transaction
+	a.begin a.attachfilled f.advance a.abovefilled=t a.commit f.advance a.abovefilled=f
+	# a poll is planned without the partition that comes before its snapshot, and loses the partition's first row
+	f.fresh r.start t.locktwo r.poll=2 a.attach a.join2 a.join1 f.advance t.unlocktwo r.poll=-
+	# in a snapshot that is older than the plan it does not, nor with a bound that is, nor if ATTACH waits for it
+	f.fresh r.start t.locktwo r.repeatable r.poll=- a.attach a.join2 a.join1 f.advance t.unlocktwo r.commit r.poll=1+2
+	f.fresh r.start t.locktwo r.pollvalue=- a.attach a.join2 a.join1 f.advance t.unlocktwo r.pollvalue=1+2
+	f.fresh r.start t.locktwo r.poll=- a.attachlocked t.unlocktwo a.join2 a.join1 f.advance r.poll=1+2
 });
 
 # No open transaction may have a number or a time below the bounds: each writer asks at its end.
@@ -178,6 +224,7 @@ for my $case (
 	[ "add('unlogged')", '0A000', 'there is no bound for "app.unlogged": it is not a permanent sequence or table' ],
 	[ "add('by_number')", '0A000', 'there is no bound for "app.by_number": it is not a permanent sequence or table' ],
 	[ "advance('cached')", '42704', 'comb_feed has no bound for "app.cached"' ],
+	[ "remove('cached')", '42704', 'comb_feed has no row for "app.cached"' ],
 	[ "number('orders')", '42704', 'comb_feed has no number for "app.orders"' ],
 	[ "uuid('orders_id_seq')", '42704', 'comb_feed has no time for "app.orders_id_seq"' ])
 {
@@ -187,16 +234,115 @@ for my $case (
 $feed->ask(q{ALTER SEQUENCE later CACHE 20; DROP SEQUENCE gone; INSERT INTO orders (body) VALUES ('h')});
 my $complaints = $feed->complaints($advance);
 like($complaints, qr/WARNING:  0A000: there is no bound for "app\.later": it has CACHE 20/, 'a sequence that has changed is a warning');
-like($complaints, qr/WARNING:  42P01: the source "app\.gone" of comb_feed is gone.*\nHINT:  DELETE FROM comb_feed WHERE name = 'app\.gone'/,
-	'and one that is gone');
+like($complaints, qr/WARNING:  42P01: the source "app\.gone" of comb_feed is gone.*\nHINT:  SELECT comb_feed_remove\('\d+'\)/, 'and one that is gone');
 is($feed->ask("SELECT $views"), 'h|h|h', 'and the other sources move');
 like($feed->complaints(q{SELECT comb_feed_advance('later')}), qr/ERROR:  0A000: there is no bound for "app\.later"/, 'alone it is an error');
-$feed->ask(q{DELETE FROM comb_feed WHERE name IN ('app.later', 'app.gone'); TRUNCATE orders});
+$feed->ask(join(';', q{SELECT comb_feed_remove('later')}, $complaints =~ /HINT:  (SELECT comb_feed_remove.*)/, 'TRUNCATE orders'));
+is($feed->ask(q{SELECT count(*) FROM comb_feed WHERE name ~ 'later|gone'}), 0, 'both can be removed');
+
+my $locker = session();
+$locker->ask('ALTER SEQUENCE later CACHE 1; BEGIN; ALTER SEQUENCE later RENAME TO latest');
+like($feed->complaints(q{SELECT comb_feed_add('later')}), qr/ERROR:  55P03: the sequence "app\.later" is locked/, 'nobody waits long for a locked sequence');
+$locker->ask('ROLLBACK');
+
+# A source without a first bound, because a writer was open
+$locker->ask(q{BEGIN; INSERT INTO orders (body) VALUES ('x')});
+$feed->ask($anew);
+is($feed->ask("SELECT count(*), count(age), count(pid) FROM ($held) AS held"), '2|0|2', 'a source without a bound has no age');
+$locker->ask('ROLLBACK');
+
+# Who lacks rights gets a warning for some sources, and an error for all.
+$node->safe_psql('postgres', 'SET search_path = app;' . recipe('feed-mover') =~ s/public/app/r . 'ALTER ROLE mover SET search_path = app');
+my $mover = CombSession->new($node, 'postgres', user => 'mover');
+is($mover->ask('SELECT comb_feed_advance() > 0'), 't', 'a role of its own moves the bounds');
+$feed->ask('REVOKE ALL ON SEQUENCE orders_id_seq FROM mover');
+like($mover->complaints('SELECT comb_feed_advance()'),
+	qr/WARNING:  42501: permission denied for sequence "app\.orders_id_seq"\nHINT:  GRANT SELECT ON SEQUENCE app\.orders_id_seq TO mover/,
+	'a source without rights is a warning');
+$feed->ask(q{SELECT comb_feed_remove('orders')});
+like($mover->complaints('SELECT comb_feed_advance()'), qr/ERROR:  42501: permission denied for sequence/, 'and an error if no source is left');
+$feed->ask($anew);
+
+$feed->ask(q{
+	CREATE TABLE defaults (a timestamptz DEFAULT now(), b timestamptz DEFAULT CURRENT_TIMESTAMP, c timestamptz DEFAULT transaction_timestamp(),
+		d timestamptz DEFAULT statement_timestamp(), e timestamp DEFAULT clock_timestamp(), f timestamp DEFAULT LOCALTIMESTAMP,
+		g timestamptz DEFAULT clock_timestamp(), h timestamptz DEFAULT 'infinity', i timestamp, j text DEFAULT now()::text)});
+$complaints = $feed->complaints(q{SELECT comb_feed_add('defaults')});
+is(join('', $complaints =~ /WARNING:  01000: readers of "app\.defaults" by (\w) timestamp with.* lose rows/g), 'abcdef',
+	'a warning of columns that get the time of the transaction, or have no zone');
+$feed->ask(q{SELECT comb_feed_remove('defaults')});
 
 # As if the table of bounds came from a publisher
 $node->safe_psql('postgres', q{SET allow_system_table_mods = on; INSERT INTO pg_subscription_rel VALUES (1, 'app.comb_feed'::regclass, 'r')});
 like($feed->complaints('SELECT comb_feed_advance()'), qr/55000: bounds do not move on a subscriber/, 'refused: on a subscriber of the bounds');
 $node->safe_psql('postgres', q{SET allow_system_table_mods = on; DELETE FROM pg_subscription_rel});
+
+#
+# The owner of a followed sequence, and callers that wait for it: how long is not the point here
+#
+my $tenant = CombSession->new($node, 'postgres');
+my $caller = CombSession->new($node, 'postgres');
+$tenant->ask(q{CREATE ROLE tenant; CREATE SCHEMA tenant AUTHORIZATION tenant; GRANT USAGE ON SCHEMA tenant TO app; SET ROLE tenant;
+	CREATE TABLE tenant.done (what text);
+	CREATE SEQUENCE tenant.s; CREATE SEQUENCE tenant.few; CREATE SEQUENCE tenant.many;
+	GRANT ALL ON ALL TABLES IN SCHEMA tenant TO public; GRANT ALL ON ALL SEQUENCES IN SCHEMA tenant TO public;
+	CREATE FUNCTION tenant.code() RETURNS bigint LANGUAGE plpgsql AS
+		$$BEGIN INSERT INTO tenant.done VALUES (current_user); RETURN 0; END$$;
+	DO $$ BEGIN PERFORM setval('tenant.few', 100), setval('tenant.many', 1000000), setval('tenant.s', 1); END $$});
+$caller->ask('SET search_path = app;' . lock_timeout(0));
+$caller->ask(q{SELECT comb_feed_add(s) FROM unnest('{tenant.s,tenant.few,tenant.many}'::regclass[]) AS s});
+for my $case (
+	[ 'a view in place of the sequence', q{ALTER SEQUENCE tenant.s RENAME TO x; CREATE VIEW tenant.s AS
+		SELECT 1::bigint AS last_value, true AS is_called, tenant.code() AS log_cnt, 'tenant.x'::regclass::oid AS tableoid} ],
+	[ 'the names of two sequences change', q{ALTER SEQUENCE tenant.few RENAME TO y; ALTER SEQUENCE tenant.many RENAME TO few;
+		ALTER SEQUENCE tenant.y RENAME TO many} ])
+{
+	my ($what, $sql) = @$case;
+	$tenant->ask("BEGIN; $sql");
+	$caller->send('SELECT comb_feed_advance()');
+	wait_until($node, "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND pid = $caller->{pid})", 'no caller waits');
+	$tenant->ask('COMMIT');
+	$caller->result;
+	is($caller->ask('SELECT count(*) FROM tenant.done'), 0, "$what: callers run no code of its owner");
+	is($caller->ask(q{SELECT string_agg(number::text, ' ' ORDER BY number) FROM comb_feed WHERE name IN ('tenant.s', 'tenant.few')}),
+		'2 101', "$what: and read the sequence that they follow");
+}
+$tenant->ask('DROP SCHEMA tenant CASCADE');
+$caller->ask(q{DELETE FROM comb_feed WHERE name ~ '^tenant';} . lock_timeout(100));
+
+# TRUNCATE locks sequences in the order of its tables, and callers in theirs
+$feed->ask(join(';', map { "CREATE TABLE truncated_$_ (id bigserial); SELECT comb_feed_add('truncated_$_\_id_seq')" } 4, 1, 3, 2));
+append_to_file($node->basedir . '/truncate.sql', 'TRUNCATE truncated_1, truncated_2, truncated_3, truncated_4 RESTART IDENTITY;');
+append_to_file($node->basedir . '/all.sql', "SET client_min_messages = error;\nSELECT comb_feed_advance();");
+command_ok([ 'pgbench', '-n', '-c', 4, '-T', 4, '-f', $node->basedir . '/truncate.sql', '-f', $node->basedir . '/all.sql@3',
+	$node->connstr('postgres') . ' user=app' ], 'TRUNCATE ... RESTART IDENTITY and callers end in no deadlock');
+$feed->ask(q{DELETE FROM comb_feed WHERE name ~ 'truncated'; DROP TABLE truncated_1, truncated_2, truncated_3, truncated_4});
+
+#
+# From 1.0 to this version
+#
+$node->safe_psql('postgres', 'CREATE SCHEMA old AUTHORIZATION app');
+is(install('test/data/pg_comb_feed-1.0.sql', 'old'), '', '1.0 is installed');
+$feed->ask(q{SET search_path = old; CREATE TABLE orders (id bigserial);} . recipe('feed-number') . q{GRANT SELECT ON comb_feed, orders_settled TO poller; GRANT USAGE ON SCHEMA old TO poller;
+	REVOKE EXECUTE ON FUNCTION comb_feed_advance FROM PUBLIC; INSERT INTO orders DEFAULT VALUES; SELECT comb_feed_advance()});
+$locker->ask('BEGIN; INSERT INTO old.orders DEFAULT VALUES');
+$feed->ask('INSERT INTO orders DEFAULT VALUES; SELECT comb_feed_advance()');
+my $state = q{SELECT f, relacl, (SELECT proacl FROM pg_proc WHERE oid = 'comb_feed_advance'::regproc), (SELECT count(*) FROM orders_settled)
+	FROM comb_feed AS f, pg_class WHERE oid = 'comb_feed'::regclass};
+my $before = $feed->ask($state);
+is(install('sql/portable/pg_comb_feed.sql', 'old'), '', 'this version is run over it');
+is($feed->ask($state), $before, 'bounds, views and privileges stay');
+$locker->ask('COMMIT');
+is($feed->ask("$advance; SELECT count(*) FROM orders_settled"), 3, 'and the feed goes on');
+sub objects_of
+{
+	my ($schema) = @_;
+	return $node->safe_psql('postgres', qq{SET search_path = $schema; SELECT replace(string_agg(pg_get_functiondef(oid), '' ORDER BY proname)
+		|| pg_get_viewdef('comb_feed_status'), '$schema.', '') FROM pg_proc WHERE pronamespace = '$schema'::regnamespace AND proname ~ '^comb_feed'});
+}
+is(objects_of('old'), objects_of('app'), 'as in a new installation');
+$node->safe_psql('postgres', 'DROP SCHEMA old CASCADE');
+$feed->ask('SET search_path = app');
 
 #
 # Names, dumps
