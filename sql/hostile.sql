@@ -410,8 +410,10 @@ CREATE FUNCTION stranger.comb_range_max(tstzrange) RETURNS uuid IMMUTABLE LANGUA
 $$ BEGIN PERFORM stranger.trap('comb_range_max'); RETURN 'ffffffff-ffff-ffff-ffff-ffffffffffff'; END $$;
 CREATE FUNCTION stranger.comb_recheck(uuid, tstzrange) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
 $$ BEGIN RETURN stranger.trap('comb_recheck'); END $$;
-CREATE FUNCTION stranger.comb_in_range(uuid, tstzrange) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
-$$ BEGIN RETURN stranger.trap('comb_in_range'); END $$;
+CREATE FUNCTION stranger.comb_min(timestamptz) RETURNS uuid IMMUTABLE LANGUAGE plpgsql AS
+$$ BEGIN PERFORM stranger.trap('comb_min'); RETURN '00000000-0000-0000-0000-000000000000'; END $$;
+CREATE FUNCTION stranger.comb_instant(date) RETURNS timestamptz IMMUTABLE LANGUAGE plpgsql AS
+$$ BEGIN PERFORM stranger.trap('comb_instant'); RETURN '2026-01-01'; END $$;
 CREATE FUNCTION stranger.comb_timestamp(uuid) RETURNS timestamptz IMMUTABLE LANGUAGE plpgsql AS
 $$ BEGIN RETURN '2026-01-01'; END $$;
 CREATE FUNCTION stranger.is(uuid, uuid) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
@@ -433,6 +435,11 @@ BEGIN
   EXECUTE format(form, 'created(uuid, tstzrange)', 'comb_period_support STRICT', 'comb_contained');
   EXECUTE format(form, 'created(uuid, tstzrange, text)', 'comb_period_support STRICT', 'comb_created_layout');
   EXECUTE format(form, 'wrong(uuid, bigint)', 'comb_period_support STRICT', 'comb_contained');
+  form := replace(form, 'RETURNS boolean', 'RETURNS timestamptz');
+  EXECUTE format(form, 'made(uuid)', 'comb_period_support STRICT', 'comb_timestamp');
+  EXECUTE format(form, 'made(uuid, text)', 'comb_period_support STRICT', 'comb_timestamp_layout');
+  EXECUTE format(form, 'made(bigint)', 'comb_period_support STRICT', 'comb_timestamp');
+  EXECUTE format(form, 'made(int)', 'comb_period_support STRICT', 'comb_snowflake_timestamp');
 END $$;
 SET plan_cache_mode = force_generic_plan;
 SELECT count(*) AS "976" FROM victim WHERE stranger.outside(id, '[2026-01-02,2026-01-03)');
@@ -445,9 +452,21 @@ EXECUTE created_1('[2026-01-02,2026-01-03)');
 PREPARE created_mssql(tstzrange) AS SELECT count(*) AS "0" FROM victim WHERE stranger.created(id, $1, 'efcore');
 EXECUTE created_mssql('[2026-01-02,2026-01-03)');
 SELECT count(*) AS "0" FROM victim WHERE stranger.created(id, '[2026-01-02,2026-01-03)', 'efcore');
+PREPARE made(timestamptz) AS SELECT count(*) AS "976" FROM victim WHERE stranger.made(id) >= $1;
+EXECUTE made('2026-01-02 01:00');
+PREPARE made_on(date) AS SELECT count(*) AS "977" FROM victim WHERE stranger.made(id) >= $1;
+EXECUTE made_on('2026-01-02');
+SELECT count(*) AS "976" FROM victim WHERE stranger.made(id, 'ulid') > '2026-01-02';
 DEALLOCATE ALL;
 RESET plan_cache_mode;
 EXPLAIN (COSTS OFF) SELECT FROM victim_1 WHERE stranger.wrong(id, 81985529216486895);
+EXPLAIN (COSTS OFF) SELECT FROM victim_1 WHERE stranger.made(n::bigint) > '2026-01-02' AND stranger.made(n) > '2026-01-02';
+-- a function of the same name that is not ours
+SELECT count(*) AS "1000" FROM victim WHERE stranger.comb_timestamp(id) = '2026-01-01';
+-- a function in another language with our support function
+CREATE FUNCTION stranger.late(uuid) RETURNS timestamptz IMMUTABLE LANGUAGE plpgsql
+SUPPORT comb_period_support AS $$ BEGIN RETURN '2030-01-01'; END $$;
+SELECT count(*) AS "1000" FROM victim WHERE stranger.late(id) > '2029-01-01';
 SET client_min_messages = warning;
 DROP SCHEMA stranger CASCADE;
 RESET client_min_messages;

@@ -2,3 +2,56 @@
 
 -- complain if script is sourced in psql, rather than via ALTER EXTENSION
 \echo Use "ALTER EXTENSION pg_comb UPDATE TO '1.1'" to load this file. \quit
+
+--
+-- comb_support.c: conditions on the time of a key
+--
+
+-- The module is loaded, and its hook in place, once a query calls one of these.
+ALTER FUNCTION comb_timestamp(uuid) SUPPORT comb_period_support;
+ALTER FUNCTION comb_timestamp(uuid, text) SUPPORT comb_period_support;
+ALTER FUNCTION comb_snowflake_timestamp(
+	bigint, timestamptz, int, int, interval) SUPPORT comb_period_support;
+
+COMMENT ON FUNCTION comb_period_support(internal) IS
+	'planner support for functions that read the time of a key, or compare a uuid with a period';
+
+-- Bounds come first: they are cheaper, and most rows fail them.
+ALTER FUNCTION comb_recheck(uuid, tstzrange) COST 2;
+ALTER FUNCTION comb_recheck(uuid, tstzrange, text) COST 2;
+
+COMMENT ON FUNCTION comb_recheck(uuid, tstzrange) IS
+	'uuid <@ period, in plans that compare the key with bounds';
+
+COMMENT ON FUNCTION comb_recheck(uuid, tstzrange, text) IS
+	'comb_created(), in plans that compare the key with bounds; false for an unknown layout';
+
+CREATE FUNCTION comb_instant(at date) RETURNS timestamptz
+	AS 'MODULE_PATHNAME', 'comb_instant_date'
+	LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_instant(date) IS
+	'the time that comparisons with a timestamptz take the date for';
+
+CREATE FUNCTION comb_instant(at timestamp) RETURNS timestamptz
+	AS 'MODULE_PATHNAME', 'comb_instant_timestamp'
+	LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_instant(timestamp) IS
+	'the time that comparisons with a timestamptz take the timestamp for';
+
+-- Plans compare with comb_range_min() and comb_range_max() themselves.
+DROP FUNCTION comb_in_range(uuid, tstzrange);
+DROP FUNCTION comb_in_range(uuid, tstzrange, text);
+
+-- The planner puts a call of these in place of a call of another function, and a
+-- session's other users share the plan.  So everyone may call them.
+GRANT EXECUTE ON FUNCTION comb_instant(date),
+	comb_instant(timestamp),
+	comb_min(timestamptz),
+	comb_min(timestamptz, text),
+	comb_max(timestamptz),
+	comb_max(timestamptz, text),
+	comb_snowflake_min(timestamptz, timestamptz, int, int, interval),
+	comb_snowflake_max(timestamptz, timestamptz, int, int, interval)
+	TO PUBLIC;

@@ -323,16 +323,13 @@ FROM (VALUES ('tstzrange(''2026-02-01''::timestamptz - random() * interval ''1 d
              ('tstzrange(comb_timestamp(e.id), NULL)')) AS v(period),
      plan('SELECT * FROM events e WHERE id <@ ' || period) AS line
 GROUP BY period ORDER BY period;
--- an expensive period and a sub-select prune nothing, and rows between the bounds do
--- not compute the period again
-CREATE FUNCTION expensive() RETURNS tstzrange STABLE COST 11 LANGUAGE plpgsql
+-- an expensive period and a sub-select prune when the query runs, and rows between the
+-- bounds do not compute an expensive period again
+CREATE FUNCTION expensive() RETURNS tstzrange STABLE COST 100 LANGUAGE plpgsql
 	AS $$ BEGIN RETURN tstzrange('2026-02-01', '2026-02-02'); END $$;
-SELECT line FROM plan('SELECT * FROM events e WHERE id <@ expensive()') AS line WHERE line ~ 'Filter' LIMIT 1;
-ALTER FUNCTION expensive COST 9;
-SELECT line ~ 'comb_recheck' AND line !~ 'comb_in_range' AS t
-FROM plan('SELECT * FROM events e WHERE id <@ expensive()') AS line WHERE line ~ 'Filter' LIMIT 1;
-SELECT count(*) AS "3" FROM plan('SELECT * FROM events e WHERE id <@ (SELECT period FROM periods WHERE n = 1)') AS line
-WHERE line ~ 'Filter: \(comb_in_range.* AND \(comb_recheck\(id, ''\(,\)''::tstzrange\) OR ';
+SELECT line FROM plan('SELECT * FROM events e WHERE id <@ expensive()') AS line WHERE line ~ 'Filter|Removed: 2';
+SELECT count(*) AS "2" FROM plan('SELECT * FROM events e WHERE id <@ (SELECT period FROM periods WHERE n = 1)') AS line
+WHERE line ~ 'never executed';
 
 DROP FUNCTION expensive;
 -- extension and sql/portable

@@ -26,6 +26,7 @@
 
 /* pg_comb.c */
 extern int	comb_max_drift;		/* pg_comb.max_drift, in ms */
+extern bool comb_enable_time_conditions;
 
 /* comb_layout.c */
 extern const CombLayout *comb_layout_find(const text *label);

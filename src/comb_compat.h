@@ -22,12 +22,6 @@
 #endif
 
 /*
- * PostgreSQL 18 turns grouping expressions into columns before it simplifies
- * expressions.  Older servers look for the simplified expressions.
- */
-#define COMB_GROUPS_BY_COLUMN	(PG_VERSION_NUM >= 180000)
-
-/*
  * PostgreSQL 16 moved the macros for text and other varlena types out of
  * postgres.h, into a header of their own.
  */
@@ -42,6 +36,97 @@
 #if PG_VERSION_NUM < 160000
 #define object_aclcheck(classid, objectid, roleid, mode) \
 	pg_proc_aclcheck(objectid, roleid, mode)
+#endif
+
+/* PostgreSQL 16 has a shorter way to read an attribute that is never NULL */
+#if PG_VERSION_NUM < 160000
+#include "utils/syscache.h"
+
+static inline Datum
+SysCacheGetAttrNotNull(int cacheId, HeapTuple tup, AttrNumber attributeNumber)
+{
+	bool		isnull;
+
+	return SysCacheGetAttr(cacheId, tup, attributeNumber, &isnull);
+}
+#endif
+
+/*
+ * PostgreSQL 19 has a hook for every relation of a query.  Older servers have
+ * one for tables, at the same point.
+ */
+#include "optimizer/pathnode.h"
+#include "optimizer/plancat.h"
+#if PG_VERSION_NUM >= 190000
+#define comb_relation_hook_type		build_simple_rel_hook_type
+#define comb_relation_hook			build_simple_rel_hook
+#define COMB_RELATION_HOOK_ARGS		PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte
+#define COMB_RELATION_HOOK_PASS		root, rel, rte
+#else
+#define comb_relation_hook_type		get_relation_info_hook_type
+#define comb_relation_hook			get_relation_info_hook
+#define COMB_RELATION_HOOK_ARGS		PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel
+#define COMB_RELATION_HOOK_PASS		root, relid, inhparent, rel
+#endif
+
+/*
+ * PostgreSQL 16 changed what a condition's RestrictInfo is made from.  Make
+ * one like another, for a condition on the same single relation.
+ */
+#include "optimizer/restrictinfo.h"
+static inline RestrictInfo *
+comb_make_restrictinfo(PlannerInfo *root, Expr *clause, RestrictInfo * like)
+{
+#if PG_VERSION_NUM >= 160000
+	return make_restrictinfo(root, clause, like->is_pushed_down,
+							 like->has_clone, like->is_clone, false,
+							 like->security_level, NULL,
+							 like->incompatible_relids, like->outer_relids);
+#else
+	return make_restrictinfo(root, clause, like->is_pushed_down,
+							 like->outerjoin_delayed, false,
+							 like->security_level, NULL,
+							 like->outer_relids, like->nullable_relids);
+#endif
+}
+
+/* PostgreSQL 19 reports an overflow by an error context */
+#include "utils/date.h"
+#include "utils/timestamp.h"
+#if PG_VERSION_NUM >= 190000
+#include "nodes/miscnodes.h"
+
+static inline TimestampTz
+comb_date_instant(DateADT date)
+{
+	ErrorSaveContext context = {T_ErrorSaveContext};
+
+	return date2timestamptz_safe(date, (Node *) &context);
+}
+
+static inline TimestampTz
+comb_timestamp_instant(Timestamp timestamp)
+{
+	ErrorSaveContext context = {T_ErrorSaveContext};
+
+	return timestamp2timestamptz_safe(timestamp, (Node *) &context);
+}
+#else
+static inline TimestampTz
+comb_date_instant(DateADT date)
+{
+	int			overflow;
+
+	return date2timestamptz_opt_overflow(date, &overflow);
+}
+
+static inline TimestampTz
+comb_timestamp_instant(Timestamp timestamp)
+{
+	int			overflow;
+
+	return timestamp2timestamptz_opt_overflow(timestamp, &overflow);
+}
 #endif
 
 /*

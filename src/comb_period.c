@@ -46,7 +46,7 @@ comb_period_bounds(const CombLayout *layout, const CombPeriod *period,
 }
 
 /* Return the first or the last value of a range, in the layout's order */
-pg_uuid_t *
+static pg_uuid_t *
 comb_period_bound(const CombLayout *layout, Datum range, bool last)
 {
 	CombPeriod	period = comb_period(range);
@@ -87,43 +87,11 @@ comb_range_max(PG_FUNCTION_ARGS)
 	PG_RETURN_UUID_P(comb_period_bound(layout, PG_GETARG_DATUM(0), true));
 }
 
-/* A call site's period, kept in fn_extra */
-typedef struct CombCachedPeriod
-{
-	bool		constant;		/* the period cannot change */
-	CombPeriod	period;			/* only if constant */
-} CombCachedPeriod;
-
-static pg_noinline const CombCachedPeriod *
-comb_cache_period(FunctionCallInfo fcinfo, int argno)
-{
-	CombCachedPeriod *cached = (CombCachedPeriod *)
-		MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(CombCachedPeriod));
-
-	cached->constant = comb_arg_is_const(fcinfo->flinfo, argno);
-	cached->period = comb_period(PG_GETARG_DATUM(argno));
-	fcinfo->flinfo->fn_extra = cached;
-	return cached;
-}
-
-/* Return the period in an argument, and take a constant apart only once */
-static inline CombPeriod
-comb_period_arg(FunctionCallInfo fcinfo, int argno)
-{
-	const CombCachedPeriod *cached =
-		(CombCachedPeriod *) fcinfo->flinfo->fn_extra;
-
-	if (unlikely(cached == NULL))
-		cached = comb_cache_period(fcinfo, argno);
-	return cached->constant ? cached->period :
-		comb_period(PG_GETARG_DATUM(argno));
-}
-
 /* Is the argument "idno" a UUIDv7 whose time is in the argument "periodno"? */
 static inline bool
 comb_v7_in_range(FunctionCallInfo fcinfo, int idno, int periodno)
 {
-	CombPeriod	period = comb_period_arg(fcinfo, periodno);
+	CombPeriod	period = comb_period(PG_GETARG_DATUM(periodno));
 	int64		at;
 
 	return comb_v7_read(PG_GETARG_UUID_P(idno)->data, &at) &&
@@ -136,8 +104,7 @@ comb_v7_in_range(FunctionCallInfo fcinfo, int idno, int periodno)
  * comb_recheck(id uuid, period tstzrange) returns boolean
  *
  * Is the id a UUIDv7 whose time is in the period?  Returns false, not NULL,
- * for any other uuid.  No input raises an error.  The planner support tells
- * comb_recheck() from comb_contained() by its code.
+ * for any other uuid.  No input raises an error.
  */
 Datum
 comb_contained(PG_FUNCTION_ARGS)
@@ -202,53 +169,18 @@ comb_recheck_layout(PG_FUNCTION_ARGS)
 										PG_GETARG_DATUM(1)));
 }
 
-/* Compare two values in the order of the layout's database */
-static int
-comb_order_cmp(const CombLayout *layout, const unsigned char *a,
-			   const unsigned char *b)
-{
-	int			i;
-
-	for (i = 0; i < UUID_LEN; i++)
-	{
-		int			pos = layout->order[i];
-
-		if (a[pos] != b[pos])
-			return a[pos] < b[pos] ? -1 : 1;
-	}
-	return 0;
-}
-
-static bool
-comb_between_bounds(const CombLayout *layout, const pg_uuid_t *id, Datum range)
-{
-	CombPeriod	period = comb_period(range);
-	unsigned char min[UUID_LEN];
-	unsigned char max[UUID_LEN];
-
-	comb_period_bounds(layout, &period, min, max);
-	return comb_order_cmp(layout, min, id->data) <= 0 &&
-		comb_order_cmp(layout, id->data, max) <= 0;
-}
-
 /*
- * comb_in_range(id uuid, period tstzrange [, layout text])
- *		returns boolean
+ * comb_in_range(id uuid, period tstzrange [, layout text]) returns boolean
  *
- * Is the id between comb_range_min(period) and comb_range_max(period), in the
- * order of the database that the layout is made for?  Other uuids than keys
- * of the layout can be, too.  An unknown layout, and a layout that no database
- * sorts by time, give false.  An error would show the label, so the function
- * could not be leakproof.
+ * Raises 0A000.  Plans of version 1.0 called it.  The script of 1.0 still
+ * creates it, and the update to 1.1 drops it.
  */
 Datum
 comb_in_range(PG_FUNCTION_ARGS)
 {
-	const CombLayout *layout = PG_NARGS() < 3 ? comb_layout_default :
-		comb_layout_arg_extended(fcinfo, 2, true);
-
-	PG_RETURN_BOOL(layout != NULL &&
-				   layout->sorts_in != COMB_SORTS_NOWHERE &&
-				   comb_between_bounds(layout, PG_GETARG_UUID_P(0),
-									   PG_GETARG_DATUM(1)));
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("comb_in_range() is no longer supported"),
+			 errhint("Use ALTER EXTENSION pg_comb UPDATE.")));
+	PG_RETURN_NULL();
 }

@@ -87,10 +87,6 @@ comb_period(Datum range)
 	return period;
 }
 
-/* comb_period.c */
-extern pg_uuid_t *comb_period_bound(const CombLayout *layout, Datum range,
-									bool last);
-
 /*
  * The code of the functions in clauses and plans.  comb_support.c recognizes
  * the extension's own functions by their code.
@@ -98,7 +94,10 @@ extern pg_uuid_t *comb_period_bound(const CombLayout *layout, Datum range,
 extern PGDLLEXPORT Datum comb_contained(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_contains(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_created_layout(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum comb_in_range(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_instant_date(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_instant_timestamp(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_max(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_min(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_mssql_ge(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_mssql_gt(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_mssql_le(PG_FUNCTION_ARGS);
@@ -107,6 +106,14 @@ extern PGDLLEXPORT Datum comb_range_max(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_range_min(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_recheck(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_recheck_layout(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_snowflake_max(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_snowflake_min(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_snowflake_timestamp(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_timestamp(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_timestamp_layout(PG_FUNCTION_ARGS);
+
+/* comb_support.c */
+extern void comb_add_ranges(PlannerInfo *root, RelOptInfo * rel);
 
 /* comb_selfuncs.c */
 extern double comb_period_estimate(PlannerInfo *root, Node *id, int varRelid,

@@ -1,63 +1,46 @@
 /*-------------------------------------------------------------------------
  *
  * comb_support.c
- *	  What the planner makes of clauses that compare keys with periods.
+ *	  What the planner makes of conditions on a key's time.
  *
- * On an index that sorts as the layout does, a clause becomes a range of keys,
- * from comb_range_min(period) to comb_range_max(period).  The version bits are
- * not part of the order, so a version 4 uuid may lie between the two.  The
- * range is therefore lossy, and PostgreSQL checks the clause again on every
- * row that the index finds.  A constraint of the table does not change this:
- * a cached plan can meet a snapshot that is older than the constraint, and
- * shows rows that the constraint forbids.
+ * A condition on the time of a key is a range of keys.  While PostgreSQL looks
+ * at a table of a query, we put this range beside the condition, as plain
+ * comparisons of the key:
  *
- * Partition pruning, foreign data wrappers and columnar access methods use
- * plain comparisons, but no support functions.  And the executor evaluates the
- * arguments of a filter for every row: for a period such as tstzrange(now() -
- * interval '1 day', NULL) this takes five times as long as all the rest of an
- * index scan.  So clauses are also replaced:
- *
- *	table					period						replacement
+ *	condition							in its place
  *	------------------------------------------------------------------------
- *	has children, is		cheap, constant or column	bounds AND recheck
- *	foreign or no heap		cheap, computed				bounds AND filter
- *							expensive					in_range AND filter
- *	any other table			computed					in_range AND filter
- *							constant or column			none
+ *	comb_timestamp(id) >= at			has_time AND id >= comb_min(at)
+ *	comb_timestamp(id) > at				has_time AND id > comb_max(at)
+ *	comb_timestamp(id) <= at			has_time AND id <= comb_max(at)
+ *	comb_timestamp(id) < at				has_time AND id < comb_min(at)
+ *	id <@ period, computed				has_time AND bounds
+ *	id <@ period, constant or parameter	itself AND bounds
+ *	comb_timestamp(id) = at				itself AND bounds
  *
- *	bounds		id >= comb_range_min(period) AND id <= comb_range_max(period)
- *	in_range	comb_in_range(id, period), which means the same
- *	recheck		comb_recheck(id, period), which is the clause by another name
- *	filter		comb_recheck(id, '(,)') OR period IS NULL
+ *	bounds		id >= comb_range_min(period) AND id <= comb_range_max(period),
+ *				or comb_min() and comb_max() of one time
+ *	has_time	comb_recheck(id, '(,)')
  *
- * If every value between the bounds is a key of the layout, the last part is
- * left out.  If the period is a range constructor, which never returns NULL,
- * "period IS NULL" is left out.  A clause that would have to wait for policies
- * of row security is replaced like one with a computed period.  Clauses with a
- * period that is volatile, reads the key's own row or contains a sub-select
- * stay as they are.  So do clauses that the planner has to recognize, and
- * clauses with the constant '(,)', whose bounds exclude nothing.  A sub-select
- * becomes a parameter before the planner simplifies the clauses of children,
- * and there its clause is replaced.
+ * From there on they are conditions like any others.  Indexes of all kinds,
+ * partition pruning, foreign data wrappers and columnar access methods use
+ * them, and so do joins.
  *
- * A replacement has the same value as the clause in three-valued logic, so
- * that it may stand under NOT.  If the key or the period is NULL, the range is
- * NULL, and the last part is never false.  comb_recheck(id, '(,)') alone could
- * not be the last part: it is false for a NULL period and a version 4 uuid, and
- * the clause is NULL.
+ * has_time is there because the version bits are not part of the order, so
+ * that a version 4 uuid may lie between two bounds.  A constraint of the table
+ * does not change this: a cached plan can meet a snapshot that is older than
+ * the constraint, and shows rows that the constraint forbids.
  *
- * comb_recheck() is not the clause itself because the planner simplifies
- * expressions more than once, and must not replace the clause again.  "filter"
- * asks whether the key has a time, and the executor evaluates the period only
- * for values without one.  The planner copies, simplifies and estimates each
- * part of a replacement again for each partition.  On many partitions that is
- * most of the planning, so "filter" has no more parts than it needs.  In an
- * index, the range of comb_in_range() is exact, and its estimate is the
- * clause's own.
+ * We do this for the AND lists of WHERE and ON, and for those below OR, but not
+ * below NOT.  There a condition that is NULL counts as one that is false, so
+ * it suffices that the replacement is true for the same rows as the condition.
+ * A condition and its replacement stand in the same list.  This keeps their
+ * place among outer joins, and their security level.
  *
- * The functions stand in the order in which a clause walks through them: it is
- * taken apart, gets bounds and an estimate, and is replaced or becomes an
- * index condition.  comb_selfuncs.c reads the statistics.
+ * Estimates: core multiplies the estimates of all conditions in a list, and
+ * does not interpolate between uuids.  So the first of our functions in a list
+ * looks at all bounds beside it, estimates by time how many keys are between
+ * them, and hands this estimate to the bounds.  Both the number of rows and the
+ * cost of an index scan follow from it.  See comb_hand_over().
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -69,8 +52,9 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "catalog/pg_am.h"
-#include "catalog/pg_class.h"
+#include "access/stratnum.h"
+#include "access/transam.h"
+#include "catalog/pg_collation.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_proc.h"
@@ -82,8 +66,11 @@
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -96,93 +83,116 @@ PG_FUNCTION_INFO_V1(comb_period_sel);
 PG_FUNCTION_INFO_V1(comb_period_joinsel);
 PG_FUNCTION_INFO_V1(comb_period_support);
 
-/* uuid >= uuid and uuid <= uuid, which pg_operator.dat gives no symbols */
-#define COMB_UUID_GE_OP		2977
+/* What pg_operator.dat and pg_opfamily.dat give no symbols */
+#define COMB_UUID_LT_OP		2974
+#define COMB_UUID_GT_OP		2975
 #define COMB_UUID_LE_OP		2976
+#define COMB_UUID_GE_OP		2977
+#define COMB_INT8_LT_OP		412
+#define COMB_INT8_GT_OP		413
+#define COMB_INT8_LE_OP		414
+#define COMB_INT8_GE_OP		415
+#define COMB_DATETIME_FAMILY	434 /* datetime_ops of btree */
 
-/* A call of a function that compares a key with a period, taken apart */
-typedef struct CombClause
+/* What one of our functions does in a condition */
+typedef enum CombRole
 {
-	Node	   *id;
-	Node	   *period;
-	Node	   *label;			/* of the layout, NULL for the default */
-	const CombLayout *layout;
-	Oid			funcid;			/* its schema has the extension's functions */
-	PGFunction	code;			/* what the function executes */
-} CombClause;
+	COMB_IN_PERIOD,				/* compares a key with a period */
+	COMB_HAS_TIME,				/* the same, where a plan has bounds */
+	COMB_TIME,					/* returns the time of a uuid */
+	COMB_SNOWFLAKE_TIME,		/* returns the time of a Snowflake */
+	COMB_HELPER					/* is only called by plans */
+} CombRole;
 
-/*
- * A function that plans call in place of a clause.  The arguments are the
- * clause's key if "with_id" is set, its period, and its label if it has one.
- */
 typedef struct CombFunction
 {
-	const char *name;
-	Oid			rettype;
-	bool		with_id;
-	PGFunction	code;			/* what the function executes */
-	PGFunction	layout_code;	/* the same with a label */
+	const char *symbol;			/* its name in C */
+	PGFunction	code;
+	CombRole	role;
 } CombFunction;
 
-static const CombFunction comb_range_min_function = {
-	"comb_range_min", UUIDOID, false,
-	comb_range_min, comb_range_min
-};
-static const CombFunction comb_range_max_function = {
-	"comb_range_max", UUIDOID, false,
-	comb_range_max, comb_range_max
-};
-static const CombFunction comb_recheck_function = {
-	"comb_recheck", BOOLOID, true,
-	comb_recheck, comb_recheck_layout
-};
-static const CombFunction comb_in_range_function = {
-	"comb_in_range", BOOLOID, true,
-	comb_in_range, comb_in_range
+static const CombFunction comb_functions[] = {
+	{"comb_contained", comb_contained, COMB_IN_PERIOD},
+	{"comb_contains", comb_contains, COMB_IN_PERIOD},
+	{"comb_created_layout", comb_created_layout, COMB_IN_PERIOD},
+	{"comb_recheck", comb_recheck, COMB_HAS_TIME},
+	{"comb_recheck_layout", comb_recheck_layout, COMB_HAS_TIME},
+	{"comb_timestamp", comb_timestamp, COMB_TIME},
+	{"comb_timestamp_layout", comb_timestamp_layout, COMB_TIME},
+	{"comb_snowflake_timestamp", comb_snowflake_timestamp, COMB_SNOWFLAKE_TIME},
+	{"comb_instant_date", comb_instant_date, COMB_HELPER},
+	{"comb_instant_timestamp", comb_instant_timestamp, COMB_HELPER},
+	{"comb_min", comb_min, COMB_HELPER},
+	{"comb_max", comb_max, COMB_HELPER},
+	{"comb_range_min", comb_range_min, COMB_HELPER},
+	{"comb_range_max", comb_range_max, COMB_HELPER},
+	{"comb_snowflake_min", comb_snowflake_min, COMB_HELPER},
+	{"comb_snowflake_max", comb_snowflake_max, COMB_HELPER},
+	{"comb_mssql_lt", comb_mssql_lt, COMB_HELPER},
+	{"comb_mssql_le", comb_mssql_le, COMB_HELPER},
+	{"comb_mssql_ge", comb_mssql_ge, COMB_HELPER},
+	{"comb_mssql_gt", comb_mssql_gt, COMB_HELPER}
 };
 
+/* A call of one of our functions, taken apart */
+typedef struct CombCall
+{
+	const CombFunction *function;
+	Oid			funcid;			/* its schema has the extension's functions */
+	Node	   *key;
+	Node	   *period;			/* NULL if the function has none */
+	List	   *rest;			/* the label, or the parameters of a Snowflake */
+	const CombLayout *layout;	/* NULL for Snowflakes */
+	Oid			lt;				/* the operators of the key's order */
+	Oid			le;
+	Oid			ge;
+	Oid			gt;
+} CombCall;
+
 /*
- * Taking a clause apart
+ * Taking a call apart
  */
 
 /*
- * Return the C function that a function in SQL names, whoever owns the function
- * and whatever its name and schema are.  NULL for other languages.
+ * Return which of our C functions a function in SQL names, whoever owns the
+ * function and whatever its name and schema are.  NULL if it is none of them.
  *
  * Only superusers can make functions in C, so a function with our code is one
- * of ours.  SECURITY DEFINER functions and functions with SET clauses go
- * through fmgr_security_definer(), so they never match.
+ * of ours.  The symbol alone could be another library's, and the code alone
+ * does not suffice either: linkers may fold functions of equal code into one.
+ * SECURITY DEFINER functions and functions with SET clauses go through
+ * fmgr_security_definer(), so they never match.
  */
-static PGFunction
-comb_c_function_address(Oid funcid)
+static const CombFunction *
+comb_function(Oid funcid)
 {
+	const CombFunction *result = NULL;
+	HeapTuple	tuple;
 	FmgrInfo	flinfo;
-	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(funcid));
-	Oid			language;
+	char	   *symbol;
+	int			i;
 
+	if (funcid < FirstNormalObjectId)
+		return NULL;
+	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(funcid));
 	if (!HeapTupleIsValid(tuple))
 		return NULL;
-	language = ((Form_pg_proc) GETSTRUCT(tuple))->prolang;
+	if (((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId)
+	{
+		symbol = TextDatumGetCString(SysCacheGetAttrNotNull(PROCOID, tuple,
+															Anum_pg_proc_prosrc));
+		for (i = 0; i < lengthof(comb_functions) && result == NULL; i++)
+		{
+			if (strcmp(comb_functions[i].symbol, symbol) == 0)
+				result = &comb_functions[i];
+		}
+		pfree(symbol);
+	}
 	ReleaseSysCache(tuple);
-	if (language != ClanguageId)
+	if (result == NULL)
 		return NULL;
 	fmgr_info(funcid, &flinfo);
-	return flinfo.fn_addr;
-}
-
-/* Is this the code of comb_recheck()? */
-static inline bool
-comb_is_recheck_code(PGFunction code)
-{
-	return code == comb_recheck || code == comb_recheck_layout;
-}
-
-/* Is this the code of a function that users call in clauses? */
-static inline bool
-comb_is_users_code(PGFunction code)
-{
-	return code == comb_contained || code == comb_contains ||
-		code == comb_created_layout;
+	return flinfo.fn_addr == result->code ? result : NULL;
 }
 
 /* Is the expression of this type, or of a domain over this type? */
@@ -193,97 +203,6 @@ comb_is_of_type(Node *arg, Oid type)
 
 	return argtype == type || getBaseType(argtype) == type;
 }
-
-/*
- * Return the layout that a label names, and the default layout without a
- * label.  NULL if no layout has this label, or if the label is not a constant.
- */
-static const CombLayout *
-comb_clause_layout(Node *label)
-{
-	if (label == NULL)
-		return comb_layout_default;
-	if (!IsA(label, Const) || ((Const *) label)->constisnull ||
-		exprType(label) != TEXTOID)
-		return NULL;
-	return comb_layout_find(DatumGetTextPP(((Const *) label)->constvalue));
-}
-
-/*
- * Take a call apart.  False if the call does not compare a key with a period.
- *
- * Anyone can attach the estimators to an operator of their own, and
- * superusers can attach the support functions to any function.  What such a
- * function answers need not have anything to do with times, so only our own
- * code counts.
- *
- * The callers of this function read constants and statistics as keys, periods
- * and labels.  With a value of another type they would read wrong memory, as
- * in CVE-2026-2004.  A superuser can declare our code with any types, so the
- * types are checked as well.
- */
-static bool
-comb_clause(CombClause *clause, Oid funcid, List *args)
-{
-	int			nargs = list_length(args);
-	bool		reversed;
-
-	clause->code = comb_c_function_address(funcid);
-	if ((nargs != 2 && nargs != 3) ||
-		!(comb_is_users_code(clause->code) || clause->code == comb_in_range ||
-		  comb_is_recheck_code(clause->code)))
-		return false;
-	reversed = !comb_is_of_type((Node *) linitial(args), UUIDOID);
-	clause->id = (Node *) (reversed ? lsecond(args) : linitial(args));
-	clause->period = (Node *) (reversed ? linitial(args) : lsecond(args));
-	clause->label = nargs == 3 ? (Node *) lthird(args) : NULL;
-	clause->funcid = funcid;
-	if (!comb_is_of_type(clause->id, UUIDOID) ||
-		!comb_is_of_type(clause->period, TSTZRANGEOID) ||
-		get_func_rettype(funcid) != BOOLOID)
-		return false;
-	clause->layout = comb_clause_layout(clause->label);
-	return clause->layout != NULL;
-}
-
-/*
- * Return the column that the clause compares, or NULL if the clause compares
- * another expression.  The column's type may be a domain over uuid.
- */
-static Var *
-comb_clause_var(const CombClause *clause)
-{
-	Node	   *id = clause->id;
-
-	if (IsA(id, RelabelType))
-		id = (Node *) ((RelabelType *) id)->arg;
-	return IsA(id, Var) ? (Var *) id : NULL;
-}
-
-/*
- * Return the table that has the clause's key as a column, or NULL.
- *
- * The planner also simplifies expressions with another query's "root": the
- * WHERE of an EXISTS, and before 19 the constraints of children.  We then look
- * at the wrong table.  This does no harm, because the table only chooses
- * between replacements, and each has the value of the clause in any table.
- */
-static RangeTblEntry *
-comb_key_table(PlannerInfo *root, const CombClause *clause)
-{
-	Var		   *var = comb_clause_var(clause);
-	RangeTblEntry *rte;
-
-	if (var == NULL || var->varlevelsup > 0 || IS_SPECIAL_VARNO(var->varno) ||
-		(int) var->varno > list_length(root->parse->rtable))
-		return NULL;
-	rte = rt_fetch(var->varno, root->parse->rtable);
-	return rte->rtekind == RTE_RELATION ? rte : NULL;
-}
-
-/*
- * Building the range of keys
- */
 
 /*
  * May the user call this function?  The user did not write the calls that we
@@ -297,13 +216,264 @@ comb_may_execute(Oid funcid)
 }
 
 /*
- * Return a copy of the clause's period as an expression of type tstzrange.
- * The clause itself may have the period as a domain over tstzrange.
+ * Find one of the extension's own operators on two uuids.  InvalidOid if the
+ * user may not call the operator's function.
+ */
+static Oid
+comb_find_operator(const CombCall *call, const char *name, PGFunction code)
+{
+	const CombFunction *function;
+	Oid			opno;
+
+	opno = GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid,
+						   CStringGetDatum(name),
+						   ObjectIdGetDatum(UUIDOID),
+						   ObjectIdGetDatum(UUIDOID),
+						   ObjectIdGetDatum(get_func_namespace(call->funcid)));
+	function = comb_function(get_opcode(opno));
+	if (function == NULL || function->code != code ||
+		!comb_may_execute(get_opcode(opno)))
+		return InvalidOid;
+	return opno;
+}
+
+/*
+ * Find the operators of the key's order.  False if no operators have this
+ * order, and if the user may not call them.
+ */
+static bool
+comb_find_operators(CombCall *call)
+{
+	if (call->layout == NULL)
+	{
+		call->lt = COMB_INT8_LT_OP;
+		call->le = COMB_INT8_LE_OP;
+		call->ge = COMB_INT8_GE_OP;
+		call->gt = COMB_INT8_GT_OP;
+	}
+	else if (call->layout->sorts_in == COMB_SORTS_PLAIN)
+	{
+		call->lt = COMB_UUID_LT_OP;
+		call->le = COMB_UUID_LE_OP;
+		call->ge = COMB_UUID_GE_OP;
+		call->gt = COMB_UUID_GT_OP;
+	}
+	else if (call->layout->sorts_in == COMB_SORTS_MSSQL)
+	{
+		/* the planner calls all four to find conditions that exclude others */
+		call->lt = comb_find_operator(call, "#<#", comb_mssql_lt);
+		call->le = comb_find_operator(call, "#<=#", comb_mssql_le);
+		call->ge = comb_find_operator(call, "#>=#", comb_mssql_ge);
+		call->gt = comb_find_operator(call, "#>#", comb_mssql_gt);
+	}
+	else
+		return false;
+	return OidIsValid(call->lt) && OidIsValid(call->le) &&
+		OidIsValid(call->ge) && OidIsValid(call->gt);
+}
+
+/*
+ * Return the layout of a call: the default without a label, NULL if no layout
+ * has the label, and if the label is not a constant.
+ */
+static const CombLayout *
+comb_call_layout(const List *rest)
+{
+	const Const *label;
+
+	if (rest == NIL)
+		return comb_layout_default;
+	label = (const Const *) linitial(rest);
+	if (list_length(rest) != 1 || !IsA(label, Const) || label->constisnull ||
+		label->consttype != TEXTOID)
+		return NULL;
+	return comb_layout_find(DatumGetTextPP(label->constvalue));
+}
+
+/* Do the arguments have the types of comb_snowflake_timestamp()? */
+static bool
+comb_is_snowflake_call(List *args)
+{
+	static const Oid types[] = {
+		INT8OID, TIMESTAMPTZOID, INT4OID, INT4OID, INTERVALOID
+	};
+	int			i;
+
+	if (list_length(args) != lengthof(types))
+		return false;
+	for (i = 0; i < lengthof(types); i++)
+	{
+		if (exprType((Node *) list_nth(args, i)) != types[i])
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Take a call apart.  False if it does not compare or read a key, or if no
+ * order of keys is that of their times.
+ *
+ * Anyone can attach the estimators to an operator of their own, and
+ * superusers can attach the support function to any function.  What such a
+ * function answers need not have anything to do with times, so only our own
+ * code counts.
+ *
+ * The callers of this function read constants and statistics as keys, periods
+ * and labels.  With a value of another type they would read wrong memory, as
+ * in CVE-2026-2004.  A superuser can declare our code with any types, so the
+ * types are checked as well.
+ */
+static bool
+comb_take_apart(CombCall *call, Oid funcid, List *args)
+{
+	bool		timed;
+	bool		reversed = false;
+
+	memset(call, 0, sizeof(CombCall));
+	call->funcid = funcid;
+	call->function = comb_function(funcid);
+	if (call->function == NULL || call->function->role == COMB_HELPER ||
+		args == NIL)
+		return false;
+	if (call->function->role == COMB_SNOWFLAKE_TIME)
+	{
+		call->key = (Node *) linitial(args);
+		call->rest = list_copy_tail(args, 1);
+		return get_func_rettype(funcid) == TIMESTAMPTZOID &&
+			comb_is_snowflake_call(args) && comb_find_operators(call);
+	}
+	timed = call->function->role == COMB_TIME;
+	if (!timed)
+	{
+		if (list_length(args) < 2)
+			return false;
+		reversed = !comb_is_of_type((Node *) linitial(args), UUIDOID);
+		call->period = (Node *) (reversed ? linitial(args) : lsecond(args));
+		if (!comb_is_of_type(call->period, TSTZRANGEOID))
+			return false;
+	}
+	call->key = (Node *) (reversed ? lsecond(args) : linitial(args));
+	call->rest = list_copy_tail(args, timed ? 1 : 2);
+	call->layout = comb_call_layout(call->rest);
+	return get_func_rettype(funcid) == (timed ? TIMESTAMPTZOID : BOOLOID) &&
+		comb_is_of_type(call->key, UUIDOID) &&
+		call->layout != NULL && comb_find_operators(call);
+}
+
+/* Return the arguments of an operator's or a function's call, or NIL */
+static List *
+comb_call_args(const Node *node)
+{
+	if (is_opclause(node))
+		return ((const OpExpr *) node)->args;
+	if (is_funcclause(node))
+		return ((const FuncExpr *) node)->args;
+	return NIL;
+}
+
+/* Is this a condition that compares a key with a period? */
+static bool
+comb_period_clause(CombCall *call, Node *clause)
+{
+	List	   *args = comb_call_args(clause);
+
+	return args != NIL &&
+		comb_take_apart(call, is_opclause(clause) ?
+						get_opcode(((OpExpr *) clause)->opno) :
+						((FuncExpr *) clause)->funcid, args) &&
+		call->period != NULL;
+}
+
+/* Is this a call that returns the time of a key? */
+static inline bool
+comb_time_call(CombCall *call, Node *node)
+{
+	return IsA(node, FuncExpr) &&
+		((FuncExpr *) node)->funcid >= FirstNormalObjectId &&
+		comb_take_apart(call, ((FuncExpr *) node)->funcid,
+						((FuncExpr *) node)->args) &&
+		call->period == NULL;
+}
+
+/*
+ * Return the strategy of btree for an operator that compares a timestamptz
+ * with another time, seen from the side of the timestamptz.  Zero for other
+ * operators.  A timestamptz may be on the right.
+ */
+static int
+comb_time_strategy(Oid opno, bool right)
+{
+	static const int mirrored[] = {
+		0, BTGreaterStrategyNumber, BTGreaterEqualStrategyNumber,
+		BTEqualStrategyNumber, BTLessEqualStrategyNumber, BTLessStrategyNumber
+	};
+	int			strategy = get_op_opfamily_strategy(opno, COMB_DATETIME_FAMILY);
+	Oid			lefttype;
+	Oid			righttype;
+
+	if (strategy == 0)
+		return 0;
+	op_input_types(opno, &lefttype, &righttype);
+	if ((right ? righttype : lefttype) != TIMESTAMPTZOID)
+		return 0;
+	return right ? mirrored[strategy] : strategy;
+}
+
+/*
+ * Building what is put beside a condition
+ */
+
+/*
+ * Return a call of one of the extension's functions.  NULL if the user may not
+ * call the function.
+ *
+ * The function is found by its name in the schema of the call's function, so
+ * search_path plays no part.  LookupFuncName() would demand that the user has
+ * rights on the schema.
+ *
+ * A superuser can have made the call's function, and in another schema than
+ * the extension's.  There a function of this name can be anybody's, and may
+ * not get into plans of other users.  Hence the look at its code.
  */
 static Node *
-comb_clause_period(const CombClause *clause)
+comb_make_call(PlannerInfo *root, const CombCall *call, const char *name,
+			   PGFunction code, Oid rettype, List *args)
 {
-	Node	   *arg = clause->period;
+	Oid			argtypes[FUNC_MAX_ARGS];
+	const CombFunction *function;
+	Oid			collation = InvalidOid;
+	int			nargs = 0;
+	Oid			funcid;
+	ListCell   *lc;
+
+	foreach(lc, args)
+	{
+		argtypes[nargs++] = exprType((Node *) lfirst(lc));
+		if (exprType((Node *) lfirst(lc)) == TEXTOID)
+			collation = exprCollation((Node *) lfirst(lc));
+	}
+	funcid = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+							 CStringGetDatum(name),
+							 PointerGetDatum(buildoidvector(argtypes, nargs)),
+							 ObjectIdGetDatum(get_func_namespace(call->funcid)));
+	function = comb_function(funcid);
+	if (function == NULL || function->code != code ||
+		get_func_rettype(funcid) != rettype || !comb_may_execute(funcid))
+		return NULL;
+	return eval_const_expressions(root, (Node *)
+								  makeFuncExpr(funcid, rettype, args,
+											   InvalidOid, collation,
+											   COERCE_EXPLICIT_CALL));
+}
+
+/*
+ * Return a copy of the call's period as an expression of type tstzrange.  The
+ * call itself may have the period as a domain over tstzrange.
+ */
+static Node *
+comb_call_period(const CombCall *call)
+{
+	Node	   *arg = call->period;
 
 	if (IsA(arg, RelabelType) &&
 		comb_is_of_type((Node *) ((RelabelType *) arg)->arg, TSTZRANGEOID))
@@ -321,235 +491,911 @@ comb_clause_period(const CombClause *clause)
 }
 
 /*
- * Return a call of one of the extension's functions.  NULL if the user may not
- * call the function.
- *
- * The function is found by its name in the schema of the clause's function, so
- * search_path plays no part.  LookupFuncName() would demand that the user has
- * rights on the schema.
- *
- * A superuser can have made the clause's function, and in another schema than
- * the extension's.  There a function of this name can be anybody's, and may
- * not get into plans of other users.  Hence the look at its code.
+ * Return a copy of the key as an expression of its base type, as uuid's own
+ * operators take it
  */
 static Node *
-comb_clause_call(const CombClause *clause, const CombFunction *function)
+comb_call_key(const CombCall *call)
 {
-	Oid			argtypes[3];
-	List	   *args = NIL;
-	int			nargs = 0;
-	Oid			funcid;
+	Node	   *key = copyObject(call->key);
+	Oid			type = call->layout ? UUIDOID : INT8OID;
 
-	if (function->with_id)
-	{
-		argtypes[nargs++] = UUIDOID;
-		args = lappend(args, copyObject(clause->id));
-	}
-	argtypes[nargs++] = TSTZRANGEOID;
-	args = lappend(args, comb_clause_period(clause));
-	if (clause->label)
-	{
-		argtypes[nargs++] = TEXTOID;
-		args = lappend(args, copyObject(clause->label));
-	}
-
-	funcid = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
-							 CStringGetDatum(function->name),
-							 PointerGetDatum(buildoidvector(argtypes, nargs)),
-							 ObjectIdGetDatum(get_func_namespace(clause->funcid)));
-	if (comb_c_function_address(funcid) !=
-		(clause->label ? function->layout_code : function->code) ||
-		!comb_may_execute(funcid))
-		return NULL;
-	return (Node *) makeFuncExpr(funcid, function->rettype, args, InvalidOid,
-								 exprCollation(clause->label),
-								 COERCE_EXPLICIT_CALL);
+	if (exprType(key) == type)
+		return key;
+	return (Node *) makeRelabelType((Expr *) key, type, -1, InvalidOid,
+									COERCE_IMPLICIT_CAST);
 }
 
 /*
- * Find one of the extension's own operators on two uuids in the same way.
- * InvalidOid if the user may not call the operator's function.
+ * Return the condition that the key is one of the layout, with a time.  NULL
+ * if the user may not call the function.
  */
-static Oid
-comb_clause_operator(const CombClause *clause, const char *name,
-					 PGFunction code)
+static Node *
+comb_has_time(PlannerInfo *root, const CombCall *call)
 {
-	Oid			opno;
+	Const	   *all = makeConst(TSTZRANGEOID, -1, InvalidOid, -1,
+								OidInputFunctionCall(F_RANGE_IN, "(,)",
+													 TSTZRANGEOID, -1),
+								false, false);
 
-	opno = GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid,
-						   CStringGetDatum(name),
-						   ObjectIdGetDatum(UUIDOID),
-						   ObjectIdGetDatum(UUIDOID),
-						   ObjectIdGetDatum(get_func_namespace(clause->funcid)));
-	if (!OidIsValid(opno) ||
-		comb_c_function_address(get_opcode(opno)) != code ||
-		!comb_may_execute(get_opcode(opno)))
-		return InvalidOid;
-	return opno;
+	return comb_make_call(root, call, "comb_recheck",
+						  call->rest ? comb_recheck_layout : comb_recheck,
+						  BOOLOID,
+						  list_concat(list_make2(comb_call_key(call), all),
+									  copyObject(call->rest)));
 }
 
 /*
- * Return the first or the last value of the clause's period, or NULL.  For a
- * constant period the value is a constant, because the planner does not
- * simplify what a support function returns.
+ * Add a comparison of the key with a function of "arg" to a list.  False if
+ * the user may not call the function.
  */
-static Node *
-comb_clause_bound(const CombClause *clause, bool last)
+static bool
+comb_add_bound(PlannerInfo *root, const CombCall *call, List **bounds,
+			   Oid opno, const char *name, PGFunction code, Node *arg)
 {
-	if (IsA(clause->period, Const))
-	{
-		Const	   *period = (Const *) clause->period;
-		pg_uuid_t  *bound;
+	Node	   *bound;
+	OpExpr	   *clause;
 
-		if (period->constisnull)
-			return NULL;
-		bound = comb_period_bound(clause->layout, period->constvalue, last);
-		return (Node *) makeConst(UUIDOID, -1, InvalidOid, UUID_LEN,
-								  UUIDPGetDatum(bound), false, false);
-	}
-
-	return comb_clause_call(clause, last ? &comb_range_max_function :
-							&comb_range_min_function);
-}
-
-/* Return id >= first or id <= last, or NULL */
-static Expr *
-comb_clause_comparison(const CombClause *clause, Oid opno, bool last)
-{
-	Node	   *bound = comb_clause_bound(clause, last);
-	OpExpr	   *result;
-
+	bound = comb_make_call(root, call, name, code,
+						   call->layout ? UUIDOID : INT8OID,
+						   lcons(copyObject(arg), copyObject(call->rest)));
 	if (bound == NULL)
-		return NULL;
-	result = (OpExpr *) make_opclause(opno, BOOLOID, false,
-									  (Expr *) copyObject(clause->id),
-									  (Expr *) bound, InvalidOid, InvalidOid);
-	set_opfuncid(result);
-	return (Expr *) result;
-}
-
-/*
- * Get the operators >= and <= of the layout's order.  False if no operators
- * have this order, and if the user may not call them.
- */
-static bool
-comb_layout_operators(const CombClause *clause, Oid *ge, Oid *le)
-{
-	if (clause->layout->sorts_in == COMB_SORTS_PLAIN)
-	{
-		*ge = COMB_UUID_GE_OP;
-		*le = COMB_UUID_LE_OP;
-		return true;
-	}
-	if (clause->layout->sorts_in != COMB_SORTS_MSSQL)
 		return false;
-	*ge = comb_clause_operator(clause, "#>=#", comb_mssql_ge);
-	*le = comb_clause_operator(clause, "#<=#", comb_mssql_le);
-	/* the planner calls these two to find conditions that exclude each other */
-	return OidIsValid(*ge) && OidIsValid(*le) &&
-		OidIsValid(comb_clause_operator(clause, "#>#", comb_mssql_gt)) &&
-		OidIsValid(comb_clause_operator(clause, "#<#", comb_mssql_lt));
+	clause = (OpExpr *) make_opclause(opno, BOOLOID, false,
+									  (Expr *) comb_call_key(call),
+									  (Expr *) bound, InvalidOid, InvalidOid);
+	set_opfuncid(clause);
+	*bounds = lappend(*bounds, clause);
+	return true;
+}
+
+/* Add the two bounds of a period, given as a tstzrange */
+static bool
+comb_add_period(PlannerInfo *root, const CombCall *call, List **bounds,
+				Node *period)
+{
+	return comb_add_bound(root, call, bounds, call->ge,
+						  "comb_range_min", comb_range_min, period) &&
+		comb_add_bound(root, call, bounds, call->le,
+					   "comb_range_max", comb_range_max, period);
 }
 
 /*
- * Does an operator family sort as the layout does, whose operators are given?
+ * Return the other side of a comparison as a timestamptz.  NULL for other
+ * types, and if the user may not call the function.
  *
- * It does if the operators are its members 4 and 2.  This holds for btree,
- * BRIN minmax and btree_gist.  Hash, bloom and other orderings have different
- * operators there, or none.
+ * Dates and timestamps without a zone become what the comparison takes them
+ * for.  The casts would not do, because they raise errors for values that the
+ * comparison takes for infinite.
+ */
+static Node *
+comb_other_time(PlannerInfo *root, const CombCall *call, Node *other)
+{
+	switch (exprType(other))
+	{
+		case TIMESTAMPTZOID:
+			return other;
+		case TIMESTAMPOID:
+			return comb_make_call(root, call, "comb_instant",
+								  comb_instant_timestamp, TIMESTAMPTZOID,
+								  list_make1(copyObject(other)));
+		case DATEOID:
+			return comb_make_call(root, call, "comb_instant",
+								  comb_instant_date, TIMESTAMPTZOID,
+								  list_make1(copyObject(other)));
+		default:
+			return NULL;
+	}
+}
+
+/*
+ * Return the range of all times that compare so with "at", a timestamptz.
+ * A NULL gives a range without bounds.
+ */
+static Node *
+comb_strategy_range(PlannerInfo *root, int strategy, Node *at)
+{
+	Const	   *open = makeNullConst(TIMESTAMPTZOID, -1, InvalidOid);
+	bool		from = strategy >= BTEqualStrategyNumber;
+	bool		to = strategy <= BTEqualStrategyNumber;
+	const char *flags = strategy == BTGreaterStrategyNumber ? "()" :
+		strategy == BTLessStrategyNumber ? "[)" : "[]";
+	Const	   *text = makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1,
+								 CStringGetTextDatum(flags), false, false);
+
+	return eval_const_expressions(root, (Node *)
+								  makeFuncExpr(F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ_TEXT,
+											   TSTZRANGEOID,
+											   list_make3(from ? copyObject(at) : (Node *) open,
+														  to ? copyObject(at) : (Node *) open,
+														  text),
+											   InvalidOid, InvalidOid,
+											   COERCE_EXPLICIT_CALL));
+}
+
+/*
+ * Add what follows for the key from "comb_timestamp(key) operator at".  False
+ * if the user may not call a function.  Sets *exact if the range has the same
+ * keys with a time as the comparison; it has the others in any case.
+ *
+ * comb_min() and comb_max() of a layout without a version raise an error
+ * beyond its last time, where the comparison raises none.  The bounds of a
+ * period do not.  But a time that is NULL gives a period without bounds, so
+ * the comparison is still needed.
+ *
+ * The largest bigint is a Snowflake, and comb_snowflake_min() also returns it
+ * for times that no Snowflake has.
  */
 static bool
-comb_family_sorts(Oid opfamily, Oid ge, Oid le)
+comb_add_time(PlannerInfo *root, const CombCall *call, List **bounds,
+			  int strategy, Node *at, bool *exact)
 {
-	return get_opfamily_member(opfamily, UUIDOID, UUIDOID, 4) == ge &&
-		get_opfamily_member(opfamily, UUIDOID, UUIDOID, 2) == le;
+	bool		snowflake = call->layout == NULL;
+	const char *min = snowflake ? "comb_snowflake_min" : "comb_min";
+	const char *max = snowflake ? "comb_snowflake_max" : "comb_max";
+	PGFunction	min_code = snowflake ? comb_snowflake_min : comb_min;
+	PGFunction	max_code = snowflake ? comb_snowflake_max : comb_max;
+
+	at = comb_other_time(root, call, at);
+	if (at == NULL)
+		return false;
+	*exact = strategy != BTEqualStrategyNumber;
+	if (!snowflake && !call->layout->versioned)
+	{
+		*exact = false;
+		return comb_add_period(root, call, bounds,
+							   comb_strategy_range(root, strategy, at));
+	}
+	switch (strategy)
+	{
+		case BTLessStrategyNumber:
+			if (!snowflake)
+				return comb_add_bound(root, call, bounds, call->lt, min, min_code, at);
+			*exact = false;
+			return comb_add_bound(root, call, bounds, call->le, max, max_code, at);
+		case BTLessEqualStrategyNumber:
+			*exact = !snowflake;
+			return comb_add_bound(root, call, bounds, call->le, max, max_code, at);
+		case BTEqualStrategyNumber:
+			return comb_add_bound(root, call, bounds, call->ge, min, min_code, at) &&
+				comb_add_bound(root, call, bounds, call->le, max, max_code, at);
+		case BTGreaterEqualStrategyNumber:
+			*exact = !snowflake;
+			return comb_add_bound(root, call, bounds, call->ge, min, min_code, at);
+		default:
+			return comb_add_bound(root, call, bounds, call->gt, max, max_code, at);
+	}
 }
 
 /*
- * Return the clauses id >= first and id <= last, with the given operators.
- * NIL for a constant period that is NULL, and if the user may not call the
- * bounds.
+ * Is this expression cheap, and does it read one table only?  Columns are.
+ * Others may have an index.
+ */
+static bool
+comb_is_key(PlannerInfo *root, Node *key)
+{
+	QualCost	cost;
+
+	if (IsA(key, RelabelType))
+		key = (Node *) ((RelabelType *) key)->arg;
+	if (IsA(key, Var))
+		return ((Var *) key)->varlevelsup == 0;
+	if (contain_subplans(key) ||
+		bms_membership(pull_varnos(root, key)) != BMS_SINGLETON)
+		return false;
+	cost_qual_eval_node(&cost, key, root);
+	return cost.startup + cost.per_tuple <= 10 * cpu_operator_cost;
+}
+
+/*
+ * May the call's condition get bounds that are computed from "other", the
+ * time or period that the key is compared with?
+ *
+ * Volatile functions must not be called more or less often than the user
+ * wrote, and a sub-select in a plan node of its own cannot be copied.  Bounds
+ * from the key's own row exclude nothing.  If the user may not call the
+ * condition's function, it must stay, and fail.
+ */
+static bool
+comb_takes_bounds(PlannerInfo *root, const CombCall *call, Node *other)
+{
+	return comb_is_key(root, call->key) &&
+		comb_may_execute(call->funcid) &&
+		!contain_subplans(other) &&
+		!contain_volatile_functions(other) &&
+		!contain_volatile_functions(call->key) &&
+		!contain_volatile_functions((Node *) call->rest) &&
+		!bms_overlap(pull_varnos(root, call->key), pull_varnos(root, other));
+}
+
+/*
+ * Is this table the one whose conditions on this key are to be replaced?  Keys
+ * of sub-selects that the planner has merged have no table of their own.
+ */
+static bool
+comb_is_key_of(PlannerInfo *root, const RelOptInfo * rel, Node *key)
+{
+	Relids		varnos = pull_varnos(root, key);
+	int			varno;
+
+	if (!bms_get_singleton_member(varnos, &varno))
+		return false;
+	return varno == (int) rel->relid ||
+		(rel->reloptkind == RELOPT_BASEREL &&
+		 root->simple_rte_array[varno]->rtekind != RTE_RELATION);
+}
+
+/* Has the table indexes that a condition, as it was written, can match? */
+static bool
+comb_has_expressions(const RelOptInfo * rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->indexlist)
+	{
+		const		IndexOptInfo *index = (IndexOptInfo *) lfirst(lc);
+
+		if (index->indexprs != NIL || index->indpred != NIL)
+			return true;
+	}
+	return false;
+}
+
+/* What comes into the place of a list of conditions */
+typedef struct CombQuals
+{
+	List	   *filters;		/* come first, see comb_hand_over() */
+	List	   *rest;
+	bool		changed;
+} CombQuals;
+
+/* Add the conditions that are not there yet */
+static void
+comb_add_quals(CombQuals *quals, Node *filter, Node *clause, List *bounds)
+{
+	if (filter)
+		quals->filters = list_append_unique(quals->filters, filter);
+	if (clause)
+		quals->rest = lappend(quals->rest, clause);
+	quals->rest = list_concat_unique(quals->rest, bounds);
+	quals->changed = true;
+}
+
+/* Is the period the constant '(,)', whose bounds exclude nothing? */
+static bool
+comb_is_unlimited(const Node *period)
+{
+	const Const *value = (const Const *) period;
+	CombPeriod	all;
+
+	if (!IsA(period, Const) || value->constisnull)
+		return false;
+	all = comb_period(value->constvalue);
+	return comb_has_all_times(&all);
+}
+
+/* Must the executor compute the period for each row, or each outer row? */
+static bool
+comb_is_computed(Node *period)
+{
+	if (IsA(period, RelabelType))
+		period = (Node *) ((RelabelType *) period)->arg;
+	return !IsA(period, Const) && !IsA(period, Param);
+}
+
+/* Is every value between the bounds a key of the layout with a time? */
+static inline bool
+comb_is_exact(const CombLayout *layout)
+{
+	return !layout->versioned && !layout->codec->gaps;
+}
+
+/*
+ * Put bounds beside a condition that compares a key with a period.  False if
+ * it gets none.
+ *
+ * A constant or a parameter costs nothing, and the condition as it is written
+ * can match the predicate of an index.
+ */
+static bool
+comb_period_quals(PlannerInfo *root, const RelOptInfo * rel, CombQuals *quals,
+				  Node *clause)
+{
+	CombCall	call;
+	List	   *bounds = NIL;
+	Node	   *filter = NULL;
+	bool		computed;
+	bool		bounds_suffice;
+
+	if (!comb_period_clause(&call, clause) ||
+		call.function->role != COMB_IN_PERIOD ||
+		comb_is_unlimited(call.period) ||
+		!comb_is_key_of(root, rel, call.key) ||
+		!comb_takes_bounds(root, &call, call.period))
+		return false;
+
+	/*
+	 * Postgres_fdw never sends a label.  Without it the remote server can
+	 * count and limit, if every value between the bounds has a time.
+	 */
+	bounds_suffice = rel->fdwroutine && comb_is_exact(call.layout);
+	computed = comb_is_computed(call.period);
+	if (computed && !bounds_suffice)
+	{
+		filter = comb_has_time(root, &call);
+		if (filter == NULL)
+			return false;
+	}
+	if (!comb_add_period(root, &call, &bounds, comb_call_period(&call)))
+		return false;
+	comb_add_quals(quals, filter, computed || bounds_suffice ? NULL : clause,
+				   bounds);
+	return true;
+}
+
+/*
+ * Add the bounds of one side of a comparison of two times.  False if this side
+ * is not the time of a key, or gets no bounds.
+ */
+static bool
+comb_side_quals(PlannerInfo *root, const RelOptInfo * rel, OpExpr *clause,
+				bool right, CombQuals *quals, bool *exact)
+{
+	Node	   *side = (Node *) list_nth(clause->args, right ? 1 : 0);
+	Node	   *other = (Node *) list_nth(clause->args, right ? 0 : 1);
+	int			strategy;
+	bool		equal;
+	CombCall	call;
+	List	   *bounds = NIL;
+	Node	   *filter = NULL;
+
+	if (!comb_time_call(&call, side))
+		return false;
+	strategy = comb_time_strategy(clause->opno, right);
+	equal = strategy == BTEqualStrategyNumber;
+	if (strategy == 0 || !comb_takes_bounds(root, &call, other) ||
+		(equal && !comb_is_key_of(root, rel, call.key)) ||
+		!comb_add_time(root, &call, &bounds, strategy, other, exact))
+		return false;
+
+	/* the estimate of an equality with a column is core's */
+	if (call.layout && !(equal && contain_var_clause(other)))
+	{
+		filter = comb_has_time(root, &call);
+		if (filter == NULL)
+			return false;
+	}
+	comb_add_quals(quals, filter, NULL, bounds);
+	return true;
+}
+
+/*
+ * Put bounds beside a comparison of a key's time with another time, on either
+ * side.  False if it gets none.
+ *
+ * The comparison itself is only kept where the bounds do not say all, or where
+ * an index may have it.
+ */
+static bool
+comb_comparison_quals(PlannerInfo *root, const RelOptInfo * rel,
+					  CombQuals *quals, OpExpr *clause)
+{
+	bool		exact[2] = {false, false};
+	bool		found = false;
+	CombQuals	added = {NIL, NIL, false};
+	int			i;
+
+	if (list_length(clause->args) != 2)
+		return false;
+	for (i = 0; i < 2; i++)
+	{
+		CombCall	call;
+
+		if (comb_time_call(&call, list_nth(clause->args, i)) &&
+			comb_is_key_of(root, rel, call.key))
+			found = true;
+	}
+	if (!found)
+		return false;
+	for (i = 0; i < 2; i++)
+	{
+		if (!comb_side_quals(root, rel, clause, i == 1, &added, &exact[i]))
+			exact[i] = false;
+	}
+	if (!added.changed)
+		return false;
+	quals->filters = list_concat_unique(quals->filters, added.filters);
+	comb_add_quals(quals, NULL,
+				   (exact[0] || exact[1]) && !comb_has_expressions(rel) ?
+				   NULL : (Node *) clause, added.rest);
+	return true;
+}
+
+/*
+ * Return the smallest or the largest element of a constant array of times.
+ * NULL if the array has none.  All three types of times compare as integers.
+ */
+static Const *
+comb_array_end(const Const *array, Oid type, bool last)
+{
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
+	Datum	   *values;
+	bool	   *nulls;
+	int			n;
+	int			i;
+	int64		end = 0;
+	bool		found = false;
+
+	get_typlenbyvalalign(type, &typlen, &typbyval, &typalign);
+	deconstruct_array(DatumGetArrayTypeP(array->constvalue), type, typlen,
+					  typbyval, typalign, &values, &nulls, &n);
+	for (i = 0; i < n; i++)
+	{
+		int64		value;
+
+		if (nulls[i])
+			continue;
+		value = type == DATEOID ? DatumGetInt32(values[i]) :
+			DatumGetInt64(values[i]);
+		if (!found || (last ? value > end : value < end))
+			end = value;
+		found = true;
+	}
+	if (!found)
+		return NULL;
+	return makeConst(type, -1, InvalidOid, typlen,
+					 type == DATEOID ? Int32GetDatum((int32) end) :
+					 Int64GetDatum(end), false, typbyval);
+}
+
+/*
+ * Put bounds beside comb_timestamp(id) = ANY (constant array): from the first
+ * to the last time of the array.  False if it gets none.
+ */
+static bool
+comb_array_quals(PlannerInfo *root, const RelOptInfo * rel, CombQuals *quals,
+				 ScalarArrayOpExpr * clause)
+{
+	Node	   *array = (Node *) lsecond(clause->args);
+	CombCall	call;
+	List	   *bounds = NIL;
+	Oid			type;
+	Const	   *first;
+	Const	   *last;
+	bool		exact;
+
+	if (!clause->useOr || !IsA(array, Const) || ((Const *) array)->constisnull ||
+		!comb_time_call(&call, linitial(clause->args)) ||
+		comb_time_strategy(clause->opno, false) != BTEqualStrategyNumber ||
+		!comb_is_key_of(root, rel, call.key) ||
+		!comb_takes_bounds(root, &call, array))
+		return false;
+	type = get_element_type(exprType(array));
+	if (type != TIMESTAMPTZOID && type != TIMESTAMPOID && type != DATEOID)
+		return false;
+	first = comb_array_end((Const *) array, type, false);
+	last = comb_array_end((Const *) array, type, true);
+	if (first == NULL ||
+		!comb_add_time(root, &call, &bounds, BTGreaterEqualStrategyNumber,
+					   (Node *) first, &exact) ||
+		!comb_add_time(root, &call, &bounds, BTLessEqualStrategyNumber,
+					   (Node *) last, &exact))
+		return false;
+	comb_add_quals(quals, NULL, (Node *) clause, bounds);
+	return true;
+}
+
+static List *comb_replace(PlannerInfo *root, const RelOptInfo * rel,
+						  List *clauses);
+
+/* Replace conditions in the arguments of AND and OR */
+static bool
+comb_bool_quals(PlannerInfo *root, const RelOptInfo * rel, CombQuals *quals,
+				BoolExpr * clause)
+{
+	List	   *args = NIL;
+	bool		changed = false;
+	ListCell   *lc;
+
+	if (clause->boolop == NOT_EXPR)
+		return false;
+	foreach(lc, clause->args)
+	{
+		Node	   *arg = (Node *) lfirst(lc);
+		List	   *given = is_andclause(arg) ? ((BoolExpr *) arg)->args :
+			list_make1(arg);
+		List	   *list = comb_replace(root, rel, given);
+
+		changed = changed || list != given;
+		args = lappend(args, list == given ? (Expr *) arg :
+					   make_ands_explicit(list));
+	}
+	if (changed)
+		comb_add_quals(quals, NULL, clause->boolop == OR_EXPR ?
+					   (Node *) make_orclause(args) :
+					   (Node *) make_andclause(args), NIL);
+	return changed;
+}
+
+/*
+ * Return an AND list of conditions with those of a table's keys replaced.  The
+ * same list if there are none.
  */
 static List *
-comb_clause_bounds(const CombClause *clause, Oid ge, Oid le)
+comb_replace(PlannerInfo *root, const RelOptInfo * rel, List *clauses)
 {
-	Expr	   *lower = comb_clause_comparison(clause, ge, false);
-	Expr	   *upper = comb_clause_comparison(clause, le, true);
+	CombQuals	quals = {NIL, NIL, false};
+	ListCell   *lc;
 
-	if (lower == NULL || upper == NULL)
-		return NIL;
-	return list_make2(lower, upper);
+	foreach(lc, clauses)
+	{
+		Node	   *clause = (Node *) lfirst(lc);
+		bool		replaced = false;
+
+		if (IsA(clause, BoolExpr))
+			replaced = comb_bool_quals(root, rel, &quals, (BoolExpr *) clause);
+		else if (IsA(clause, ScalarArrayOpExpr))
+			replaced = comb_array_quals(root, rel, &quals,
+										(ScalarArrayOpExpr *) clause);
+		else if (IsA(clause, OpExpr))
+			replaced = comb_period_quals(root, rel, &quals, clause) ||
+				comb_comparison_quals(root, rel, &quals, (OpExpr *) clause);
+		else if (IsA(clause, FuncExpr))
+			replaced = comb_period_quals(root, rel, &quals, clause);
+		if (!replaced)
+			quals.rest = lappend(quals.rest, clause);
+	}
+	if (!quals.changed)
+		return clauses;
+	return list_concat_unique(quals.filters, quals.rest);
+}
+
+/* Replace conditions in WHERE and ON */
+static void
+comb_replace_in_jointree(PlannerInfo *root, const RelOptInfo * rel, Node *node)
+{
+	ListCell   *lc;
+
+	if (node == NULL)
+		return;
+	if (IsA(node, FromExpr))
+	{
+		FromExpr   *from = (FromExpr *) node;
+
+		foreach(lc, from->fromlist)
+			comb_replace_in_jointree(root, rel, (Node *) lfirst(lc));
+		from->quals = (Node *) comb_replace(root, rel, (List *) from->quals);
+	}
+	else if (IsA(node, JoinExpr))
+	{
+		JoinExpr   *join = (JoinExpr *) node;
+
+		comb_replace_in_jointree(root, rel, join->larg);
+		comb_replace_in_jointree(root, rel, join->rarg);
+		join->quals = (Node *) comb_replace(root, rel, (List *) join->quals);
+	}
 }
 
 /*
- * Estimating how many rows a clause finds
+ * Replace conditions on the key of a UNION ALL, which the planner has just
+ * handed to the parent of the given table.
+ */
+static void
+comb_replace_in_append(PlannerInfo *root, const RelOptInfo * rel)
+{
+	const		AppendRelInfo *append = root->append_rel_array[rel->relid];
+	RelOptInfo *parent;
+	List	   *infos = NIL;
+	ListCell   *lc;
+
+	if (append == NULL ||
+		root->simple_rte_array[append->parent_relid]->rtekind != RTE_SUBQUERY)
+		return;
+	parent = root->simple_rel_array[append->parent_relid];
+	foreach(lc, parent->baserestrictinfo)
+	{
+		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
+		List	   *given = list_make1(info->clause);
+		List	   *list = comb_replace(root, parent, given);
+		ListCell   *lc2;
+
+		if (list == given)
+		{
+			infos = lappend(infos, info);
+			continue;
+		}
+		foreach(lc2, list)
+			infos = lappend(infos, lfirst(lc2) == (void *) info->clause ? info :
+							comb_make_restrictinfo(root, (Expr *) lfirst(lc2), info));
+	}
+	parent->baserestrictinfo = infos;
+}
+
+/*
+ * Put ranges of keys beside the conditions on the time of a table's keys.  The
+ * planner calls this for each table of a query, after it has merged views and
+ * sub-selects and folded constants, and before it distributes the conditions.
+ */
+void
+comb_add_ranges(PlannerInfo *root, RelOptInfo * rel)
+{
+	RangeTblEntry *rte = root->simple_rte_array[rel->relid];
+	ListCell   *lc;
+
+	if (!comb_enable_time_conditions || root->parse->jointree == NULL)
+		return;
+	if (rel->reloptkind != RELOPT_BASEREL)
+	{
+		comb_replace_in_append(root, rel);
+		return;
+	}
+	comb_replace_in_jointree(root, rel, (Node *) root->parse->jointree);
+	foreach(lc, rte->securityQuals)
+		lfirst(lc) = comb_replace(root, rel, (List *) lfirst(lc));
+}
+
+/*
+ * Estimating
  */
 
-/* Return core's estimate for the clause's range of keys */
-static double
-comb_core_sel(const SupportRequestSelectivity *req, const CombClause *clause)
+/* The conditions on a key that stand in one list */
+typedef struct CombBeside
 {
-	List	   *bounds;
-	Oid			ge;
-	Oid			le;
+	List	   *bounds;			/* the RestrictInfos of its bounds */
+	List	   *times;			/* those of comparisons of its time */
+	CombPeriod	period;			/* between the known bounds */
+	bool		known;			/* is any bound known? */
+	bool		unknown;		/* is any not? */
+	bool		lower;
+	bool		upper;
+} CombBeside;
 
-	if (!comb_layout_operators(clause, &ge, &le))
-		return 1.0;
-	bounds = comb_clause_bounds(clause, ge, le);
-	if (bounds == NIL)
-		return 1.0;
-	return clauselist_selectivity(req->root, bounds, req->varRelid,
-								  req->jointype, req->sjinfo);
+/*
+ * Find the list of conditions that has the one with these arguments: a table's
+ * list, or an AND below OR.  NIL if there is none.
+ */
+static List *
+comb_list_of(List *infos, const List *args)
+{
+	ListCell   *lc;
+
+	foreach(lc, infos)
+	{
+		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
+		ListCell   *lc2;
+
+		if (!IsA(info, RestrictInfo))
+			continue;
+		if (comb_call_args((Node *) info->clause) == args)
+			return infos;
+		if (info->orclause == NULL || !is_orclause(info->orclause))
+			continue;
+		foreach(lc2, ((BoolExpr *) info->orclause)->args)
+		{
+			List	   *found;
+
+			if (!is_andclause(lfirst(lc2)))
+				continue;
+			found = comb_list_of(((BoolExpr *) lfirst(lc2))->args, args);
+			if (found != NIL)
+				return found;
+		}
+	}
+	return NIL;
+}
+
+/* Narrow the period by a bound.  False if the bound is not known. */
+static bool
+comb_narrow(PlannerInfo *root, const CombCall *call, CombBeside *beside,
+			Node *bound, bool lower)
+{
+	Const	   *value = (Const *) estimate_expression_value(root, bound);
+	const unsigned char *id;
+	int64		at;
+
+	if (!IsA(value, Const) || value->consttype != UUIDOID)
+		return false;
+	if (value->constisnull)
+	{
+		beside->period.last = PG_INT64_MIN;
+		return true;
+	}
+	id = DatumGetUUIDP(value->constvalue)->data;
+	if (!call->layout->codec->decode(comb_get_field(call->layout, id), &at))
+		return false;
+	if (lower)
+		beside->period.first = Max(beside->period.first, at);
+	else
+		beside->period.last = Min(beside->period.last, at);
+	return true;
+}
+
+/* Collect the conditions on the call's key in a list */
+static void
+comb_look_beside(PlannerInfo *root, const CombCall *call, List *infos,
+				 CombBeside *beside)
+{
+	ListCell   *lc;
+	Node	   *key = comb_call_key(call);
+
+	memset(beside, 0, sizeof(CombBeside));
+	beside->period.first = PG_INT64_MIN;
+	beside->period.last = PG_INT64_MAX;
+	foreach(lc, infos)
+	{
+		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
+		OpExpr	   *op = (OpExpr *) info->clause;
+		bool		lower;
+		CombCall	time;
+		int			i;
+
+		if (!IsA(info, RestrictInfo) || !IsA(op, OpExpr) ||
+			list_length(op->args) != 2)
+			continue;
+		lower = op->opno == call->ge || op->opno == call->gt;
+		if (lower || op->opno == call->le || op->opno == call->lt)
+		{
+			if (!equal(linitial(op->args), key))
+				continue;
+			beside->bounds = lappend(beside->bounds, info);
+			if (comb_narrow(root, call, beside, lsecond(op->args), lower))
+				beside->known = true;
+			else
+				beside->unknown = true;
+			beside->lower = beside->lower || lower;
+			beside->upper = beside->upper || !lower;
+			continue;
+		}
+		for (i = 0; i < 2; i++)
+		{
+			if (comb_time_call(&time, list_nth(op->args, i)) &&
+				equal(time.key, call->key))
+				beside->times = lappend(beside->times, info);
+		}
+	}
+}
+
+/* Return core's estimate for bounds */
+static double
+comb_core_sel(PlannerInfo *root, const List *bounds, int varRelid)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	foreach(lc, bounds)
+		clauses = lappend(clauses, ((RestrictInfo *) lfirst(lc))->clause);
+	return clauselist_selectivity(root, clauses, varRelid, JOIN_INNER, NULL);
+}
+
+/* Set the estimate that a condition will have, in all contexts */
+static void
+comb_set_sel(RestrictInfo * info, double sel)
+{
+	CLAMP_PROBABILITY(sel);
+	info->norm_selec = sel;
+	info->outer_selec = sel;
 }
 
 /*
- * Return the share of the rows that a clause finds.
+ * Hand the estimate of a key's bounds to them, and say whether there are any.
+ *
+ * The list has the bounds behind the first of our conditions, whose estimate
+ * the planner asks for first.  What the planner then finds in the RestrictInfos
+ * of the bounds it takes for its own.  Of a lower and an upper bound it adds
+ * the estimates and subtracts 1, after adding the share of NULLs, which it
+ * believes to be excluded twice.  So the lower bounds get the whole estimate,
+ * and the upper ones what makes that sum right.
+ *
+ * Bounds that are not known yet keep core's estimates, which are those of a
+ * column of times.
  *
  * Of a period that starts after all times that ANALYZE saw, as usual in
  * queries for the newest keys, core has the better estimate: it looks up the
  * column's largest key in an index.
- *
- * A plan that has comb_recheck() also has a range of keys, and the planner
- * multiplies the two estimates.  The product should be the estimate by time.
- * Core estimates the range, so comb_recheck() gets the quotient.  But a
- * selectivity is at most 1.  If core's estimate is too small already, because
- * both bounds are in one bin of the histogram, the product stays too small.
- *
- * Core's estimate takes time, so get it only for a quotient that can differ
- * from 1.  It does not if nearly all rows are in the period, which holds for
- * all partitions but the first and the last.  For a period that is not known
- * yet, both estimates are core's default.  And beside a computed period, the
- * period of comb_recheck() has all times, and core's estimate of the bounds is
- * the one to keep.
  */
-static double
-comb_selectivity(const SupportRequestSelectivity *req, CombClause *clause)
+static bool
+comb_hand_over(PlannerInfo *root, const CombCall *call, int varRelid,
+			   List *infos)
 {
-	bool		recheck = comb_is_recheck_code(clause->code);
-	Node	   *value = estimate_expression_value(req->root, clause->period);
-	double		range_sel = 1.0;
-	CombPeriod	period;
+	CombBeside	beside;
 	bool		newer;
 	double		sel;
+	double		rest = 1.0;
+	ListCell   *lc;
 
-	if (req->is_join || !IsA(value, Const))
-		return recheck ? 1.0 : DEFAULT_RANGE_INEQ_SEL;
+	comb_look_beside(root, call, infos, &beside);
+	if (beside.bounds == NIL)
+		return false;
+	foreach(lc, beside.times)
+		comb_set_sel((RestrictInfo *) lfirst(lc), 1.0);
+	if (!beside.known || beside.unknown)
+		return true;
+	sel = comb_period_estimate(root, call->key, varRelid, call->layout,
+							   &beside.period, &newer);
+	if (newer)
+		sel = Max(sel, comb_core_sel(root, beside.bounds, varRelid));
+	if (beside.lower && beside.upper)
+		rest -= nulltestsel(root, IS_NULL, comb_call_key(call), varRelid,
+							JOIN_INNER, NULL);
+	foreach(lc, beside.bounds)
+	{
+		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
+		Oid			opno = ((OpExpr *) info->clause)->opno;
+
+		comb_set_sel(info, !beside.lower || opno == call->ge ||
+					 opno == call->gt ? sel : rest);
+	}
+	return true;
+}
+
+/*
+ * The same for the bounds of a join, which are not known.  A lower and an
+ * upper one get the default for a range, which core gives to none of them.
+ */
+static void
+comb_hand_over_join(PlannerInfo *root, const CombCall *call, List *infos)
+{
+	CombBeside	beside;
+	ListCell   *lc;
+	bool		first = true;
+
+	comb_look_beside(root, call, infos, &beside);
+	if (!beside.lower || !beside.upper)
+		return;
+	foreach(lc, beside.bounds)
+	{
+		comb_set_sel((RestrictInfo *) lfirst(lc),
+					 first ? DEFAULT_RANGE_INEQ_SEL : 1.0);
+		first = false;
+	}
+}
+
+/* Return the table of a key, or NULL */
+static RelOptInfo *
+comb_key_rel(PlannerInfo *root, Node *key)
+{
+	int			varno;
+
+	if (root->simple_rel_array == NULL ||
+		!bms_get_singleton_member(pull_varnos(root, key), &varno) ||
+		varno >= root->simple_rel_array_size)
+		return NULL;
+	return root->simple_rel_array[varno];
+}
+
+/*
+ * Return the share of the rows that a condition on a key's period finds, beside
+ * its bounds if it has any.
+ */
+static double
+comb_selectivity(PlannerInfo *root, const CombCall *call, List *args,
+				 int varRelid, bool is_join)
+{
+	RelOptInfo *rel = is_join ? NULL : comb_key_rel(root, call->key);
+	Node	   *value;
+	CombPeriod	period;
+	bool		newer;
+
+	if (rel != NULL)
+	{
+		List	   *infos = comb_list_of(rel->baserestrictinfo, args);
+
+		comb_hand_over_join(root, call, rel->joininfo);
+		if (infos != NIL && comb_hand_over(root, call, varRelid, infos))
+			return 1.0;
+	}
+	value = estimate_expression_value(root, call->period);
+	if (is_join || !IsA(value, Const))
+		return DEFAULT_RANGE_INEQ_SEL;
 	if (((Const *) value)->constisnull)
 		return 0.0;
-	clause->period = value;
 	period = comb_period(((Const *) value)->constvalue);
-	if (recheck && comb_has_all_times(&period))
+	if (call->function->role == COMB_HAS_TIME && comb_has_all_times(&period))
 		return 1.0;
-	sel = comb_period_estimate(req->root, clause->id, req->varRelid,
-							   clause->layout, &period, &newer);
-	if (newer || (recheck && sel > 0.0 && sel < 0.99))
-		range_sel = comb_core_sel(req, clause);
-	if (newer)
-		sel = Max(sel, range_sel);
-	if (recheck)
-		sel /= Max(range_sel, 1.0e-10);
-	CLAMP_PROBABILITY(sel);
-	return sel;
+	return comb_period_estimate(root, call->key, varRelid, call->layout,
+								&period, &newer);
 }
 
 /*
@@ -562,15 +1408,15 @@ comb_selectivity(const SupportRequestSelectivity *req, CombClause *clause)
 Datum
 comb_period_sel(PG_FUNCTION_ARGS)
 {
-	SupportRequestSelectivity req = {.type = T_SupportRequestSelectivity};
-	CombClause	clause;
+	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
+	Oid			opno = PG_GETARG_OID(1);
+	List	   *args = (List *) PG_GETARG_POINTER(2);
+	int			varRelid = PG_GETARG_INT32(3);
+	CombCall	call;
 
-	req.root = (PlannerInfo *) PG_GETARG_POINTER(0);
-	req.varRelid = PG_GETARG_INT32(3);
-	if (!comb_clause(&clause, get_opcode(PG_GETARG_OID(1)),
-					 (List *) PG_GETARG_POINTER(2)))
+	if (!comb_take_apart(&call, get_opcode(opno), args) || !call.period)
 		PG_RETURN_FLOAT8(DEFAULT_RANGE_INEQ_SEL);
-	PG_RETURN_FLOAT8(comb_selectivity(&req, &clause));
+	PG_RETURN_FLOAT8(comb_selectivity(root, &call, args, varRelid, false));
 }
 
 /*
@@ -586,328 +1432,28 @@ comb_period_joinsel(PG_FUNCTION_ARGS)
 }
 
 /*
- * Replacing a clause
- */
-
-/*
- * Must the clause stay as it is, so that the planner recognizes it?
- *
- * No index scan finds the rows that an INSERT inserts or meets, but ON
- * CONFLICT compares its conditions with predicates of indexes.
- *
- * An expression that a grouping set leaves out is NULL.  Before 18 the planner
- * finds this expression by comparison, but turns NOT (a AND b) into NOT a OR
- * NOT b, in which it would not find a replacement.  Whether a query groups by
- * a clause is not easy to see, because functions in SQL can hide the clause.
- */
-static bool
-comb_keep_for_matching(const Query *parse, const CombClause *clause)
-{
-	const Var  *var = comb_clause_var(clause);
-
-	return (parse->commandType == CMD_INSERT && var != NULL &&
-			(int) var->varno == parse->resultRelation) ||
-		(!COMB_GROUPS_BY_COLUMN && parse->groupingSets != NIL);
-}
-
-/*
- * Does the table have an access method other than heap?  Columnar access
- * methods skip blocks that plain comparisons exclude.
- */
-static bool
-comb_is_not_heap(const RangeTblEntry *rte)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(rte->relid));
-	Oid			am;
-
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	am = ((Form_pg_class) GETSTRUCT(tuple))->relam;
-	ReleaseSysCache(tuple);
-	return OidIsValid(am) && am != HEAP_TABLE_AM_OID;
-}
-
-/*
- * Can comparisons exclude parts of the table that the clause cannot?  This
- * holds for:
- *
- * - Tables with children.  By now, "inh" is set for no other table.
- * - Foreign tables.  Foreign data wrappers send core's operators.
- * - Tables of access methods other than heap.
- */
-static bool
-comb_can_prune(const RangeTblEntry *rte)
-{
-	return rte->inh || rte->relkind == RELKIND_FOREIGN_TABLE ||
-		comb_is_not_heap(rte);
-}
-
-/*
- * May a query evaluate the period more than once?  It could, but need not, if
- * the period reads the key's own row, because such a period prunes nothing.
- */
-static bool
-comb_can_duplicate_period(PlannerInfo *root, const CombClause *clause)
-{
-	Node	   *period = clause->period;
-
-	return IsA(period, Const) ||
-		!(contain_subplans(period) || contain_volatile_functions(period) ||
-		  expression_returns_set(period) ||
-		  bms_overlap(pull_varnos(root, clause->id),
-					  pull_varnos(root, period)));
-}
-
-/*
- * Is the period so cheap that every row may evaluate it three times?  The
- * limit is the one of core's own simplification of ranges.  The period
- * contains no subplans, because cost_qual_eval_node() takes no unplanned ones.
- */
-static bool
-comb_is_cheap(PlannerInfo *root, Node *period)
-{
-	QualCost	cost;
-
-	cost_qual_eval_node(&cost, period, root);
-	return cost.startup + cost.per_tuple <= 10 * cpu_operator_cost;
-}
-
-/* Is the period a constant without ends, so that its bounds exclude nothing? */
-static bool
-comb_is_unlimited(const Node *period)
-{
-	const Const *value = (const Const *) period;
-	CombPeriod	all;
-
-	if (!IsA(period, Const) || value->constisnull)
-		return false;
-	all = comb_period(value->constvalue);
-	return comb_has_all_times(&all);
-}
-
-/*
- * Must the executor compute the period?  The call site caches constants, and
- * columns are cheap.
- */
-static bool
-comb_is_computed(Node *period)
-{
-	if (IsA(period, RelabelType))
-		period = (Node *) ((RelabelType *) period)->arg;
-	return !IsA(period, Const) && !IsA(period, Var);
-}
-
-/*
- * Would the clause have to wait for the policies of row security or for a
- * security barrier?  A clause that names a layout is not leakproof, because an
- * unknown layout is an error.
- */
-static bool
-comb_delayed_by_security_quals(PlannerInfo *root, const CombClause *clause)
-{
-	return clause->label != NULL && root->qual_security_level > 0;
-}
-
-/* Is every value between the bounds a key of the layout with a time? */
-static bool
-comb_layout_is_exact(const CombLayout *layout)
-{
-	return !layout->versioned && !layout->codec->gaps;
-}
-
-/* Can the period be NULL?  Core's constructors of ranges never return NULL. */
-static bool
-comb_can_be_null(const Node *period)
-{
-	Oid			funcid = IsA(period, FuncExpr) ?
-		((const FuncExpr *) period)->funcid : InvalidOid;
-
-	return !IsA(period, Const) &&
-		funcid != F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ &&
-		funcid != F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ_TEXT;
-}
-
-/*
- * Return the condition to AND to the range of keys, or NULL.  It rejects other
- * values than keys of the layout.
- *
- * Beside bounds of a period that need not be computed, comb_recheck() has this
- * period and corrects the estimate.
- */
-static Node *
-comb_clause_filter(const CombClause *clause, bool bounds)
-{
-	CombClause	has_time = *clause;
-	Node	   *period = comb_clause_period(clause);
-	Node	   *filter;
-	NullTest   *is_null;
-
-	if (bounds && !comb_is_computed(clause->period))
-		return comb_clause_call(clause, &comb_recheck_function);
-	has_time.period = (Node *)
-		makeConst(TSTZRANGEOID, -1, InvalidOid, -1,
-				  OidInputFunctionCall(F_RANGE_IN, "(,)", TSTZRANGEOID, -1),
-				  false, false);
-	filter = comb_clause_call(&has_time, &comb_recheck_function);
-	if (filter == NULL || !comb_can_be_null(period))
-		return filter;
-	is_null = makeNode(NullTest);
-	is_null->arg = (Expr *) period;
-	is_null->nulltesttype = IS_NULL;
-	is_null->argisrow = false;
-	is_null->location = -1;
-	return (Node *) make_orclause(list_make2(filter, is_null));
-}
-
-/*
- * Return the clause as comb_in_range() and a filter, or NULL.
- *
- * Unless security quals delay the clause, there is nothing to gain if the
- * range is exact, or if the period need not be computed.
- */
-static Node *
-comb_replace_by_in_range(const CombClause *clause, bool delayed)
-{
-	bool		exact = comb_layout_is_exact(clause->layout);
-	Node	   *range;
-	Node	   *filter;
-
-	if (!delayed && (exact || !comb_is_computed(clause->period)))
-		return NULL;
-	range = comb_clause_call(clause, &comb_in_range_function);
-	if (range == NULL || exact)
-		return range;
-	filter = comb_clause_filter(clause, false);
-	return filter ? (Node *) make_andclause(list_make2(range, filter)) : NULL;
-}
-
-/* Return the clause as bounds and a filter, or NULL */
-static Node *
-comb_replace_by_bounds(const CombClause *clause, Oid ge, Oid le)
-{
-	List	   *quals = comb_clause_bounds(clause, ge, le);
-	Node	   *filter;
-
-	if (quals != NIL && !comb_layout_is_exact(clause->layout))
-	{
-		filter = comb_clause_filter(clause, true);
-		quals = filter ? lappend(quals, filter) : NIL;
-	}
-	return quals ? (Node *) make_andclause(quals) : NULL;
-}
-
-/*
- * Return the clause's replacement, or NULL to keep the clause.  The banner of
- * this file says when and why.
- *
- * Without "root" the expression is about to be stored, as an index's
- * predicate or a constraint.  A stored expression must stay comparable with
- * the clauses of queries, so the clause is kept.
- *
- * If the user may not call the clause's function, the clause is kept and
- * fails.  The replacement calls other functions, and would not fail.
- */
-static Node *
-comb_simplify(PlannerInfo *root, const CombClause *clause)
-{
-	RangeTblEntry *rte;
-	bool		delayed;
-	Oid			ge;
-	Oid			le;
-
-	if (root == NULL || root->parse == NULL ||
-		comb_is_unlimited(clause->period) ||
-		!comb_may_execute(clause->funcid) ||
-		comb_keep_for_matching(root->parse, clause) ||
-		!comb_can_duplicate_period(root, clause) ||
-		!comb_layout_operators(clause, &ge, &le))
-		return NULL;
-	rte = comb_key_table(root, clause);
-	if (rte == NULL)
-		return NULL;
-
-	/* security quals delay bounds that read columns, too */
-	delayed = comb_delayed_by_security_quals(root, clause);
-	if (comb_can_prune(rte) && comb_is_cheap(root, clause->period) &&
-		!(delayed && contain_var_clause(clause->period)))
-		return comb_replace_by_bounds(clause, ge, le);
-	return comb_replace_by_in_range(clause, delayed);
-}
-
-/* Return the arguments of an operator's or a function's call, or NIL */
-static List *
-comb_call_args(const Node *node)
-{
-	if (is_opclause(node))
-		return ((const OpExpr *) node)->args;
-	if (is_funcclause(node))
-		return ((const FuncExpr *) node)->args;
-	return NIL;
-}
-
-/*
- * Return the clause as a range of keys in an index, or NIL.  The period may
- * be expensive, because an index scan evaluates the bounds only once.
- */
-static List *
-comb_index_condition(SupportRequestIndexCondition *req,
-					 const CombClause *clause)
-{
-	Oid			ge;
-	Oid			le;
-
-	if (!comb_may_execute(clause->funcid) ||
-		list_nth(comb_call_args(req->node), req->indexarg) != clause->id ||
-		!comb_layout_operators(clause, &ge, &le) ||
-		!comb_family_sorts(req->opfamily, ge, le) ||
-		contain_subplans(clause->period) ||
-		!is_pseudo_constant_for_index(req->root, clause->period, req->index))
-		return NIL;
-	/* comb_in_range() is the range */
-	req->lossy = clause->code != comb_in_range &&
-		!comb_layout_is_exact(clause->layout);
-	return comb_clause_bounds(clause, ge, le);
-}
-
-/*
  * comb_period_support(internal) returns internal
  *
- * Planner support function of the functions that compare keys with periods.
- * Simplifies only what users call, and finds index conditions for all but
- * comb_recheck(), which has a range of keys beside it.  Returns NULL for other
- * requests, and if there is nothing to gain.
+ * Planner support function of the functions that read a key's time, and of
+ * those that compare keys with periods.  Returns NULL for all requests but
+ * estimates.
+ *
+ * The planner asks it to simplify calls before it looks at the tables of the
+ * query.  So the module is loaded, and its hook in place, from the first query
+ * of a session on.
  */
 Datum
 comb_period_support(PG_FUNCTION_ARGS)
 {
 	Node	   *node = (Node *) PG_GETARG_POINTER(0);
-	void	   *answer = NULL;
-	CombClause	clause;
+	SupportRequestSelectivity *req = (SupportRequestSelectivity *) node;
+	CombCall	call;
 
-	if (IsA(node, SupportRequestSimplify))
-	{
-		SupportRequestSimplify *req = (SupportRequestSimplify *) node;
-
-		if (comb_clause(&clause, req->fcall->funcid, req->fcall->args) &&
-			comb_is_users_code(clause.code))
-			answer = comb_simplify(req->root, &clause);
-	}
-	else if (IsA(node, SupportRequestIndexCondition))
-	{
-		SupportRequestIndexCondition *req = (SupportRequestIndexCondition *) node;
-
-		if (comb_clause(&clause, req->funcid, comb_call_args(req->node)) &&
-			!comb_is_recheck_code(clause.code))
-			answer = comb_index_condition(req, &clause);
-	}
-	else if (IsA(node, SupportRequestSelectivity))
-	{
-		SupportRequestSelectivity *req = (SupportRequestSelectivity *) node;
-
-		req->selectivity = DEFAULT_RANGE_INEQ_SEL;
-		if (comb_clause(&clause, req->funcid, req->args))
-			req->selectivity = comb_selectivity(req, &clause);
-		answer = req;
-	}
-	PG_RETURN_POINTER(answer);
+	if (!IsA(node, SupportRequestSelectivity))
+		PG_RETURN_POINTER(NULL);
+	req->selectivity = DEFAULT_RANGE_INEQ_SEL;
+	if (comb_take_apart(&call, req->funcid, req->args) && call.period)
+		req->selectivity = comb_selectivity(req->root, &call, req->args,
+											req->varRelid, req->is_join);
+	PG_RETURN_POINTER(req);
 }

@@ -23,6 +23,8 @@ PG_FUNCTION_INFO_V1(comb_stamp);
 PG_FUNCTION_INFO_V1(comb_min);
 PG_FUNCTION_INFO_V1(comb_max);
 PG_FUNCTION_INFO_V1(comb_time_decoder);
+PG_FUNCTION_INFO_V1(comb_instant_date);
+PG_FUNCTION_INFO_V1(comb_instant_timestamp);
 
 /* The layout of pg_partman's bounds: milliseconds first, and no version */
 static const CombLayout *const comb_partition_layout =
@@ -195,4 +197,25 @@ comb_time_decoder(PG_FUNCTION_ARGS)
 
 	(void) comb_decode(comb_partition_layout, id->data, &at);
 	PG_RETURN_TIMESTAMPTZ(at);
+}
+
+/*
+ * comb_instant(at date) returns timestamptz
+ * comb_instant(at timestamp) returns timestamptz
+ *
+ * Return the instant that comparisons of a timestamptz with this date or
+ * timestamp take it for, in the session's zone: an infinite one if timestamptz
+ * has none.  The casts raise 22008 there.  NULL for NULL.  No input raises an
+ * error.
+ */
+Datum
+comb_instant_date(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TIMESTAMPTZ(comb_date_instant(PG_GETARG_DATEADT(0)));
+}
+
+Datum
+comb_instant_timestamp(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TIMESTAMPTZ(comb_timestamp_instant(PG_GETARG_TIMESTAMP(0)));
 }

@@ -21,7 +21,7 @@
 #include "utils/guc.h"
 #include "utils/inval.h"
 
-#include "comb.h"
+#include "comb_period.h"
 #include "ordered/comb_announce.h"
 #include "ordered/comb_plan.h"
 #include "ordered/comb_sequence.h"
@@ -29,10 +29,12 @@
 COMB_MODULE_MAGIC;
 
 int			comb_max_drift = 10000;
+bool		comb_enable_time_conditions = true;
 
 void		_PG_init(void);
 
 static shmem_request_hook_type prev_shmem_request_hook;
+static comb_relation_hook_type prev_relation_hook;
 
 /* Reserve what a server may need, so that no session finds too little */
 static void
@@ -42,6 +44,15 @@ comb_shmem_request(void)
 		prev_shmem_request_hook();
 	RequestAddinShmemSpace(add_size(CACHELINEALIGN(sizeof(CombShared)),
 									CACHELINEALIGN(comb_seats_size())));
+}
+
+/* Look at a relation that the planner begins to plan */
+static void
+comb_relation(COMB_RELATION_HOOK_ARGS)
+{
+	if (prev_relation_hook)
+		prev_relation_hook(COMB_RELATION_HOOK_PASS);
+	comb_add_ranges(root, rel);
 }
 
 /*
@@ -67,6 +78,17 @@ _PG_init(void)
 							NULL,
 							NULL);
 
+	DefineCustomBoolVariable("pg_comb.enable_time_conditions",
+							 "Enables the planner's use of ranges of keys for conditions on their times.",
+							 NULL,
+							 &comb_enable_time_conditions,
+							 true,
+							 PGC_USERSET,
+							 GUC_EXPLAIN,
+							 NULL,
+							 NULL,
+							 NULL);
+
 	comb_shared_settings();
 
 	MarkGUCPrefixReserved("pg_comb");
@@ -75,6 +97,9 @@ _PG_init(void)
 
 	CacheRegisterRelcacheCallback(comb_sequence_forget, (Datum) 0);
 	CacheRegisterRelcacheCallback(comb_plan_changed, (Datum) 0);
+
+	prev_relation_hook = comb_relation_hook;
+	comb_relation_hook = comb_relation;
 
 	if (process_shared_preload_libraries_in_progress)
 	{

@@ -23,6 +23,27 @@ BEGIN
 		AND (upper_inf(period) OR at < upper(period) OR (at = upper(period) AND upper_inc(period)));
 END $$;
 
+-- How does the key's time compare with another time?  The types of the times are
+-- those of the query.
+CREATE FUNCTION fuzz.compared(made timestamptz, operator text, at anyelement, reversed boolean)
+RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+	IF reversed THEN
+		operator := translate(operator, '<>', '><');
+		operator := replace(operator, '><', '<>');
+	END IF;
+	RETURN CASE operator WHEN '<' THEN made < at WHEN '<=' THEN made <= at WHEN '=' THEN made = at
+		WHEN '>=' THEN made >= at WHEN '>' THEN made > at WHEN '<>' THEN made <> at END;
+END $$;
+CREATE FUNCTION fuzz.compare(id uuid, operator text, at anyelement, layout text DEFAULT 'uuidv7', reversed boolean DEFAULT false)
+RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN RETURN fuzz.compared(comb_timestamp(id, layout), operator, at, reversed); END';
+CREATE FUNCTION fuzz.compare_any(id uuid, at anyarray, layout text DEFAULT 'uuidv7')
+RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN RETURN comb_timestamp(id, layout) = ANY (at); END';
+CREATE FUNCTION fuzz.compare_snowflake(id bigint, operator text, at anyelement, reversed boolean DEFAULT false)
+RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN RETURN fuzz.compared(comb_snowflake_timestamp(id), operator, at, reversed); END';
+CREATE FUNCTION fuzz.volatile_time(at timestamptz) RETURNS timestamptz
+	LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS 'BEGIN RETURN at; END';
+
 -- Periods that come through a function: a volatile one, a stable one that is
 -- inlined, one that is too expensive to be evaluated twice, and a cheap one.
 CREATE FUNCTION fuzz.volatile_period(period tstzrange) RETURNS tstzrange

@@ -43,7 +43,7 @@ query
 	4	SELECT s.n FROM (<inner>) s WHERE <condition s>
 	4	<changed>{<change> WHERE|SELECT x.n FROM <rows> x WHERE} <condition x>{ RETURNING x.n|}
 	2	<changed>{<change_during> w WHERE|SELECT DISTINCT x.n FROM <rows> x, during w WHERE} <condition x w>{ RETURNING x.n|}
-	2	<conflict>{INSERT INTO t7 |}SELECT x.n{, x.id, x.d, x.k, x.o, x.p|} FROM <table x> WHERE <condition x>
+	2	<conflict>{INSERT INTO t7 |}SELECT x.n{, x.id, x.d, x.k, x.o, x.p, x.s|} FROM <table x> WHERE <condition x>
 		{ ON CONFLICT (n) WHERE <arbiter> DO NOTHING RETURNING n| AND (<known>) IS NOT TRUE}
 
 where: WHERE <condition> | <nothing>
@@ -63,7 +63,7 @@ inner
 	1	SELECT * FROM <table x> OFFSET 0
 	1	SELECT DISTINCT ON (n) * FROM <table x> ORDER BY n
 	1	SELECT *, row_number() OVER (PARTITION BY n) FROM <table x>
-	1	SELECT n, id, d, k, o, p FROM <table x> UNION ALL SELECT n, id, d, k, o, p FROM <table y>
+	1	SELECT n, id, d, k, o, p, s FROM <table x> UNION ALL SELECT n, id, d, k, o, p, s FROM <table y>
 change: DELETE FROM <name> x | UPDATE <name> x SET k = x.k
 change_during: DELETE FROM <name> x USING during | UPDATE <name> x SET k = x.k FROM during
 
@@ -101,6 +101,54 @@ clause
 	10	<k=labelled><p=period>{comb_created(<k>, <p>, '<layout>')|fuzz.brute(<k>, <p>, '<layout>')}
 	3	<k=labelled><l=label><p=period>{comb_created(<k>, <p>, <l>)|fuzz.brute(<k>, <p>, <l>)}
 	10	<k=key><e=ends>{comb_during(<k>, <e>)|fuzz.brute(<k>, tstzrange(<e>))}
+	40	<k=key><c=compare><a=time>{(comb_timestamp(<k>) <c> <a>)|fuzz.compare(<k>, '<c>', <a>)}
+	10	<k=key><c=compare><a=time>{(<a> <c> comb_timestamp(<k>))|fuzz.compare(<k>, '<c>', <a>, reversed => true)}
+	10	<k=key><a=time><b=time>{(comb_timestamp(<k>) BETWEEN <a> AND <b>)|(fuzz.compare(<k>, '>=', <a>) AND fuzz.compare(<k>, '<=', <b>))}
+	4	<k=key><a=times>{(comb_timestamp(<k>) = ANY (<a>))|fuzz.compare_any(<k>, <a>)}
+	12	<k=labelled><c=compare><a=time>{(comb_timestamp(<k>, '<layout>') <c> <a>)|fuzz.compare(<k>, '<c>', <a>, '<layout>')}
+	3	<k=labelled><c=compare><a=time>{(<a> <c> comb_timestamp(<k>, '<layout>'))|fuzz.compare(<k>, '<c>', <a>, '<layout>', true)}
+	2	<k=labelled><a=times>{(comb_timestamp(<k>, '<layout>') = ANY (<a>))|fuzz.compare_any(<k>, <a>, '<layout>')}
+	12	<k=x><c=compare><a=time>{(comb_snowflake_timestamp(<k>.s) <c> <a>)|fuzz.compare_snowflake(<k>.s, '<c>', <a>)}
+	3	<k=x><c=compare><a=time>{(<a> <c> comb_snowflake_timestamp(<k>.s))|fuzz.compare_snowflake(<k>.s, '<c>', <a>, true)}
+compare: 2 < | 2 <= | 2 >= | 2 > | = | <>
+time
+	40	'<instant>'::timestamptz
+	8	'<instant>'::timestamp
+	8	'<instant>'::date
+	6	'<extreme_time>'::timestamptz
+	2	'<extreme_time>'::timestamp
+	2	'<extreme_date>'::date
+	2	NULL::timestamptz
+	4	now() - (now() - '<instant>'::timestamptz)
+	4	current_date - (current_date - '<instant>'::date)
+	3	localtimestamp - (localtimestamp - '<instant>'::timestamp)
+	2	current_setting('fuzz.at')::timestamptz
+	2	fuzz.volatile_time('<instant>')
+	4	lower(<x>.p)
+	6	comb_timestamp(<x>.id)
+	3	comb_timestamp(<x>.d) + interval '1 s'
+	3	(SELECT since FROM during WHERE i = <int 1 8>)
+	2	(SELECT min(until) FROM during WHERE i = <x>.k)
+	30	<w>.since
+	20	<w>.until::timestamp
+	10	<w>.until::date
+	6	<w>.since - interval '1 day'
+	40	<param timestamptz instant>
+	10	<param timestamp instant>
+	10	<param date instant>
+	3	coalesce(<param timestamptz instant>, '<instant>')
+extreme_time: infinity | -infinity | 1969-12-31 23:59:59.9999+00 | 1970-01-01 00:00:00.0001+00 | 4199-11-24 00:00:00+00 |
+		4713-01-02 00:00:00+00 BC | 10889-08-02 05:31:50.655+00 | 10889-08-02 05:31:50.6551+00 | 294276-12-31 00:00:00+00 |
+		9999-12-31 23:59:59.999999+00 | 2093-09-06 15:47:35.551+00
+extreme_date: infinity | -infinity | 1970-01-01 | 4713-01-01 BC | 294277-01-01 | 5874897-12-31
+times
+	2	ARRAY['<instant>', '<instant>']::timestamptz[]
+	2	ARRAY['<instant>'::timestamptz, NULL, '<instant>']
+	1	ARRAY['<instant>'::date, '<instant>']
+	1	ARRAY[]::timestamptz[]
+	1	NULL::timestamptz[]
+	1	ARRAY['<instant>'::timestamp, 'infinity']
+	2	ARRAY[<param timestamptz instant>, '<instant>']
 form
 	12	<k> <@ <bare>
 	4	<bare> @> <k>
@@ -208,8 +256,10 @@ stamped: comb_stamp(<uuid>, '<instant>')
 extreme: '00000000-0000-0000-0000-000000000000' | 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 base_row
-	2	<k=key_value>(<i>, <k>, <k>, <group>, <other_key_value>, <period_or_null>)
-	1	(<i>, <key_value>, <key_value>, <group>, <other_key_value>, <period_or_null>)
+	2	<k=key_value>(<i>, <k>, <k>, <group>, <other_key_value>, <period_or_null>, <snowflake>)
+	1	(<i>, <key_value>, <key_value>, <group>, <other_key_value>, <period_or_null>, <snowflake>)
+snowflake: 20 comb_snowflake_min('<instant>') + <int 0 5000000> | 10 comb_snowflake_max('<instant>') | NULL | -1 | 0 |
+		9223372036854775807 | 9223372036850581504 | -4194304
 group: NULL | 11 <int 0 9>
 during_row: (<i>, <period_or_null>, <period_or_null>, <two_ends>, <label_value>)
 period_or_null: 7 '<constant_text>' | NULL
@@ -241,7 +291,7 @@ indexed: 4 (id) | 2 (id, k) | (k, id) | (id DESC NULLS LAST) | (id) INCLUDE (n) 
 		(n) WHERE '<favourite>'::tstzrange @> id | (id) WHERE NOT id <@ '<favourite>' |
 		(o) WHERE comb_created(id, '<favourite>') | (k) WHERE comb_created(o, '<favourite>', '<layout>') |
 		((id <@ '<favourite>')) | (comb_created(o, '<favourite>', '<layout>'), id) | (comb_timestamp(id)) |
-		(comb_timestamp(o, '<layout>')) | ((coalesce(id, o))) | (id) WHERE k < 5 | USING hash (id) |
+		(comb_timestamp(o, '<layout>')) | ((coalesce(id, o))) | (id) WHERE k < 5 | 4 (s) | (id) WHERE comb_timestamp(id) >= '<instant>' | USING hash (id) |
 		USING gist (id) | USING gist (id, p)
 brin: CREATE INDEX ON <t> USING brin (id) WITH (pages_per_range = 1) |
 		CREATE INDEX ON <t> USING brin (o) WITH (pages_per_range = 2) |
@@ -265,7 +315,7 @@ for my $line (split(/\n/, $grammar))
 	else { $symbol = $line }
 }
 
-my $columns = 'n int, id uuid, d fuzz.key, k int, o uuid, p tstzrange';
+my $columns = 'n int, id uuid, d fuzz.key, k int, o uuid, p tstzrange, s bigint';
 my $start   = 1767225600;    # 2026-01-01
 my %layouts = (
 	'PostgreSQL' => [qw(uuidv7 ulid rtcomb_postgresql rtcomb_postgresql_datetime sequential_string masstransit_sequential uuidv6)],
@@ -435,6 +485,7 @@ sub new
 	my ($p, $q) = @{ $self->{favourites} };
 
 	$self->{at} = $get->('instant');
+	$self->{zone} = pick('UTC', 'America/New_York', 'Asia/Kathmandu');
 	$self->{base} = join(";\n", "CREATE SCHEMA $self->{schema}", "SET search_path = $self->{schema}, public",
 		"CREATE TABLE base ($columns)",
 		'INSERT INTO base VALUES ' . join(",\n", map { $get->('base_row', i => $_) } 1 .. pick(50, 200, 300, 400, 500)),
@@ -491,7 +542,7 @@ sub query
 	{
 		$self->{query} = { executions => $executions, parameters => [], tables => {} };
 		$self->{query}{text} = $self->replaced({ scope => [] }, 'query');
-	} until $self->{query}{text} =~ /fuzz\.brute/;
+	} until $self->{query}{text} =~ /fuzz\.(?:brute|compare)/;
 
 	# The planner reads such small tables from end to end unless told otherwise.
 	my @set = one_in(2) ? 'enable_seqscan = off' : ();
@@ -529,7 +580,7 @@ sub statements
 sub script
 {
 	my ($self) = @_;
-	my $begin = "SET search_path = $self->{schema}, public; SET fuzz.at = '$self->{at}';";
+	my $begin = "SET search_path = $self->{schema}, public; SET fuzz.at = '$self->{at}'; SET timezone = '$self->{zone}';";
 	my @lines = ($begin, '\\pset null ~');
 	my $end = "\\echo == :SQLSTATE\n\\if :ERROR\n\\echo :LAST_ERROR_MESSAGE\n\\endif";
 
@@ -579,7 +630,7 @@ sub compare
 			my %should = map { $_ => 1 } @$should;
 			push @wrong, join("\n", "seed $self->{seed}, query $i:",
 				(map { $self->{tables}{$_}{ddl} } sort keys %{ $q->{tables} }),
-				(map { "$_;" } "SET fuzz.at = '$self->{at}'", @{ $q->{set} }, @{ $q->{prepare} }, $q->{written}[$j]),
+				(map { "$_;" } "SET fuzz.at = '$self->{at}'", "SET timezone = '$self->{zone}'", @{ $q->{set} }, @{ $q->{prepare} }, $q->{written}[$j]),
 				'by brute force:', "$q->{brute}[$j];",
 				scalar(@$is) . ' rows, ' . scalar(@$should) . ' by brute force',
 				'not among those: ' . join(' ', grep { defined } (grep { !$should{$_} } @$is)[ 0 .. 7 ]));

@@ -194,6 +194,8 @@ $function{$_} = 1 for $script =~ /^\t*CREATE AGGREGATE (\w+)\(/mg;
 # call them.
 delete $function{$_} for $script =~ /^\t*S?FUNC(?:TION)? = (\w+)/mg;
 delete $function{$_} for $script =~ /^CREATE FUNCTION (\w+)\(internal\b/mg;
+# An update drops all functions of a name, or none.
+delete $function{$_} for $script =~ /^DROP FUNCTION (\w+)/mg;
 none('the reference has the operators', grep { $reference !~ /`\Q$_\E`/ } $script =~ /^CREATE OPERATOR (?!CLASS\b|FAMILY\b)(\S+) \(/mg);
 
 my @functions = sort keys %function;
