@@ -1,0 +1,93 @@
+# The messages of "By symptom" in doc/operations.md are what PostgreSQL says: each is raised
+# here, by what users type.
+use lib 'test/perl';
+use CombTest;
+
+my $node = server('symptoms', sql => q{
+	CREATE DATABASE schema;
+	CREATE DATABASE plain;
+	CREATE EXTENSION pg_comb_ordered CASCADE;
+	CREATE ROLE app LOGIN;
+	CREATE TABLE t (id uuid PRIMARY KEY, at timestamptz);
+	CREATE TABLE number (id bigserial PRIMARY KEY);
+	CREATE TABLE identity (id bigint GENERATED ALWAYS AS IDENTITY);
+	CREATE TABLE small (id int);
+	CREATE TABLE event (id uuid) PARTITION BY RANGE (id);
+	CREATE TABLE event_11 PARTITION OF event
+		FOR VALUES FROM (comb_min('2026-11-01Z')) TO (comb_min('2026-12-01Z'));
+	CREATE TABLE visit (id uuid) PARTITION BY RANGE (id);
+	CREATE TABLE visit_default PARTITION OF visit DEFAULT;
+	INSERT INTO visit VALUES (comb_at('2026-11-10Z'));
+	CREATE UNIQUE INDEX mssql ON small (id);
+	CREATE TABLE invoice (id uuid NOT NULL);
+	CREATE UNIQUE INDEX invoice_id ON invoice (id comb_mssql_ops)});
+$node->safe_psql('schema', 'CREATE SCHEMA ext; CREATE EXTENSION pg_comb SCHEMA ext');
+$node->safe_psql('plain', slurp_file('sql/portable/pg_comb.sql'));
+
+# A statement, or a database, a role or commands of psql before it
+my @typed = (
+	q{SHOW pg_comb.max_drift},
+	q{SELECT comb_generate(); ALTER DATABASE postgres SET pg_comb.max_drift = '1s'; SET pg_comb.snowflake_instance = 1},
+	[ app => q{LOAD 'pg_comb'} ],
+	[ app => q{SELECT comb_generate() IS NULL; ALTER SYSTEM SET pg_comb.max_drift = '1s'} ],
+	[ app => q{SELECT last_value FROM comb_internal.comb_lease_ordered} ],
+	[ app => q{SELECT comb_ordered_reset(now())} ],
+	[ template1 => q{SELECT comb_generate()} ],
+	[ template1 => q{SELECT comb_generate_ordered()} ],
+	[ template1 => q{SELECT comb_snowflake()} ],
+	[ schema => q{SELECT uuidv7(), uuidv7(1, 2)} ],
+	[ schema => q{SELECT ext.comb_generate() <@ tstzrange(NULL, NULL)} ],
+	q{INSERT INTO event VALUES (comb_at('2027-01-01Z'))},
+	q{CREATE TABLE event_12 PARTITION OF event FOR VALUES FROM (comb_min('2026-11-30 23:00Z')) TO (comb_min('2027-01-01Z'))},
+	q{CREATE TABLE visit_11 PARTITION OF visit FOR VALUES FROM (comb_min('2026-11-01Z')) TO (comb_min('2026-12-01Z'))},
+	q{SELECT FROM t WHERE id <@ '2026-11-20'},
+	q{SELECT FROM t WHERE id <@ tsrange('2026-11-20', '2026-11-21')},
+	q{SELECT FROM t WHERE id <@ daterange('2026-11-20', '2026-11-21')},
+	q{SELECT FROM t WHERE id <@ '[2026-11-20,)'::text},
+	q{SELECT FROM t WHERE id > now() - interval '1 day'},
+	q{SELECT FROM t WHERE id >= '2026-01-01'},
+	q{SELECT date_trunc('day', id) FROM t},
+	q{SELECT id::timestamptz FROM t},
+	q{SELECT max(id) FROM t},
+	q{SELECT min(id) FROM t},
+	q{CREATE TABLE u (id uuid GENERATED ALWAYS AS (comb_generate()) STORED)},
+	q{ALTER TABLE number ALTER id DROP IDENTITY},
+	q{ALTER TABLE identity ALTER id SET DEFAULT comb_snowflake()},
+	q{ALTER TABLE number ALTER id TYPE uuid USING comb_generate()},
+	q{ALTER TABLE small ALTER id TYPE uuid},
+	q{SELECT FROM number WHERE id < comb_settled()},
+	q{INSERT INTO small VALUES (comb_snowflake(instance_bits => 0))},
+	[ plain => q{CREATE EXTENSION pg_comb} ],
+	q{SELECT comb_timestamp(id) FROM number},
+	q{SELECT comb_snowflake(10)},
+	q{SELECT * FROM t WHERE id > $last},
+	q{SELECT * FROM t WHERE id > $1},
+	q{ALTER TABLE invoice ADD PRIMARY KEY USING INDEX invoice_id});
+
+my $said = '';
+foreach my $typed (@typed)
+{
+	my ($who, $sql) = ref $typed ? @$typed : ('postgres', $typed);
+	my ($database, $user) = $who eq 'app' ? ('postgres', 'app') : ($who, undef);
+	my ($rc, $out, $err) = $node->psql($database, $sql, connstr => $node->connstr($database) . ($user ? " user=$user" : ''));
+	isnt($rc, 0, $sql);
+	$said .= $err;
+}
+# Where the server has what it misses elsewhere, the message of the page cannot come.
+my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
+my %elsewhere = (
+	'… uuidv7() …' => $version >= 180000,
+	(map { $_ => $version >= 200000 } 'function max(uuid) does not exist', 'min(uuid)'));
+
+my ($table) = slurp_file('doc/operations.md') =~ /^## By symptom\n(.*?)^## /ms;
+my @messages = map { /`([^`]+)`/g } $table =~ /^\| (`[^|]*?) \|/mg;
+cmp_ok(scalar(@messages), '>', 40, 'the page has messages');
+foreach my $message (@messages)
+{
+	# No message: a symptom, and what a package or a superuser's REVOKE brings about
+	next if $message =~ /^(?:Seq Scan|comb_timestamp\(id\)|id <@ period|could not access file "pg_comb"|WARNING: .*)$/;
+	next if $elsewhere{$message};
+	my $pattern = join('.*', map { quotemeta } split(/…/, $message, -1));
+	like($said, qr/$pattern/, "PostgreSQL says: $message");
+}
+done_testing();
