@@ -34,8 +34,8 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE SECURITY.md \
              doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
              doc/pipelines.md doc/range.md doc/snowflake.md doc/topologies.md doc/usage.md \
              doc/byte_order.svg doc/key.svg doc/late_commit.svg doc/lease.svg \
-             doc/snowflake_bits.svg doc/packaging/Dockerfile doc/packaging/feed_metrics.yaml \
-             doc/packaging/meson.build doc/packaging/pg_comb.spec doc/bench/README.md \
+             doc/snowflake_bits.svg doc/packaging/Dockerfile doc/packaging/alert_rules.yaml \
+             doc/packaging/feed_metrics.yaml doc/packaging/meson.build doc/packaging/pg_comb.spec doc/bench/README.md \
              $(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/doc/bench/*.svg))
 # The programs that the documents show
 PROGRAMS   = $(addprefix test/clients/, activerecord.rb asyncpg.py bun.go dapper.cs dbd-pg.pl \

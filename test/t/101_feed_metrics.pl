@@ -1,6 +1,6 @@
 # The queries of doc/packaging/feed_metrics.yaml: each has the columns that its
 # metrics name, and tells what goes on, on an idle server, a busy one and a standby.
-# Beside them the query of doc/feed.md that shows who holds a feed back.
+# Beside them the query of doc/feed.md that shows who holds a feed back, and the alerts.
 use lib 'test/perl';
 use CombTest;
 use CombFeed;
@@ -9,7 +9,7 @@ plan skip_all => 'needs CPAN::Meta::YAML, which comes with Perl (Fedora: perl-CP
   unless eval { require CPAN::Meta::YAML; 1 };
 my $file = CPAN::Meta::YAML->read('doc/packaging/feed_metrics.yaml')->[0];
 my @names = sort keys %$file;
-is("@names", 'comb_consumer comb_feed comb_heartbeat comb_unsettled', 'four queries');
+is("@names", 'comb_consumer comb_feed comb_heartbeat comb_ordered comb_unsettled', 'five queries');
 
 my $primary = server('primary', init => [ allows_streaming => 1 ],
 	conf => "fsync = off\nautovacuum = off\nmax_prepared_transactions = 4\n",
@@ -71,13 +71,26 @@ foreach my $name (@names)
 	my ($columns) = result($primary, $name);
 	my @wrong = grep {
 		my ($metric, $of, @more) = %$_;
-		@more || $of->{description} !~ /\w/ || $of->{usage} ne ($metric =~ /^(datname|consumer|source)$/ ? 'LABEL' : 'GAUGE')
+		@more || $of->{description} !~ /\w/ || $of->{usage} ne ($metric =~ /^(datname|consumer|source|series)$/ ? 'LABEL' : 'GAUGE')
 	} @{ $entry->{metrics} };
 
 	is(join(' ', sort keys %$entry), 'metrics query', "$name has what both programs know");
 	is("@metrics", "@$columns", "$name: a metric for each column");
 	is(scalar(@wrong), 0, "$name: each has one name, a description, and is a label or a gauge");
 }
+
+# Each alert compares metrics that there are, and each query but those of labels has one.
+my %alerted;
+my %gauge = map { my $name = $_; map { my ($metric) = %$_; ("${name}_$metric" => 1) } @{ $file->{$name}{metrics} } } @names;
+my @rules = map { @{ $_->{rules} } } @{ CPAN::Meta::YAML->read('doc/packaging/alert_rules.yaml')->[0]{groups} };
+foreach my $rule (@rules)
+{
+	my @used = $rule->{expr} =~ /\b(comb_\w+)/g;
+	ok(@used && !(grep { !$gauge{$_} } @used), "$rule->{alert} has metrics of the file");
+	like("$rule->{labels}{severity} $rule->{annotations}{summary}", qr/^(?:warning|critical) \w/, "$rule->{alert} says what it means");
+	$alerted{$_} = 1 foreach map { my $metric = $_; grep { $metric =~ /^\Q$_\E_/ } @names } @used;
+}
+is(join(' ', grep { !$alerted{$_} } @names), '', 'each query has an alert');
 
 #
 # Idle
@@ -87,6 +100,19 @@ no_rows($primary, 'comb_consumer');
 $primary->safe_psql('postgres', "INSERT INTO consumer (name) VALUES ('mail')");
 shows($primary, 'idle', [ @nothing, oldest_seconds => 0 ], [ 'comb_feed', source => 'public.orders_id_seq', transactions => 0 ],
 	[ 'comb_consumer', consumer => 'mail', rows_behind => 0, seconds_behind => 0 ]);
+
+# Keys ahead of the clock: asking for more Snowflakes than a millisecond has drives them ahead.
+sub ahead
+{
+	my (undef, @rows) = result($primary, 'comb_ordered');
+	return map { $_->{series} => $_ } @rows;
+}
+my %idle = ahead();
+is(scalar(grep { $_->{ahead_seconds} < 2 } values %idle), 2, 'idle: nothing is ahead by more than a lease');
+$primary->safe_psql('postgres', q{SELECT count(comb_snowflake('2024-01-01Z', 0, 4)) FROM generate_series(1, 200000)});
+my %driven = ahead();
+cmp_ok($driven{snowflake}{ahead_seconds}, '>', 5, 'Snowflakes are ahead of the clock');
+is($driven{snowflake}{max_drift_seconds} + 0, 86400, 'and may be by a day');
 
 #
 # Busy
