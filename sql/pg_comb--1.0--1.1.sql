@@ -40,6 +40,31 @@ CREATE FUNCTION comb_instant(at timestamp) RETURNS timestamptz
 COMMENT ON FUNCTION comb_instant(timestamp) IS
 	'the time that comparisons with a timestamptz take the timestamp for';
 
+-- Plans compare with two times where a query builds a range of them for each row.
+-- Not STRICT, because a NULL time leaves its side open.
+CREATE FUNCTION comb_range_min(since timestamptz, until timestamptz, with_since boolean, with_until boolean) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_times_min'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_range_min(timestamptz, timestamptz, boolean, boolean) IS
+	'smallest UUIDv7 between two times; all ones if no UUIDv7 has such a time';
+
+CREATE FUNCTION comb_range_max(since timestamptz, until timestamptz, with_since boolean, with_until boolean) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_times_max'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_range_max(timestamptz, timestamptz, boolean, boolean) IS
+	'largest UUIDv7 between two times; the nil uuid if no UUIDv7 has such a time';
+
+CREATE FUNCTION comb_contained(id uuid, since timestamptz, until timestamptz, with_since boolean, with_until boolean)
+	RETURNS boolean
+	AS 'MODULE_PATHNAME', 'comb_contained_times'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT comb_period_support;
+
+COMMENT ON FUNCTION comb_contained(uuid, timestamptz, timestamptz, boolean, boolean) IS
+	'uuid <@ tstzrange(since, until), in plans';
+
 -- Plans compare with comb_range_min() and comb_range_max() themselves.
 DROP FUNCTION comb_in_range(uuid, tstzrange);
 DROP FUNCTION comb_in_range(uuid, tstzrange, text);
@@ -52,6 +77,9 @@ GRANT EXECUTE ON FUNCTION comb_instant(date),
 	comb_min(timestamptz, text),
 	comb_max(timestamptz),
 	comb_max(timestamptz, text),
+	comb_range_min(timestamptz, timestamptz, boolean, boolean),
+	comb_range_max(timestamptz, timestamptz, boolean, boolean),
+	comb_contained(uuid, timestamptz, timestamptz, boolean, boolean),
 	comb_snowflake_min(timestamptz, timestamptz, int, int, interval),
 	comb_snowflake_max(timestamptz, timestamptz, int, int, interval)
 	TO PUBLIC;

@@ -317,7 +317,7 @@ DROP INDEX events_id;
 
 -- extension only
 -- a volatile period, and one that depends on the row, stay in the clause as written
-SELECT bool_or(line ~ 'comb_recheck') AS f, bool_or(line ~ '<@') AS t
+SELECT bool_or(line ~ 'comb_recheck') AS f, bool_or(line ~ '<@|comb_contained') AS t
 FROM (VALUES ('tstzrange(''2026-02-01''::timestamptz - random() * interval ''1 day'', ''2026-02-02'')'),
              ('(SELECT period FROM periods p WHERE p.n = e.n % 10 + 1)'),
              ('tstzrange(comb_timestamp(e.id), NULL)')) AS v(period),

@@ -22,6 +22,12 @@
 #endif
 
 /*
+ * PostgreSQL 18 turns grouping expressions into columns before it simplifies
+ * expressions.  Older servers look for the simplified expressions.
+ */
+#define COMB_GROUPS_BY_COLUMN	(PG_VERSION_NUM >= 180000)
+
+/*
  * PostgreSQL 16 moved the macros for text and other varlena types out of
  * postgres.h, into a header of their own.
  */

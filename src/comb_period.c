@@ -27,6 +27,9 @@ PG_FUNCTION_INFO_V1(comb_created_layout);
 PG_FUNCTION_INFO_V1(comb_recheck);
 PG_FUNCTION_INFO_V1(comb_recheck_layout);
 PG_FUNCTION_INFO_V1(comb_in_range);
+PG_FUNCTION_INFO_V1(comb_times_min);
+PG_FUNCTION_INFO_V1(comb_times_max);
+PG_FUNCTION_INFO_V1(comb_contained_times);
 
 /*
  * Compute the first and the last value of a period.  If the layout has no
@@ -45,11 +48,10 @@ comb_period_bounds(const CombLayout *layout, const CombPeriod *period,
 	memset(max, 0x00, UUID_LEN);
 }
 
-/* Return the first or the last value of a range, in the layout's order */
+/* Return the first or the last value of a period, in the layout's order */
 static pg_uuid_t *
-comb_period_bound(const CombLayout *layout, Datum range, bool last)
+comb_period_bound(const CombLayout *layout, CombPeriod period, bool last)
 {
-	CombPeriod	period = comb_period(range);
 	pg_uuid_t  *min = (pg_uuid_t *) palloc(UUID_LEN);
 	pg_uuid_t  *max = (pg_uuid_t *) palloc(UUID_LEN);
 
@@ -75,7 +77,8 @@ comb_range_min(PG_FUNCTION_ARGS)
 	const CombLayout *layout = comb_layout_arg_or_default(fcinfo, 1);
 
 	comb_check_sorts(layout);
-	PG_RETURN_UUID_P(comb_period_bound(layout, PG_GETARG_DATUM(0), false));
+	PG_RETURN_UUID_P(comb_period_bound(layout, comb_period(PG_GETARG_DATUM(0)),
+									   false));
 }
 
 Datum
@@ -84,7 +87,8 @@ comb_range_max(PG_FUNCTION_ARGS)
 	const CombLayout *layout = comb_layout_arg_or_default(fcinfo, 1);
 
 	comb_check_sorts(layout);
-	PG_RETURN_UUID_P(comb_period_bound(layout, PG_GETARG_DATUM(0), true));
+	PG_RETURN_UUID_P(comb_period_bound(layout, comb_period(PG_GETARG_DATUM(0)),
+									   true));
 }
 
 /* Is the argument "idno" a UUIDv7 whose time is in the argument "periodno"? */
@@ -122,6 +126,73 @@ Datum
 comb_recheck(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(comb_v7_in_range(fcinfo, 0, 1));
+}
+
+/*
+ * Return the period of four arguments: since and until, and whether the period
+ * includes each.  A NULL leaves its side open.  Raises 22000, as the
+ * constructor of ranges does.
+ */
+static CombPeriod
+comb_times_arg(FunctionCallInfo fcinfo, int argno)
+{
+	CombPeriod	period = {PG_INT64_MIN, PG_INT64_MAX};
+
+	if (!PG_ARGISNULL(argno))
+		period.first = PG_GETARG_TIMESTAMPTZ(argno);
+	if (!PG_ARGISNULL(argno + 1))
+		period.last = PG_GETARG_TIMESTAMPTZ(argno + 1);
+	if (period.first > period.last)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("range lower bound must be less than or equal to range upper bound")));
+	if (!PG_GETARG_BOOL(argno + 2) && period.first > PG_INT64_MIN &&
+		period.first < PG_INT64_MAX)
+		period.first++;
+	if (!PG_GETARG_BOOL(argno + 3) && period.last > PG_INT64_MIN &&
+		period.last < PG_INT64_MAX)
+		period.last--;
+	return period;
+}
+
+/*
+ * comb_range_min(since timestamptz, until timestamptz, with_since boolean,
+ *				  with_until boolean) returns uuid
+ * comb_range_max(since, until, with_since, with_until) returns uuid
+ * comb_contained(id uuid, since, until, with_since, with_until) returns boolean
+ *
+ * The same for the period between two times, which may be infinite.  Plans call
+ * these with the arguments of tstzrange(), because to build a range takes ten
+ * times as long as to compare two times.  For a time that is NULL the bounds
+ * have an open side, while comb_contained() is strict, so that a condition
+ * excludes rows without a key.  Raise 22000 if "since" is after "until".
+ */
+Datum
+comb_times_min(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(2) || PG_ARGISNULL(3))
+		PG_RETURN_NULL();
+	PG_RETURN_UUID_P(comb_period_bound(comb_layout_default,
+									   comb_times_arg(fcinfo, 0), false));
+}
+
+Datum
+comb_times_max(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(2) || PG_ARGISNULL(3))
+		PG_RETURN_NULL();
+	PG_RETURN_UUID_P(comb_period_bound(comb_layout_default,
+									   comb_times_arg(fcinfo, 0), true));
+}
+
+Datum
+comb_contained_times(PG_FUNCTION_ARGS)
+{
+	CombPeriod	period = comb_times_arg(fcinfo, 1);
+	int64		at;
+
+	PG_RETURN_BOOL(comb_v7_read(PG_GETARG_UUID_P(0)->data, &at) &&
+				   comb_in_period(&period, at));
 }
 
 static inline bool

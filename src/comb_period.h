@@ -92,6 +92,7 @@ comb_period(Datum range)
  * the extension's own functions by their code.
  */
 extern PGDLLEXPORT Datum comb_contained(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_contained_times(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_contains(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_created_layout(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_instant_date(PG_FUNCTION_ARGS);
@@ -110,6 +111,8 @@ extern PGDLLEXPORT Datum comb_snowflake_max(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_snowflake_min(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_snowflake_timestamp(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_timestamp(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_times_max(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_times_min(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_timestamp_layout(PG_FUNCTION_ARGS);
 
 /* comb_support.c */

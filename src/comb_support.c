@@ -113,6 +113,7 @@ typedef struct CombFunction
 
 static const CombFunction comb_functions[] = {
 	{"comb_contained", comb_contained, COMB_IN_PERIOD},
+	{"comb_contained_times", comb_contained_times, COMB_IN_PERIOD},
 	{"comb_contains", comb_contains, COMB_IN_PERIOD},
 	{"comb_created_layout", comb_created_layout, COMB_IN_PERIOD},
 	{"comb_recheck", comb_recheck, COMB_HAS_TIME},
@@ -126,6 +127,8 @@ static const CombFunction comb_functions[] = {
 	{"comb_max", comb_max, COMB_HELPER},
 	{"comb_range_min", comb_range_min, COMB_HELPER},
 	{"comb_range_max", comb_range_max, COMB_HELPER},
+	{"comb_times_min", comb_times_min, COMB_HELPER},
+	{"comb_times_max", comb_times_max, COMB_HELPER},
 	{"comb_snowflake_min", comb_snowflake_min, COMB_HELPER},
 	{"comb_snowflake_max", comb_snowflake_max, COMB_HELPER},
 	{"comb_mssql_lt", comb_mssql_lt, COMB_HELPER},
@@ -141,6 +144,7 @@ typedef struct CombCall
 	Oid			funcid;			/* its schema has the extension's functions */
 	Node	   *key;
 	Node	   *period;			/* NULL if the function has none */
+	List	   *times;			/* what a period is made of, or NIL */
 	List	   *rest;			/* the label, or the parameters of a Snowflake */
 	const CombLayout *layout;	/* NULL for Snowflakes */
 	Oid			lt;				/* the operators of the key's order */
@@ -310,6 +314,92 @@ comb_is_snowflake_call(List *args)
 }
 
 /*
+ * Return the two times and the flags of core's constructor of ranges, as
+ * comb_contained() and the bounds take them.  NIL for other periods.
+ *
+ * The constructor takes NULL for an open end.  comb_contained() is strict, as
+ * the condition is in its key, so it gets an infinite time instead.
+ */
+static List *
+comb_period_times(Node *period)
+{
+	const FuncExpr *range = (const FuncExpr *) period;
+	const Const *flags = NULL;
+	List	   *times = NIL;
+	const char *spelled = "[)";
+	int			i;
+
+	if (IsA(period, RelabelType))
+		range = (const FuncExpr *) ((RelabelType *) period)->arg;
+	if (!IsA(range, FuncExpr))
+		return NIL;
+	if (range->funcid == F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ_TEXT)
+	{
+		flags = (const Const *) lthird(range->args);
+		if (!IsA(flags, Const) || flags->constisnull)
+			return NIL;
+		spelled = TextDatumGetCString(flags->constvalue);
+
+		if (strlen(spelled) != 2 || !strchr("[(", spelled[0]) ||
+			!strchr("])", spelled[1]))
+			return NIL;
+	}
+	else if (range->funcid != F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ)
+		return NIL;
+	for (i = 0; i < 2; i++)
+	{
+		CoalesceExpr *time = makeNode(CoalesceExpr);
+		TimestampTz end = i == 0 ? DT_NOBEGIN : DT_NOEND;
+
+		time->coalescetype = TIMESTAMPTZOID;
+		time->args = list_make2(copyObject(list_nth(range->args, i)),
+								makeConst(TIMESTAMPTZOID, -1, InvalidOid,
+										  sizeof(TimestampTz),
+										  TimestampTzGetDatum(end), false,
+										  FLOAT8PASSBYVAL));
+		time->location = -1;
+		times = lappend(times, time);
+	}
+	return lappend(lappend(times, makeBoolConst(spelled[0] == '[', false)),
+				   makeBoolConst(spelled[1] == ']', false));
+}
+
+/*
+ * Return the period of the two times and the flags of comb_contained().  NULL
+ * if they have other types, or if a flag is not a constant.
+ */
+static Node *
+comb_times_period(List *times)
+{
+	const Const *with_since;
+	const Const *with_until;
+	char		flags[3] = "()";
+
+	if (list_length(times) != 4 ||
+		exprType((Node *) linitial(times)) != TIMESTAMPTZOID ||
+		exprType((Node *) lsecond(times)) != TIMESTAMPTZOID)
+		return NULL;
+	with_since = (const Const *) lthird(times);
+	with_until = (const Const *) lfourth(times);
+	if (!IsA(with_since, Const) || with_since->constisnull ||
+		with_since->consttype != BOOLOID || !IsA(with_until, Const) ||
+		with_until->constisnull || with_until->consttype != BOOLOID)
+		return NULL;
+	if (DatumGetBool(with_since->constvalue))
+		flags[0] = '[';
+	if (DatumGetBool(with_until->constvalue))
+		flags[1] = ']';
+	return (Node *) makeFuncExpr(F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ_TEXT,
+								 TSTZRANGEOID,
+								 list_make3(linitial(times), lsecond(times),
+											makeConst(TEXTOID, -1,
+													  DEFAULT_COLLATION_OID, -1,
+													  CStringGetTextDatum(flags),
+													  false, false)),
+								 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+}
+
+/*
  * Take a call apart.  False if it does not compare or read a key, or if no
  * order of keys is that of their times.
  *
@@ -343,6 +433,15 @@ comb_take_apart(CombCall *call, Oid funcid, List *args)
 			comb_is_snowflake_call(args) && comb_find_operators(call);
 	}
 	timed = call->function->role == COMB_TIME;
+	if (call->function->code == comb_contained_times)
+	{
+		call->key = (Node *) linitial(args);
+		call->times = list_copy_tail(args, 1);
+		call->period = comb_times_period(call->times);
+		call->layout = comb_layout_default;
+		return call->period != NULL && get_func_rettype(funcid) == BOOLOID &&
+			comb_is_of_type(call->key, UUIDOID) && comb_find_operators(call);
+	}
 	if (!timed)
 	{
 		if (list_length(args) < 2)
@@ -530,15 +629,16 @@ comb_has_time(PlannerInfo *root, const CombCall *call)
  * the user may not call the function.
  */
 static bool
-comb_add_bound(PlannerInfo *root, const CombCall *call, List **bounds,
-			   Oid opno, const char *name, PGFunction code, Node *arg)
+comb_add_bound_of(PlannerInfo *root, const CombCall *call, List **bounds,
+				  Oid opno, const char *name, PGFunction code, List *args)
 {
 	Node	   *bound;
 	OpExpr	   *clause;
 
 	bound = comb_make_call(root, call, name, code,
 						   call->layout ? UUIDOID : INT8OID,
-						   lcons(copyObject(arg), copyObject(call->rest)));
+						   list_concat(copyObject(args),
+									   copyObject(call->rest)));
 	if (bound == NULL)
 		return false;
 	clause = (OpExpr *) make_opclause(opno, BOOLOID, false,
@@ -547,6 +647,45 @@ comb_add_bound(PlannerInfo *root, const CombCall *call, List **bounds,
 	set_opfuncid(clause);
 	*bounds = lappend(*bounds, clause);
 	return true;
+}
+
+/* The same for a function of one argument, and of the call's others */
+static inline bool
+comb_add_bound(PlannerInfo *root, const CombCall *call, List **bounds,
+			   Oid opno, const char *name, PGFunction code, Node *arg)
+{
+	return comb_add_bound_of(root, call, bounds, opno, name, code,
+							 list_make1(arg));
+}
+
+/*
+ * Add the two bounds of the times that a period is made of.  They take NULL
+ * for an open end.  PostgreSQL believes that COALESCE leaks values, and would
+ * let the bounds wait for policies of row security.
+ */
+static bool
+comb_add_times(PlannerInfo *root, const CombCall *call, List **bounds)
+{
+	List	   *args = list_copy(call->times);
+	int			i;
+
+	for (i = 0; i < 2; i++)
+	{
+		CoalesceExpr *time = (CoalesceExpr *) list_nth(args, i);
+		const Const *end;
+
+		if (!IsA(time, CoalesceExpr) || list_length(time->args) != 2)
+			continue;
+		end = (const Const *) lsecond(time->args);
+		if (IsA(end, Const) && !end->constisnull &&
+			DatumGetTimestampTz(end->constvalue) ==
+			(i == 0 ? DT_NOBEGIN : DT_NOEND))
+			lfirst(list_nth_cell(args, i)) = linitial(time->args);
+	}
+	return comb_add_bound_of(root, call, bounds, call->ge, "comb_range_min",
+							 comb_times_min, args) &&
+		comb_add_bound_of(root, call, bounds, call->le, "comb_range_max",
+						  comb_times_max, args);
 }
 
 /* Add the two bounds of a period, given as a tstzrange */
@@ -826,7 +965,8 @@ comb_period_quals(PlannerInfo *root, const RelOptInfo * rel, CombQuals *quals,
 		if (filter == NULL)
 			return false;
 	}
-	if (!comb_add_period(root, &call, &bounds, comb_call_period(&call)))
+	if (!(call.times ? comb_add_times(root, &call, &bounds) :
+		  comb_add_period(root, &call, &bounds, comb_call_period(&call))))
 		return false;
 	comb_add_quals(quals, filter, computed || bounds_suffice ? NULL : clause,
 				   bounds);
@@ -1432,11 +1572,40 @@ comb_period_joinsel(PG_FUNCTION_ARGS)
 }
 
 /*
+ * Return the condition id <@ tstzrange(since, until) as a comparison with the
+ * two times, or NULL.  The executor would build the range for each row.
+ *
+ * Without "root" the expression is about to be stored, and a stored expression
+ * must stay comparable with the conditions of queries.  An expression that a
+ * grouping set leaves out is NULL, and before 18 the planner finds it by
+ * comparison.  And comb_contained() is not leakproof if it reads times of the
+ * table, because of its error.
+ */
+static Node *
+comb_simplify(PlannerInfo *root, FuncExpr *fcall)
+{
+	CombCall	call;
+	List	   *times;
+
+	if (root == NULL || root->parse == NULL ||
+		(!COMB_GROUPS_BY_COLUMN && root->parse->groupingSets != NIL) ||
+		!comb_take_apart(&call, fcall->funcid, fcall->args) ||
+		call.function->role != COMB_IN_PERIOD || call.times != NIL ||
+		call.rest != NIL || !comb_may_execute(call.funcid))
+		return NULL;
+	times = comb_period_times(call.period);
+	if (times == NIL || contain_var_clause((Node *) times))
+		return NULL;
+	return comb_make_call(root, &call, "comb_contained", comb_contained_times,
+						  BOOLOID, lcons(comb_call_key(&call), times));
+}
+
+/*
  * comb_period_support(internal) returns internal
  *
  * Planner support function of the functions that read a key's time, and of
- * those that compare keys with periods.  Returns NULL for all requests but
- * estimates.
+ * those that compare keys with periods.  Returns NULL if there is nothing to
+ * say.
  *
  * The planner asks it to simplify calls before it looks at the tables of the
  * query.  So the module is loaded, and its hook in place, from the first query
@@ -1449,6 +1618,9 @@ comb_period_support(PG_FUNCTION_ARGS)
 	SupportRequestSelectivity *req = (SupportRequestSelectivity *) node;
 	CombCall	call;
 
+	if (IsA(node, SupportRequestSimplify))
+		PG_RETURN_POINTER(comb_simplify(((SupportRequestSimplify *) node)->root,
+										((SupportRequestSimplify *) node)->fcall));
 	if (!IsA(node, SupportRequestSelectivity))
 		PG_RETURN_POINTER(NULL);
 	req->selectivity = DEFAULT_RANGE_INEQ_SEL;
