@@ -42,8 +42,7 @@ comb_shmem_request(void)
 {
 	if (prev_shmem_request_hook)
 		prev_shmem_request_hook();
-	RequestAddinShmemSpace(add_size(CACHELINEALIGN(sizeof(CombShared)),
-									CACHELINEALIGN(comb_seats_size())));
+	RequestAddinShmemSpace(comb_shared_size());
 }
 
 /* Look at a relation that the planner begins to plan */

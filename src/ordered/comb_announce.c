@@ -8,7 +8,8 @@
  * that a transaction unseen by its snapshot may have used.  Transactions leave
  * that information here, and comb_settled.c reads it.
  *
- * Every backend has a seat for each series, with cache lines of its own:
+ * In each database that it uses, a backend has a seat for each series, with
+ * cache lines of its own:
  *
  * - Before its transaction takes the first time from a counter, the backend
  *	 writes into the seat a lower bound of the times that the transaction is
@@ -42,8 +43,6 @@
  * announcement earlier, before the earlier one began.  When a transaction
  * enters the seat, it therefore lowers all larger announcements of the history
  * to its own.  Until it has left its backend's seat, readers find it there.
- * Transactions of several databases share these seats.  That can make the
- * bound of an old snapshot smaller, and never that of a new one.
  *
  * The history has the last two entries.  The older the entries are, the fewer
  * of them it has: see comb_history_slot().  A snapshot that misses the last one
@@ -58,24 +57,15 @@
  * overwritten it may find the old "first" with the new "prev", which is true
  * as well.
  *
- * If a seat's backend or prepared transaction is of another database, a reader
- * has to care only for the transactions before.  If the snapshot sees the last
- * of them, it sees them all.
- *
  * Seats outlive backends, and their history stays valid.  They do not outlive
  * the server.  Of a transaction that was prepared before the server started,
  * nothing is left but its xid.  It enters its seat without an announcement, so
  * that nothing is settled for a snapshot that does not see it.
  *
- * If the module is preloaded, the server has reserved main memory for the
- * seats.  Otherwise their memory is a dynamic segment: with thousands of
- * connections it is too large for what the main segment keeps unreserved.
- * The segment is not in the registry of 17, because older versions need the
- * code below anyway.  Besides, the first releases of 17 and 18 did not try
- * again to make a segment of the registry after they had failed once.
- *
- * A writer that cannot have the memory fails, because without its announcement
- * readers could pass over its rows.
+ * A seat gets its memory when it is taken for the first time, so a database has
+ * no more seats than it has had backends at a time.  A writer that cannot have
+ * the memory fails, because without its announcement readers could pass over
+ * its rows.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -93,7 +83,6 @@
 #include "access/xlog.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
-#include "storage/dsm.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
@@ -107,13 +96,11 @@ CombSeats  *comb_seats = NULL;
 /* Which series has this transaction announced? */
 bool		comb_announced[COMB_SERIES];
 
-Size
-comb_seats_size(void)
-{
-	return add_size(offsetof(CombSeats, seats),
-					mul_size(COMB_SERIES * sizeof(CombSeat),
-							 add_size(MaxBackends, max_prepared_xacts)));
-}
+/* Where this process has mapped the seats of "places", or NULL */
+static CombSeat **comb_seats_mapped;
+
+/* Is the transaction about to be prepared? */
+static bool comb_preparing = false;
 
 /*
  * Complete an xid that is in use or was in use recently.  "next" is the full
@@ -157,19 +144,90 @@ comb_in_progress(const CombView *view, uint64 fxid)
 					  view->snapshot->xcnt);
 }
 
+/* How many places a series has */
+static uint32
+comb_places(void)
+{
+	return MaxBackends + max_prepared_xacts;
+}
+
 static void
 comb_seat_init(CombSeat *seat)
 {
 	int			i;
 
-	pg_atomic_init_u64(&seat->s.first, 0);
-	pg_atomic_init_u64(&seat->s.last, 0);
-	pg_atomic_init_u64(&seat->s.before, 0);
-	pg_atomic_init_u32(&seat->s.database, InvalidOid);
+	pg_atomic_init_u64(&seat->first, 0);
+	pg_atomic_init_u64(&seat->last, 0);
+	seat->commits = 0;
 	for (i = 0; i < COMB_PAST; i++)
 	{
-		pg_atomic_init_u64(&seat->s.past[i].prev, 0);
-		pg_atomic_init_u64(&seat->s.past[i].first, 0);
+		pg_atomic_init_u64(&seat->past[i].prev, 0);
+		pg_atomic_init_u64(&seat->past[i].first, 0);
+	}
+}
+
+/* Return the seat of a place, or NULL if nobody has taken it */
+static CombSeat *
+comb_seat_at(uint32 place)
+{
+	dsa_pointer pointer;
+
+	if (likely(comb_seats_mapped[place] != NULL))
+		return comb_seats_mapped[place];
+	pointer = dsa_pointer_atomic_read(&comb_seats->places[place]);
+	if (!DsaPointerIsValid(pointer))
+		return NULL;
+	/* the place before its seat, which was made first */
+	pg_read_barrier();
+	comb_seats_mapped[place] = (CombSeat *) comb_shared_address(pointer);
+	return comb_seats_mapped[place];
+}
+
+/* Return a backend's seat, or NULL */
+CombSeat *
+comb_seat(CombSeries series, uint32 number)
+{
+	return comb_seat_at(series * comb_places() + number);
+}
+
+/* Return a seat of prepared transactions, or NULL */
+CombSeat *
+comb_prepared_seat(CombSeries series, uint32 number)
+{
+	return comb_seat_at(series * comb_places() + MaxBackends + number);
+}
+
+/* Make the seat of a place, unless it exists.  The caller holds the lock */
+static void
+comb_seat_make(uint32 place)
+{
+	dsa_pointer_atomic *known = &comb_seats->places[place];
+	dsa_pointer pointer;
+
+	if (DsaPointerIsValid(dsa_pointer_atomic_read(known)))
+		return;
+	pointer = comb_shared_allocate(sizeof(CombSeat));
+	comb_seat_init((CombSeat *) comb_shared_address(pointer));
+	/* the seat before its place, which readers look at without the lock */
+	pg_write_barrier();
+	dsa_pointer_atomic_write(known, pointer);
+}
+
+/* Make the seats of "n" places of a series from "number" on, and map them */
+static void
+comb_seats_make(CombSeries series, uint32 number, uint32 n)
+{
+	uint32		place = series * comb_places() + number;
+	uint32		i;
+
+	for (i = place; i < place + n; i++)
+	{
+		if (comb_seat_at(i) != NULL)
+			continue;
+		LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+		comb_seat_make(i);
+		LWLockRelease(AddinShmemInitLock);
+		(void) comb_seat_at(i);
 	}
 }
 
@@ -196,15 +254,14 @@ comb_prepared_number(const PGPROC *proc)
 }
 
 /*
- * Enter the transactions that were prepared before the server started into
- * their seats, without an announcement.
- *
- * A PGPROC that is free still has the xid of its last transaction.  A
- * snapshot that does not see that transaction must be kept back as well.
+ * Enter the transactions of this database that were prepared before the server
+ * started into their seats, without an announcement.  Those that have ended by
+ * now are left to comb_any_forgotten().
  */
 static void
-comb_seats_recover(CombSeats *seats)
+comb_seats_recover(void)
 {
+	uint64		next = comb_next_full_xid();
 	int			i;
 
 	LWLockAcquire(TwoPhaseStateLock, LW_SHARED);
@@ -212,128 +269,84 @@ comb_seats_recover(CombSeats *seats)
 	{
 		PGPROC	   *proc = &PreparedXactProcs[i];
 		uint32		number = comb_prepared_number(proc);
-		uint64		fxid;
 		int			series;
 
-		if (!TransactionIdIsValid(proc->xid) || !COMB_PROC_HAS_NO_BACKEND(proc))
+		if (proc->databaseId != MyDatabaseId ||
+			!COMB_PROC_HAS_NO_BACKEND(proc) ||
+			!TransactionIdIsInProgress(proc->xid))
 			continue;
-		fxid = comb_full_xid(proc->xid, seats->head.h.started);
 		for (series = 0; series < COMB_SERIES; series++)
 		{
-			CombSeat   *seat = comb_prepared_seat(seats, series, number);
-
-			pg_atomic_write_u64(&seat->s.last, fxid);
-			pg_atomic_write_u32(&seat->s.database, proc->databaseId);
+			comb_seat_make(series * comb_places() + MaxBackends + number);
+			pg_atomic_write_u64(&comb_prepared_seat(series, number)->last,
+								comb_full_xid(proc->xid, next));
 		}
-		comb_seats_use(&seats->head.h.used_prepared, number);
+		comb_seats_use(&comb_seats->used_prepared, number);
 	}
 	LWLockRelease(TwoPhaseStateLock);
 }
 
+/*
+ * Make the seats those of this database.  They are new, or those of a database
+ * that was dropped.
+ */
 static void
-comb_seats_init(CombSeats *seats)
+comb_seats_init(void)
 {
-	uint32		nseats = COMB_SERIES * (MaxBackends + max_prepared_xacts);
 	uint32		i;
 
-	memset(seats, 0, comb_seats_size());
-	seats->head.h.started = comb_next_full_xid();
-	pg_atomic_init_u64(&seats->head.h.used, 0);
-	pg_atomic_init_u64(&seats->head.h.used_prepared, 0);
-	seats->head.h.nbackends = MaxBackends;
-	seats->head.h.nprepared = max_prepared_xacts;
-	for (i = 0; i < nseats; i++)
-		comb_seat_init(&seats->seats[i]);
-	comb_seats_recover(seats);
+	pg_atomic_init_u64(&comb_seats->used, 0);
+	pg_atomic_init_u64(&comb_seats->used_prepared, 0);
+	for (i = 0; i < COMB_SERIES * comb_places(); i++)
+	{
+		if (comb_seat_at(i) != NULL)
+			comb_seat_init(comb_seat_at(i));
+	}
+	comb_seats_recover();
 }
 
-static void
-comb_seats_init_main(void *segment)
+/* Find or make the seats of the database.  The caller holds the lock */
+static CombSeats *
+comb_seats_find(void)
 {
-	comb_seats_init((CombSeats *) segment);
+	uint32		nplaces = COMB_SERIES * comb_places();
+	CombSeats  *seats;
+	dsa_pointer pointer = comb_database->seats;
+	uint32		i;
+
+	if (DsaPointerIsValid(pointer))
+		return (CombSeats *) comb_shared_address(pointer);
+	pointer = comb_shared_allocate(add_size(offsetof(CombSeats, places),
+											mul_size(nplaces,
+													 sizeof(dsa_pointer_atomic))));
+	seats = (CombSeats *) comb_shared_address(pointer);
+	for (i = 0; i < nplaces; i++)
+		dsa_pointer_atomic_init(&seats->places[i], InvalidDsaPointer);
+	comb_database->seats = pointer;
+	return seats;
 }
 
 /*
- * Return the dynamic segment of the seats, and create it if no session has.
- */
-static dsm_segment *
-comb_seats_segment(void)
-{
-	pg_atomic_uint32 *known = &comb_shared->seats;
-	dsm_handle	handle = pg_atomic_read_u32(known);
-	dsm_segment *segment = NULL;
-
-	if (handle == DSM_HANDLE_INVALID)
-	{
-		segment = dsm_create(comb_seats_size(), 0);
-		comb_seats_init((CombSeats *) dsm_segment_address(segment));
-		dsm_pin_segment(segment);
-		if (!pg_atomic_compare_exchange_u32(known, &handle,
-											dsm_segment_handle(segment)))
-		{
-			/* another session was faster, and "handle" is now its segment's */
-			dsm_unpin_segment(dsm_segment_handle(segment));
-			dsm_detach(segment);
-			segment = NULL;
-		}
-	}
-	if (segment == NULL)
-		segment = dsm_attach(handle);
-	if (segment == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("could not map dynamic shared memory segment")));
-	return segment;
-}
-
-/*
- * Map the dynamic segment.  PostgreSQL's errors say what failed, but not that
- * there is another way to have this memory.
- */
-static void
-comb_seats_map(void)
-{
-	MemoryContext caller = CurrentMemoryContext;
-
-	PG_TRY();
-	{
-		dsm_segment *segment = comb_seats_segment();
-
-		dsm_pin_mapping(segment);
-		comb_seats = (CombSeats *) dsm_segment_address(segment);
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(caller);
-		error = CopyErrorData();
-		FlushErrorState();
-		error->hint = pstrdup("Set \"shared_preload_libraries\" to \"pg_comb\", so that the server reserves this memory at its start.");
-		ReThrowError(error);
-	}
-	PG_END_TRY();
-}
-
-/*
- * Map the seats.  Raises PostgreSQL's error if the memory cannot be had.  Not
- * on a standby, where the next xid is not known.
+ * Map the seats of the database.  Raises PostgreSQL's error if the memory
+ * cannot be had.
  */
 void
 comb_seats_attach(void)
 {
 	if (likely(comb_seats != NULL))
 		return;
-	Assert(!RecoveryInProgress());
-	if (comb_preloaded)
-	{
-		comb_seats = (CombSeats *) comb_main_segment("pg_comb 6 seats",
-													 comb_seats_size(),
-													 comb_seats_init_main);
-		return;
-	}
-	COMB_INJECTION_POINT("comb-seats-attach");
-	comb_seats_map();
+	comb_shared_attach();
+	if (comb_seats_mapped == NULL)
+		comb_seats_mapped = (CombSeat **)
+			MemoryContextAllocZero(TopMemoryContext,
+								   mul_size(COMB_SERIES * sizeof(CombSeat *),
+											comb_places()));
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	comb_seats = comb_seats_find();
+	if (!comb_database->seats_ready)
+		comb_seats_init();
+	comb_database->seats_ready = true;
+	LWLockRelease(AddinShmemInitLock);
 }
 
 /*
@@ -354,10 +367,10 @@ comb_history_slot(uint64 number)
 static void
 comb_history_put(CombSeat *seat, uint64 fxid, uint64 first)
 {
-	CombPast   *past = &seat->s.past[comb_history_slot(seat->s.commits++)];
+	CombPast   *past = &seat->past[comb_history_slot(seat->commits++)];
 
-	pg_atomic_write_u64(&past->prev, pg_atomic_read_u64(&seat->s.last));
-	pg_atomic_write_u64(&seat->s.last, fxid);
+	pg_atomic_write_u64(&past->prev, pg_atomic_read_u64(&seat->last));
+	pg_atomic_write_u64(&seat->last, fxid);
 
 	/*
 	 * "prev" before "first": a reader that sees the new "first" must see the
@@ -377,23 +390,27 @@ comb_history_lower(CombSeat *seat, uint64 first)
 
 	for (i = 0; i < COMB_PAST; i++)
 	{
-		if (pg_atomic_read_u64(&seat->s.past[i].first) > first)
-			pg_atomic_write_u64(&seat->s.past[i].first, first);
+		if (pg_atomic_read_u64(&seat->past[i].first) > first)
+			pg_atomic_write_u64(&seat->past[i].first, first);
 	}
 }
 
-/* Take a seat over from transactions of another database */
+/*
+ * The transaction is going to be prepared, and nobody can tell in which PGPROC.
+ * Make all seats of prepared transactions now, because nothing may fail later.
+ */
 static void
-comb_seat_move(CombSeat *seat)
+comb_prepared_make(void)
 {
-	pg_atomic_write_u64(&seat->s.before, pg_atomic_read_u64(&seat->s.last));
+	int			series;
 
-	/*
-	 * "before" before "database": a reader of the old database that finds the
-	 * new one must see which transactions came before.
-	 */
-	pg_write_barrier();
-	pg_atomic_write_u32(&seat->s.database, MyDatabaseId);
+	comb_preparing = true;
+	for (series = 0; series < COMB_SERIES; series++)
+	{
+		if (comb_announced[series])
+			comb_seats_make((CombSeries) series, MaxBackends,
+							max_prepared_xacts);
+	}
 }
 
 /*
@@ -410,18 +427,19 @@ comb_prepared_enter(void)
 	uint32		number = comb_prepared_number(TwoPhaseGetDummyProc(fxid, false));
 	int			series;
 
-	comb_seats_use(&comb_seats->head.h.used_prepared, number);
+	comb_seats_use(&comb_seats->used_prepared, number);
 	for (series = 0; series < COMB_SERIES; series++)
 	{
-		CombSeat   *from = comb_seat(series, MyProcNumber);
-		CombSeat   *seat = comb_prepared_seat(comb_seats, series, number);
-		uint64		first = pg_atomic_read_u64(&from->s.first);
+		CombSeat   *from;
+		CombSeat   *seat;
+		uint64		first;
 
 		if (!comb_announced[series])
 			continue;
-		if (pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
-			comb_seat_move(seat);
-		seat->s.start = from->s.start;
+		from = comb_seat((CombSeries) series, MyProcNumber);
+		seat = comb_prepared_seat((CombSeries) series, number);
+		first = pg_atomic_read_u64(&from->first);
+		seat->start = from->start;
 		/* the rest before "last": for comb_unsettled() */
 		pg_write_barrier();
 		comb_history_lower(seat, first);
@@ -445,6 +463,7 @@ comb_take_back(uint64 fxid)
 {
 	int			series;
 
+	comb_preparing = false;
 	for (series = 0; series < COMB_SERIES; series++)
 	{
 		if (comb_announced[series])
@@ -454,9 +473,9 @@ comb_take_back(uint64 fxid)
 			COMB_INJECTION_POINT("comb-end-seat");
 			if (fxid != 0)
 				comb_history_put(seat, fxid,
-								 pg_atomic_read_u64(&seat->s.first));
+								 pg_atomic_read_u64(&seat->first));
 			COMB_INJECTION_POINT("comb-end-clear");
-			pg_atomic_write_u64(&seat->s.first, 0);
+			pg_atomic_write_u64(&seat->first, 0);
 			comb_announced[series] = false;
 		}
 	}
@@ -464,13 +483,16 @@ comb_take_back(uint64 fxid)
 
 /*
  * End of a top-level transaction, for RegisterXactCallback().  Nothing here may
- * fail or allocate.
+ * fail or allocate, except for PRE_PREPARE.
  */
 void
 comb_at_end(XactEvent event, void *arg)
 {
 	switch (event)
 	{
+		case XACT_EVENT_PRE_PREPARE:
+			comb_prepared_make();
+			break;
 		case XACT_EVENT_COMMIT:
 			comb_take_back(U64FromFullTransactionId(GetTopFullTransactionIdIfAny()));
 			break;
@@ -504,24 +526,24 @@ comb_announce(CombSeries series)
 				 errmsg("cannot generate ordered keys or Snowflakes in a parallel worker"),
 				 errhint("Mark functions that generate them PARALLEL RESTRICTED.")));
 	comb_seats_attach();
-	Assert((uint32) MyProcNumber < comb_seats->head.h.nbackends);
+	comb_seats_make(series, MyProcNumber, 1);
+	if (unlikely(comb_preparing))
+		comb_seats_make(series, MaxBackends, max_prepared_xacts);
 	seat = comb_seat(series, MyProcNumber);
-	comb_seats_use(&comb_seats->head.h.used, MyProcNumber);
-	if (pg_atomic_read_u32(&seat->s.database) != MyDatabaseId)
-		comb_seat_move(seat);
-	seat->s.pid = MyProcPid;
-	seat->s.start = GetCurrentTransactionStartTimestamp();
+	comb_seats_use(&comb_seats->used, MyProcNumber);
+	seat->pid = MyProcPid;
+	seat->start = GetCurrentTransactionStartTimestamp();
 
 	/*
-	 * The pid and the database before "first": for comb_unsettled(), which
-	 * must not show another backend's.  comb_settled() needs no order here.
-	 * It asks only for keys up to the counter that it has read, and whoever
-	 * sees the counter moved sees all stores of this function: they come
-	 * before the compare-and-swap.
+	 * The pid before "first": for comb_unsettled(), which must not show
+	 * another backend's.  comb_settled() needs no order here. It asks only
+	 * for keys up to the counter that it has read, and whoever sees the
+	 * counter moved sees all stores of this function: they come before the
+	 * compare-and-swap.
 	 */
 	pg_write_barrier();
-	first = pg_atomic_read_u64(comb_counter(series)) + 1;
+	first = comb_series_last(series) + 1;
 	COMB_INJECTION_POINT("comb-announce");
-	pg_atomic_write_u64(&seat->s.first, first);
+	pg_atomic_write_u64(&seat->first, first);
 	comb_announced[series] = true;
 }

@@ -3,7 +3,7 @@
  * comb_lease.c
  *	  Order that survives: limits of times, written ahead of the keys.
  *
- * Ordered keys and Snowflakes take their times from a counter in shared
+ * Ordered keys and Snowflakes take their times from counters in shared
  * memory, by compare-and-swap (comb_ordered.c, comb_snowflake_generate.c).
  * Shared memory does not survive a crash, and the clock cannot be trusted
  * after one.
@@ -27,8 +27,10 @@
  * earlier incarnation of the server wrote the limit, keys up to the limit may
  * exist, and the session must.  If this incarnation wrote it, the session
  * must not, or each new session would push the counter one lease ahead of the
- * clock.  Shared memory therefore has a random number, its incarnation, and
- * the page has that of the server that wrote the limit.
+ * clock.  The database's shared memory therefore has a random number, its
+ * incarnation, and the page has the one with which the limit was written.  A
+ * copy of a database begins with an incarnation that is not its own, so it
+ * starts beyond the limit, too.
  *
  * What a process may rely on:
  * - Counters only grow, and an incarnation lasts as long as shared memory.
@@ -54,6 +56,9 @@
 #include "access/xlog.h"
 
 #include "comb_lease.h"
+
+/* See comb_lease_step_over() */
+#define COMB_NEAR_LEASES	10
 
 CombLease	comb_leases[COMB_SERIES];
 
@@ -97,12 +102,27 @@ comb_lease_latest_us(int64 now)
 }
 
 /*
+ * Raise 55000 if setval() or a restore has written a limit of more than ten
+ * years ago.  That need not be the clock's fault, as comb_jump_error() says.
+ */
+static void
+comb_check_set_by_hand(int64 limit, int64 now)
+{
+	if (now - limit > (int64) COMB_JUMP_S * COMB_US_PER_S)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the limit of keys was set to a time more than ten years before the clock"),
+				 errdetail("Somebody set it to %s, by setval() or a restore, and the clock now is %s.",
+						   comb_us_text(limit), comb_us_text(now)),
+				 errhint("Correct the server's clock, or have comb_ordered_reset() called in this database and restart the server if the clock is right.")));
+}
+
+/*
  * May this incarnation continue after the limit of a page?  Raises 55000 if
  * the series is being reset, or if another incarnation left a limit that is
- * further ahead of the clock than keys may be.  The counter then stays as it
- * is, because it also serves other databases whose limits may be all right.
- * A clock that is too far beyond the limit is refused here, too: the counter
- * may come from a database without keys, which accepts any clock.
+ * further ahead of the clock than keys may be.  A clock that is too far beyond
+ * the limit is refused here, too: the server's counter of Snowflakes may come
+ * from a database without keys, which accepts any clock.
  */
 static void
 comb_lease_check(const CombPage *page)
@@ -121,7 +141,11 @@ comb_lease_check(const CombPage *page)
 				 errhint("Restart the server to finish the reset.")));
 	now = comb_clock_us();
 	if (limit > 0 && limit < now)
+	{
+		if (page->incarnation < COMB_INCARNATION_MIN)
+			comb_check_set_by_hand(limit, now);
 		comb_check_jump(comb_time_from_us(limit), comb_time_from_us(now));
+	}
 	if (limit < 0 || limit > comb_lease_latest_us(now))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -162,6 +186,27 @@ comb_lease_schedule(CombLease *lease)
 		lease->renew_at = limit - half;
 }
 
+/*
+ * Continue after the limit of another incarnation.
+ *
+ * Such a limit is at most a lease ahead of the last key.  The server's counter
+ * of Snowflakes follows limits that are not further ahead of the clock than
+ * some restarts in a row would put them.  So ids of two databases stay
+ * different after a restart.  A limit that is further ahead was set by hand or
+ * comes from a wrong clock, and is a matter of its database.
+ */
+static void
+comb_lease_step_over(CombSeries series, CombTime limit)
+{
+	CombTime	near = comb_clock_time() +
+		COMB_NEAR_LEASES * (uint64) comb_lease_ms * COMB_TIME_PER_MS;
+
+	(void) pg_atomic_monotonic_advance_u64(comb_counter(series), limit);
+	if (series == COMB_SERIES_SNOWFLAKE && limit <= near)
+		(void) pg_atomic_monotonic_advance_u64(&comb_shared->snowflake.value,
+											   limit);
+}
+
 /* Return the limit to write for keys from "at" on, in microseconds since 1970 */
 static int64
 comb_lease_limit(CombTime at)
@@ -176,10 +221,7 @@ comb_lease_limit(CombTime at)
  *
  * If another incarnation wrote the limit, and the limit is not below "at", keys
  * up to the limit may exist.  The counter then moves to the limit, and the
- * lease does not cover "at".  The limit is on disk before the counter moves,
- * so that no crash takes back what moved the counters of the whole server.
- * Keys and bounds do not rely on this order, because each is below a limit on
- * disk of its own database.
+ * lease does not cover "at".
  *
  * The generation is read while the sequence is locked, so a later change of
  * the sequence makes the lease unknown again.
@@ -205,8 +247,7 @@ comb_lease_read(CombSeries series, CombTime at)
 	own = (page.incarnation == comb_incarnation());
 	lease->limit_durable = comb_limit_time(page.value);
 	if (!own)
-		(void) pg_atomic_monotonic_advance_u64(comb_counter(series),
-											   lease->limit_durable);
+		comb_lease_step_over(series, lease->limit_durable);
 	comb_page_close(&page, false);
 	lease->generation = generation;
 	lease->limit_flushed = own ? lease->limit_durable : 0;
@@ -286,8 +327,8 @@ comb_lease_extend(CombSeries series, CombTime at)
  * known.
  *
  * The counter can be far beyond this database's limit: other databases have
- * moved it, and so have sessions that were cancelled while they waited for
- * their limit.  Every key that was handed out is below a limit on disk, so
+ * moved that of Snowflakes, and sessions any that were cancelled while they
+ * waited for their limit.  Every key that was handed out is below a limit on disk, so
  * the result is beyond all keys of this database that are below "at".
  *
  * A session that only reads renews no lease, so it has to look for the limits

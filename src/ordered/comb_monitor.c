@@ -13,9 +13,10 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
+#include "access/xlog.h"
 #include "commands/dbcommands.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "storage/procarray.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -51,7 +52,7 @@ comb_status_put(ReturnSetInfo *result, CombSeries series)
 {
 	Datum		values[COMB_STATUS_COLUMNS];
 	bool		nulls[COMB_STATUS_COLUMNS] = {false};
-	CombTime	counter = pg_atomic_read_u64(comb_counter(series));
+	CombTime	counter = comb_database == NULL ? 0 : comb_series_last(series);
 	TimestampTz last = comb_us_from_time(counter) + COMB_UNIX_EPOCH;
 	TimestampTz now = comb_clock_us() + COMB_UNIX_EPOCH;
 	CombPage	page;
@@ -71,10 +72,10 @@ comb_status_put(ReturnSetInfo *result, CombSeries series)
  * comb_ordered_status() returns setof (series text, last timestamptz,
  *		ahead interval, reserved_until timestamptz)
  *
- * Returns a row for each series: the time of the server's last key, how far it
- * is ahead of the clock, and the limit in this database.  The first two are
+ * Returns a row for each series of this database: the time after which keys
+ * continue, how far it is ahead of the clock, and the limit.  The first two are
  * NULL before the first key, and the limit before the first limit.  Works on a
- * standby, too.  Raises 22008 if the clock is before 1970 or after 4199.
+ * standby, too, which makes no keys.  Raises 22008 if the clock is before 1970 or after 4199.
  */
 Datum
 comb_ordered_status(PG_FUNCTION_ARGS)
@@ -82,7 +83,8 @@ comb_ordered_status(PG_FUNCTION_ARGS)
 	int			series;
 
 	InitMaterializedSRF(fcinfo, 0);
-	comb_shared_attach();
+	if (!RecoveryInProgress())
+		comb_shared_attach();
 	for (series = 0; series < COMB_SERIES; series++)
 		comb_status_put((ReturnSetInfo *) fcinfo->resultinfo,
 						(CombSeries) series);
@@ -93,23 +95,20 @@ comb_ordered_status(PG_FUNCTION_ARGS)
 typedef struct CombUnsettled
 {
 	int32		pid;
-	Oid			database;
 	TransactionId xid;
 	CombSeries	series;
 	uint64		first;
 	TimestampTz start;
 } CombUnsettled;
 
-/* Write a row, unless its database has been dropped */
+/* Write a row */
 static void
 comb_unsettled_put(ReturnSetInfo *result, const CombUnsettled *row)
 {
 	Datum		values[COMB_UNSETTLED_COLUMNS];
 	bool		nulls[COMB_UNSETTLED_COLUMNS] = {false};
-	char	   *database = get_database_name(row->database);
+	char	   *database = get_database_name(MyDatabaseId);
 
-	if (database == NULL)
-		return;
 	values[0] = Int32GetDatum(row->pid);
 	nulls[0] = (row->pid == 0);
 	values[1] = DirectFunctionCall1(namein, CStringGetDatum(database));
@@ -126,23 +125,26 @@ comb_unsettled_put(ReturnSetInfo *result, const CombUnsettled *row)
 static void
 comb_unsettled_seats(ReturnSetInfo *result, CombSeries series)
 {
-	uint32		used = (uint32) pg_atomic_read_u64(&comb_seats->head.h.used);
+	uint32		used = (uint32) pg_atomic_read_u64(&comb_seats->used);
 	uint32		i;
 
+	/* the number of seats before their places, as in comb_seats_bound() */
+	pg_read_barrier();
 	for (i = 0; i < used; i++)
 	{
 		CombSeat   *seat = comb_seat(series, i);
 		CombUnsettled row = {.xid = InvalidTransactionId};
 
+		if (seat == NULL)
+			continue;
 		row.series = series;
-		row.first = pg_atomic_read_u64(&seat->s.first);
+		row.first = pg_atomic_read_u64(&seat->first);
 		if (row.first == 0)
 			continue;
 		/* "first" before the rest, which must be its own */
 		pg_read_barrier();
-		row.pid = seat->s.pid;
-		row.start = seat->s.start;
-		row.database = pg_atomic_read_u32(&seat->s.database);
+		row.pid = seat->pid;
+		row.start = seat->start;
 		comb_unsettled_put(result, &row);
 	}
 }
@@ -156,7 +158,7 @@ comb_history_latest(CombSeat *seat)
 
 	for (i = 0; i < COMB_PAST; i++)
 	{
-		uint64		first = pg_atomic_read_u64(&seat->s.past[i].first);
+		uint64		first = pg_atomic_read_u64(&seat->past[i].first);
 
 		latest = Max(latest, first);
 	}
@@ -171,15 +173,19 @@ static void
 comb_unsettled_prepared(ReturnSetInfo *result, CombSeries series,
 						const CombView *view)
 {
-	uint32		used = (uint32) pg_atomic_read_u64(&comb_seats->head.h.used_prepared);
+	uint32		used = (uint32) pg_atomic_read_u64(&comb_seats->used_prepared);
 	uint32		i;
 
+	pg_read_barrier();
 	for (i = 0; i < used; i++)
 	{
-		CombSeat   *seat = comb_prepared_seat(comb_seats, series, i);
-		uint64		fxid = pg_atomic_read_u64(&seat->s.last);
+		CombSeat   *seat = comb_prepared_seat(series, i);
 		CombUnsettled row = {.pid = 0};
+		uint64		fxid;
 
+		if (seat == NULL)
+			continue;
+		fxid = pg_atomic_read_u64(&seat->last);
 		if (!comb_in_progress(view, fxid))
 			continue;
 		/* "last" before the rest, which must be its own */
@@ -187,8 +193,7 @@ comb_unsettled_prepared(ReturnSetInfo *result, CombSeries series,
 		row.xid = (TransactionId) fxid;
 		row.series = series;
 		row.first = comb_history_latest(seat);
-		row.start = seat->s.start;
-		row.database = pg_atomic_read_u32(&seat->s.database);
+		row.start = seat->start;
 
 		/*
 		 * The rest before this look: nobody writes to the seat while the
@@ -204,9 +209,9 @@ comb_unsettled_prepared(ReturnSetInfo *result, CombSeries series,
  * comb_unsettled() returns setof (pid int, datname name, transaction xid,
  *		series text, first_key uuid, age interval)
  *
- * Returns the open transactions of all databases that have made ordered keys
+ * Returns the open transactions of this database that have made ordered keys
  * or Snowflakes, by series.  Each holds back comb_settled() or
- * comb_snowflake_settled() of its database.  pid is NULL for a prepared
+ * comb_snowflake_settled().  pid is NULL for a prepared
  * transaction, and transaction for a running one.  first_key is a lower bound
  * of the transaction's keys, and NULL for Snowflakes.  age is the time since
  * the transaction began.  Raises 55000 on a standby, and PostgreSQL's error if
@@ -224,7 +229,6 @@ comb_unsettled(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	comb_view_init(&view, comb_settled_snapshot());
-	comb_shared_attach();
 	comb_seats_attach();
 	for (series = 0; series < COMB_SERIES; series++)
 	{

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * comb_ordered.c
- *	  Keys that increase across all sessions of a server, even after a
+ *	  Keys that increase across all sessions of a database, even after a
  *	  restart, a crash, a failover, or when the clock is set back.
  *
  * Every key takes the time
@@ -70,7 +70,7 @@ comb_ordered_step(void *arg)
  * comb_generate_ordered() returns uuid
  *
  * Returns a new UUIDv7 (RFC 9562, 5.7).  It is larger than every key that this
- * function returned to any session of this server before the call, even after
+ * function returned to any session of this database before the call, even after
  * a restart, a crash, a failover, or when the clock is set back.  Raises 55000
  * if the clock is behind by more than pg_comb.max_ordered_drift, and if the
  * clock jumped ahead by ten years.  Raises 25006 in a read-only transaction, as
@@ -123,8 +123,8 @@ comb_reset_limit(CombSeries series, int64 limit, int64 latest)
  * Lets the ordered keys and Snowflakes of this database continue after "at" or
  * the clock, whichever is later, even if larger keys exist.  This is for use
  * after correcting a clock that was far ahead.  From then on this database
- * makes no such keys until the server restarts: only then the counters, which
- * all databases share, can be lower than the last key.  A WARNING says so.
+ * makes no such keys until the server restarts: only then the counters can be
+ * lower than the last key.  A WARNING says so.
  * Raises 22008 for a time further ahead of the clock than
  * pg_comb.max_ordered_drift, and 25006 in a read-only transaction.
  *

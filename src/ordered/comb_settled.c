@@ -57,45 +57,34 @@ comb_history_bound(CombSeat *seat, const CombView *view)
 
 	for (i = 0; i < COMB_PAST; i++)
 	{
-		uint64		first = pg_atomic_read_u64(&seat->s.past[i].first);
+		uint64		first = pg_atomic_read_u64(&seat->past[i].first);
 
 		/* "first" before "prev", which must not be that of an older entry */
 		pg_read_barrier();
 		COMB_INJECTION_POINT("comb-history-read");
-		if (!comb_in_progress(view, pg_atomic_read_u64(&seat->s.past[i].prev)))
+		if (!comb_in_progress(view, pg_atomic_read_u64(&seat->past[i].prev)))
 			bound = Max(bound, first);
 	}
 	return bound;
 }
 
-/*
- * Return the smallest time that a seat's transactions may have taken.
- *
- * "first" and "database" can be read in any order.  A transaction that took a
- * time up to the counter, which was read before, has written both before it
- * took the time.  If "database" is that of a later transaction, "before" tells
- * of this one, and if "first" is, the bound is too small at most.
- */
+/* Return the smallest time that a seat's transactions may have taken */
 static uint64
 comb_seat_bound(CombSeat *seat, const CombView *view)
 {
-	uint64		first = pg_atomic_read_u64(&seat->s.first);
+	uint64		first = pg_atomic_read_u64(&seat->first);
 	uint64		bound;
 	uint64		last;
-	bool		mine = (pg_atomic_read_u32(&seat->s.database) == MyDatabaseId);
 
-	if (first == 0 || !mine)
+	if (first == 0)
 		first = COMB_NO_BOUND;
 	else
 		COMB_INJECTION_POINT("comb-seat-running");
 	COMB_INJECTION_POINT("comb-seat-first");
 
-	/*
-	 * "first" before "last", which must have the commit whose announcement is
-	 * gone, and "database" before "before"
-	 */
+	/* "first" before "last", which must have the commit that took it back */
 	pg_read_barrier();
-	last = pg_atomic_read_u64(mine ? &seat->s.last : &seat->s.before);
+	last = pg_atomic_read_u64(&seat->last);
 	if (!comb_in_progress(view, last))
 		return first;
 	bound = comb_history_bound(seat, view);
@@ -111,7 +100,7 @@ comb_seat_bound(CombSeat *seat, const CombView *view)
 static bool
 comb_any_forgotten(const CombView *view)
 {
-	uint64		started = comb_seats->head.h.started;
+	uint64		started = comb_shared->started;
 	uint32		i;
 
 	if (max_prepared_xacts == 0 || view->xmin >= started)
@@ -127,20 +116,31 @@ comb_any_forgotten(const CombView *view)
 	return false;
 }
 
-/* Return the smallest time that transactions of these seats may have taken */
+/*
+ * Return the smallest time that transactions of these seats may have taken.
+ * "seat_of" is comb_seat() or comb_prepared_seat().
+ */
 static uint64
-comb_seats_bound(CombSeat *seats, pg_atomic_uint64 *used, const CombView *view)
+comb_seats_bound(CombSeat *(*seat_of) (CombSeries, uint32), CombSeries series,
+				 pg_atomic_uint64 *used, const CombView *view)
 {
 	uint64		bound = COMB_NO_BOUND;
 	uint32		n = (uint32) pg_atomic_read_u64(used);
 	uint32		i;
 
+	/* the number of seats before their places */
+	pg_read_barrier();
 	for (i = 0; i < n; i++)
 	{
-		/* Min() evaluates its arguments twice, and a seat may change */
-		uint64		seat = comb_seat_bound(&seats[i], view);
+		CombSeat   *seat = seat_of(series, i);
 
-		bound = Min(bound, seat);
+		if (seat != NULL)
+		{
+			/* Min() evaluates its arguments twice, and a seat may change */
+			uint64		first = comb_seat_bound(seat, view);
+
+			bound = Min(bound, first);
+		}
 	}
 	return bound;
 }
@@ -149,24 +149,25 @@ comb_seats_bound(CombSeat *seats, pg_atomic_uint64 *used, const CombView *view)
 static uint64
 comb_settled_scan(CombSeries series, const CombView *view)
 {
-	uint64		last = pg_atomic_read_u64(comb_counter(series));
+	CombTime	last = comb_series_last(series);
 	uint64		bound = comb_lease_survives(series, last + 1);
 	uint64		running;
 	uint64		prepared;
 
 	/*
-	 * The counter before "used" and the seats: a transaction that took a time
-	 * up to the counter's has announced itself there before.
+	 * The counters before "used" and the seats: a transaction that took a
+	 * time up to theirs has announced itself there before.  With two counters
+	 * this needs a full barrier: the transaction may have taken its time from
+	 * the one that another transaction has moved beyond it only later.
 	 */
-	pg_read_barrier();
+	pg_memory_barrier();
 	COMB_INJECTION_POINT("comb-counter-read");
-	running = comb_seats_bound(comb_seat(series, 0),
-							   &comb_seats->head.h.used, view);
+	running = comb_seats_bound(comb_seat, series, &comb_seats->used, view);
 	/* these seats before the next ones, which have what has left these */
 	pg_read_barrier();
 	COMB_INJECTION_POINT("comb-seats-read");
-	prepared = comb_seats_bound(comb_prepared_seat(comb_seats, series, 0),
-								&comb_seats->head.h.used_prepared, view);
+	prepared = comb_seats_bound(comb_prepared_seat, series,
+								&comb_seats->used_prepared, view);
 	if (comb_any_forgotten(view))
 		return COMB_UNKNOWN;
 	bound = Min(bound, running);

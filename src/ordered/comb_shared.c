@@ -4,10 +4,16 @@
  *	  Shared memory: attaching to it, and choosing its incarnation.  The settings
  *	  of what all sessions share.
  *
- * The counters need little more than a kilobyte.  That is little enough to be
- * allocated when the first session asks, so the module need not be preloaded.
- * If it is preloaded, the server reserves the memory at its start, and no
- * session can find that there is none left.
+ * A small segment leads to a shared memory area, in which each database has
+ * counters and seats (comb_announce.c) of its own.  So no database can move the
+ * counters of another one, and readers look at the seats of their database
+ * only.  A database gets its memory when its first session asks.  The memory of
+ * a dropped database goes to the next one that asks.
+ *
+ * The module need not be preloaded: the area is then dynamic shared memory.  If
+ * it is preloaded, the server reserves an area that is large enough for one
+ * database with as many sessions as the server may have, or for some databases
+ * with fewer.  Beyond that, the area grows into dynamic shared memory as well.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -20,20 +26,50 @@
 
 #include <limits.h>
 
+#include "access/transam.h"
+#include "access/twophase.h"
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 #include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
 
 #include "comb_compat.h"
 #include "comb_shared.h"
 
 /*
- * The name must change when the layout of CombShared changes.  After an update
- * of the module, a running server still has the old module's segment.  If the
- * new module asked for another size under the same name, every new session
- * would fail.
+ * The number of the layout of shared memory: of CombShared, CombDatabase and
+ * CombSeats.  It must change whenever one of them does.  After an update of the
+ * module in a running server, sessions that have loaded the old module go on
+ * with it.  If the new module then had memory of its own, there would be two
+ * counters, and keys would lose their order.
+ */
+#ifndef COMB_LAYOUT
+#define COMB_LAYOUT			2
+#endif
+
+/*
+ * Name and size of the segment never change again, or a module would not find
+ * the other one's.  1.0.0 has a segment of this name and of 272 bytes.
+ * PostgreSQL refuses a segment of another size, so 1.0.0 and a later module
+ * cannot both have memory in one server, whichever comes first.
  */
 #define COMB_SEGMENT_NAME	"pg_comb 6"
+#define COMB_SEGMENT_SIZE	1024
+
+StaticAssertDecl(sizeof(CombShared) <= COMB_SEGMENT_SIZE,
+				 "the segment has to hold the server's shared memory");
+
+/*
+ * What a preloaded module reserves: for each session two seats of 384 bytes,
+ * each in a slot of 512 bytes, and their places in CombSeats.  The rest is for
+ * what the area wastes, and for other databases.
+ */
+#define COMB_RESERVED_PER_SESSION	1280
+#define COMB_RESERVED				(512 * 1024)
 
 int			comb_max_ordered_drift = 86400;
 int			comb_lease_ms = 1000;
@@ -41,25 +77,51 @@ int			comb_instance = -1;
 
 bool		comb_preloaded = false;
 CombShared *comb_shared = NULL;
+CombDatabase *comb_database = NULL;
 
-/* Called once for a segment, by the first session that attaches */
+static dsa_area *comb_area = NULL;
+
+static Size
+comb_area_size(void)
+{
+	Size		sessions = add_size(MaxBackends, max_prepared_xacts);
+
+	return add_size(add_size(dsa_minimum_size(), COMB_RESERVED),
+					mul_size(sessions, COMB_RESERVED_PER_SESSION));
+}
+
+/* What a preloaded module has to reserve */
+Size
+comb_shared_size(void)
+{
+	return add_size(CACHELINEALIGN(COMB_SEGMENT_SIZE),
+					CACHELINEALIGN(comb_area_size()));
+}
+
+/* Called once for the segment, by the first session that attaches */
 static void
 comb_shared_init(void *segment)
 {
 	CombShared *shared = (CombShared *) segment;
-	int			series;
 
-	pg_atomic_init_u64(&shared->incarnation, COMB_INCARNATION_NONE);
-	for (series = 0; series < COMB_SERIES; series++)
-		pg_atomic_init_u64(&shared->last[series].value, 0);
-	pg_atomic_init_u32(&shared->seats, 0);
+	shared->layout = COMB_LAYOUT;
+	shared->has_area = false;
+	shared->databases = InvalidDsaPointer;
+	shared->started = U64FromFullTransactionId(ReadNextFullTransactionId());
+	pg_atomic_init_u64(&shared->snowflake.value, 0);
+}
+
+/* The area is made later, because that may fail */
+static void
+comb_area_init(void *segment)
+{
 }
 
 /*
  * Return a part of the main segment by name.  The first session that asks for
  * it initializes it.  "init" must not fail.
  */
-void *
+static void *
 comb_main_segment(const char *name, Size size, comb_segment_init init)
 {
 	void	   *segment;
@@ -79,12 +141,154 @@ comb_shared_segment(void)
 #ifdef COMB_HAVE_SEGMENT_REGISTRY
 	if (!comb_preloaded)
 		return (CombShared *) comb_registry_segment(COMB_SEGMENT_NAME,
-													sizeof(CombShared),
+													COMB_SEGMENT_SIZE,
 													comb_shared_init);
 #endif
 	return (CombShared *) comb_main_segment(COMB_SEGMENT_NAME,
-											sizeof(CombShared),
+											COMB_SEGMENT_SIZE,
 											comb_shared_init);
+}
+
+/* Explain that sessions of this server use a module with another layout */
+static int
+comb_layout_explain(void)
+{
+	errdetail("Sessions of this server have loaded another version of pg_comb, which uses shared memory in another way.");
+	return errhint("Restart the server.");
+}
+
+/*
+ * Complete PostgreSQL's errors for shared memory.  With "arg", its internal
+ * error is that the segment has another size.  All others say what failed, but
+ * not that there is another way to have this memory.  Class 57 is of sessions
+ * that are cancelled or ended.
+ */
+static void
+comb_shared_context(void *arg)
+{
+	int			code = geterrcode();
+
+	if (arg != NULL && code == ERRCODE_INTERNAL_ERROR)
+	{
+		errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE);
+		comb_layout_explain();
+	}
+	else if (!comb_preloaded && code != ERRCODE_SUCCESSFUL_COMPLETION &&
+			 ERRCODE_TO_CATEGORY(code) != ERRCODE_OPERATOR_INTERVENTION)
+		errhint("Set \"shared_preload_libraries\" to \"pg_comb\", so that the server reserves this memory at its start.");
+}
+
+/* Find the segment.  Raises 55000 if a module with another layout made it */
+static void
+comb_shared_find(void)
+{
+	ErrorContextCallback context = {
+		.callback = comb_shared_context,
+		.arg = COMB_SEGMENT_NAME
+	};
+
+	if (comb_shared == NULL)
+	{
+		context.previous = error_context_stack;
+		error_context_stack = &context;
+		comb_shared = comb_shared_segment();
+		error_context_stack = context.previous;
+	}
+	if (comb_shared->layout != COMB_LAYOUT)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("pg_comb was updated while the server was running"),
+				 comb_layout_explain()));
+}
+
+/* Make the area, unless another session has, and attach to it */
+static dsa_area *
+comb_area_open(void *place)
+{
+	bool		make = !comb_shared->has_area;
+	dsa_area   *area;
+
+	if (place != NULL)
+	{
+		area = make ?
+			dsa_create_in_place(place, comb_area_size(),
+								LWTRANCHE_PER_SESSION_DSA, NULL) :
+			dsa_attach_in_place(place, NULL);
+		on_shmem_exit(dsa_on_shmem_exit_release_in_place,
+					  PointerGetDatum(place));
+	}
+	else
+		area = make ? dsa_create(LWTRANCHE_PER_SESSION_DSA) :
+			dsa_attach(comb_shared->area);
+	if (make)
+	{
+		dsa_pin(area);
+		if (place == NULL)
+			comb_shared->area = dsa_get_handle(area);
+		comb_shared->has_area = true;
+	}
+	dsa_pin_mapping(area);
+	return area;
+}
+
+/*
+ * The lock is PostgreSQL's for what modules do rarely with shared memory.  It
+ * is released if an error is raised.
+ */
+static void
+comb_area_attach(void)
+{
+	ErrorContextCallback context = {.callback = comb_shared_context};
+	MemoryContext caller;
+	static void *place = NULL;
+
+	if (comb_area != NULL)
+		return;
+	COMB_INJECTION_POINT("comb-seats-attach");
+	if (comb_preloaded && place == NULL)
+		place = comb_main_segment(COMB_SEGMENT_NAME " area", comb_area_size(),
+								  comb_area_init);
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	caller = MemoryContextSwitchTo(TopMemoryContext);
+	comb_area = comb_area_open(place);
+	MemoryContextSwitchTo(caller);
+	LWLockRelease(AddinShmemInitLock);
+	error_context_stack = context.previous;
+}
+
+/*
+ * Return new memory of the area, filled with zeros, on cache lines of its own.
+ * It cannot be given back.
+ */
+dsa_pointer
+comb_shared_allocate(Size size)
+{
+	ErrorContextCallback context = {.callback = comb_shared_context};
+	dsa_pointer pointer;
+	char	   *address;
+
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+	pointer = dsa_allocate0(comb_area, add_size(size, PG_CACHE_LINE_SIZE));
+	address = (char *) dsa_get_address(comb_area, pointer);
+	error_context_stack = context.previous;
+	return pointer + ((char *) CACHELINEALIGN(address) - address);
+}
+
+/* Return where this process has memory of the area, and map it if need be */
+void *
+comb_shared_address(dsa_pointer pointer)
+{
+	ErrorContextCallback context = {.callback = comb_shared_context};
+	void	   *address;
+
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+	address = dsa_get_address(comb_area, pointer);
+	error_context_stack = context.previous;
+	return address;
 }
 
 /*
@@ -97,28 +301,123 @@ static uint64
 comb_incarnation_new(void)
 {
 	return ((comb_random() >> 1) & ~(uint64) COMB_RESET_MARK) |
-		(UINT64CONST(1) << 61);
+		COMB_INCARNATION_MIN;
+}
+
+/* Find the memory of a database.  The caller holds the lock */
+static CombDatabase *
+comb_database_find(Oid oid)
+{
+	dsa_pointer next = comb_shared->databases;
+
+	while (DsaPointerIsValid(next))
+	{
+		CombDatabase *database = (CombDatabase *) comb_shared_address(next);
+
+		if (database->oid == oid)
+			return database;
+		next = database->next;
+	}
+	return NULL;
 }
 
 /*
- * Attach this process, and choose an incarnation if there is none.
- * comb_shared_init() cannot do that, because drawing random bytes may fail.
+ * Return a database that has memory and does not exist any more, or InvalidOid.
+ *
+ * A session needs the catalogs to know that, so it cannot hold the lock.  A
+ * database that was dropped stays dropped, and has no sessions.
+ */
+static Oid
+comb_database_dropped(void)
+{
+	List	   *oids = NIL;
+	ListCell   *cell;
+	dsa_pointer next;
+
+	LWLockAcquire(AddinShmemInitLock, LW_SHARED);
+	next = comb_shared->databases;
+	while (DsaPointerIsValid(next))
+	{
+		CombDatabase *database = (CombDatabase *) comb_shared_address(next);
+
+		oids = lappend_oid(oids, database->oid);
+		next = database->next;
+	}
+	LWLockRelease(AddinShmemInitLock);
+	foreach(cell, oids)
+	{
+		if (!SearchSysCacheExists1(DATABASEOID,
+								   ObjectIdGetDatum(lfirst_oid(cell))))
+			return lfirst_oid(cell);
+	}
+	return InvalidOid;
+}
+
+/* Give the memory of a dropped database, or new memory, to this database */
+static CombDatabase *
+comb_database_make(Oid dropped, uint64 incarnation)
+{
+	CombDatabase *database = comb_database_find(dropped);
+	dsa_pointer pointer = InvalidDsaPointer;
+	int			series;
+
+	if (database == NULL)
+	{
+		pointer = comb_shared_allocate(sizeof(CombDatabase));
+		database = (CombDatabase *) comb_shared_address(pointer);
+		database->seats = InvalidDsaPointer;
+	}
+	for (series = 0; series < COMB_SERIES; series++)
+		pg_atomic_init_u64(&database->last[series].value, 0);
+	database->incarnation = incarnation;
+	database->seats_ready = false;
+	database->oid = MyDatabaseId;
+	if (DsaPointerIsValid(pointer))
+	{
+		database->next = comb_shared->databases;
+		comb_shared->databases = pointer;
+	}
+	return database;
+}
+
+static CombDatabase *
+comb_database_attach(void)
+{
+	CombDatabase *database;
+	uint64		incarnation;
+	Oid			dropped;
+
+	LWLockAcquire(AddinShmemInitLock, LW_SHARED);
+	database = comb_database_find(MyDatabaseId);
+	LWLockRelease(AddinShmemInitLock);
+	if (database != NULL)
+		return database;
+
+	incarnation = comb_incarnation_new();
+	dropped = comb_database_dropped();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	database = comb_database_find(MyDatabaseId);
+	if (database == NULL)
+		database = comb_database_make(dropped, incarnation);
+	LWLockRelease(AddinShmemInitLock);
+	return database;
+}
+
+/*
+ * Attach this process to the memory of its database, and make the memory if no
+ * session has.  Raises 55000 after an update of the module that needs a
+ * restart, and PostgreSQL's error if there is no memory.  Not on a standby,
+ * where the next xid is not known.
  */
 void
 comb_shared_attach(void)
 {
-	CombShared *shared = comb_shared;
-
-	if (shared == NULL)
-	{
-		uint64		none = COMB_INCARNATION_NONE;
-
-		shared = comb_shared_segment();
-		if (pg_atomic_read_u64(&shared->incarnation) == none)
-			(void) pg_atomic_compare_exchange_u64(&shared->incarnation, &none,
-												  comb_incarnation_new());
-		comb_shared = shared;
-	}
+	if (likely(comb_database != NULL))
+		return;
+	Assert(!RecoveryInProgress());
+	comb_shared_find();
+	comb_area_attach();
+	comb_database = comb_database_attach();
 }
 
 /*

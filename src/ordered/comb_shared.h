@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * comb_shared.h
- *	  Shared memory: the counters that all sessions of a server take times
+ *	  Shared memory: the counters that all sessions of a database take times
  *	  from, and the incarnation of this memory.
  *
  * Copyright (c) 2026, pg_comb developers
@@ -15,14 +15,15 @@
 #define COMB_SHARED_H
 
 #include "port/atomics.h"
+#include "utils/dsa.h"
 
 #include "comb_clock.h"
 #include "comb_compat.h"
 
 /*
- * A series of ever larger times has a counter in shared memory, and in every
- * database a lease (comb_lease.h) and a sequence with its limit
- * (comb_sequence.c).
+ * A series of ever larger times has a counter in shared memory, a lease
+ * (comb_lease.h) and a sequence with its limit (comb_sequence.c) in every
+ * database.
  */
 typedef enum CombSeries
 {
@@ -40,22 +41,43 @@ typedef union CombCounter
 } CombCounter;
 
 /*
- * The incarnation is a random number, chosen anew at each start of the server.
- * A counter has the time of the series' last key, a CombTime (comb_clock.h),
- * and only grows.
+ * The shared memory of one database.  A backend stays in its database, so it
+ * finds this memory once.
  *
- * "seats" is the handle of a dynamic segment (comb_announce.c), or 0 if there
- * is none.
+ * A counter only grows.  It has the time of the series' last key, a CombTime
+ * (comb_clock.h), or the limit after which the series has to continue.  Most
+ * Snowflakes take their times from the server's counter instead
+ * (comb_snowflake_generate.c).
+ *
+ * The incarnation is a random number, chosen anew for each database at each
+ * start of the server.
+ */
+typedef struct CombDatabase
+{
+	CombCounter last[COMB_SERIES];
+	uint64		incarnation;
+	Oid			oid;
+	bool		seats_ready;	/* are the seats those of this database? */
+	dsa_pointer seats;			/* CombSeats (comb_announce.h), or invalid */
+	dsa_pointer next;			/* the next CombDatabase, or invalid */
+} CombDatabase;
+
+/*
+ * The shared memory of the server.  All but "layout" and the counter is written
+ * under AddinShmemInitLock.
  */
 typedef struct CombShared
 {
-	CombCounter last[COMB_SERIES];
-	pg_atomic_uint64 incarnation;
-	pg_atomic_uint32 seats;
+	uint32		layout;			/* COMB_LAYOUT of who made it; stays first */
+	dsa_handle	area;			/* of all other memory, unless preloaded */
+	bool		has_area;
+	dsa_pointer databases;		/* the first CombDatabase, or invalid */
+	uint64		started;		/* full xid that came next when this was made */
+	CombCounter snowflake;		/* of all databases */
 } CombShared;
 
-/* No incarnation was chosen yet */
-#define COMB_INCARNATION_NONE	0
+/* Incarnations are at least this large; setval() and nextval() write less */
+#define COMB_INCARNATION_MIN	(UINT64CONST(1) << 61)
 
 /* What comb_ordered_reset() adds to the incarnation on the page of a sequence */
 #define COMB_RESET_MARK			1
@@ -70,23 +92,47 @@ extern int	comb_instance;		/* pg_comb.snowflake_instance */
 /* Was the module preloaded, so that the server has reserved memory for it? */
 extern bool comb_preloaded;
 
-extern PGDLLEXPORT CombShared *comb_shared;
+extern CombShared *comb_shared;
+extern PGDLLEXPORT CombDatabase *comb_database;
 
-extern void *comb_main_segment(const char *name, Size size,
-							   comb_segment_init init);
+extern Size comb_shared_size(void);
 extern void comb_shared_attach(void);
+extern dsa_pointer comb_shared_allocate(Size size);
+extern void *comb_shared_address(dsa_pointer pointer);
 extern void comb_shared_settings(void);
 
 static inline uint64
 comb_incarnation(void)
 {
-	return pg_atomic_read_u64(&comb_shared->incarnation);
+	return comb_database->incarnation;
 }
 
+/* Return the database's counter of a series */
 static inline pg_atomic_uint64 *
 comb_counter(CombSeries series)
 {
-	return &comb_shared->last[series].value;
+	return &comb_database->last[series].value;
+}
+
+/*
+ * Return the largest time that a key of this database may have.  All later
+ * keys have larger ones.
+ *
+ * A Snowflake is larger than both counters.  Without the barrier, this process
+ * could read the server's counter as it was before another session moved it and
+ * then saw this database's counter lower than we do.
+ */
+static inline CombTime
+comb_series_last(CombSeries series)
+{
+	CombTime	last = pg_atomic_read_u64(comb_counter(series));
+	CombTime	server;
+
+	if (series != COMB_SERIES_SNOWFLAKE)
+		return last;
+	pg_memory_barrier();
+	server = pg_atomic_read_u64(&comb_shared->snowflake.value);
+	return Max(last, server);
 }
 
 #endif							/* COMB_SHARED_H */

@@ -3,10 +3,22 @@
  * comb_snowflake_generate.c
  *	  64-bit keys: making Snowflakes, and the bound of their feeds.
  *
- * Ids take their slots from a counter in shared memory (comb_shared.c), which
- * all parameter sets share; comb_snowflake.h explains why this works.  Slots
+ * Ids take their slots from the server's counter (comb_shared.h), which all
+ * databases and all parameter sets share; comb_snowflake.h explains why this
+ * works.  So ids of two databases with the same instance number differ.  Slots
  * do not depend on the instance number either, so a server whose instance
  * number changes repeats no id.
+ *
+ * A database can have to continue after a limit that is ahead of the server's
+ * counter, and that it may not push the other databases to.  Until the server's
+ * counter has passed the database's own one, ids take their slots from that.
+ * They are not checked against other databases', whose ids may be the same once
+ * the clock has got there.
+ *
+ * Ids of one database stay in order, and do not repeat, because each is larger
+ * than both counters.  Who has moved one counter looks at the other one
+ * afterwards, and gives the slot up if that one is not smaller.  So if two
+ * sessions take the same slot from the two counters, at least one gives it up.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -109,8 +121,8 @@ comb_snowflake_server(const CombSnowflake *set)
 }
 
 /*
- * Take the next slot, and advance the counter to its start.  Returns the start
- * of the slot.
+ * Take the next slot, and advance the server's counter to its start.  Returns
+ * the start of the slot.
  *
  * This is the clock's slot if it begins after the counter's time, and
  * otherwise the slot after the counter's.  When a tick is full, ids borrow
@@ -118,12 +130,11 @@ comb_snowflake_server(const CombSnowflake *set)
  * pg_comb.max_ordered_drift allows.
  */
 static inline CombTime
-comb_snowflake_step(void *arg)
+comb_snowflake_next(CombSnowflakeTaken *taken)
 {
-	CombSnowflakeTaken *taken = (CombSnowflakeTaken *) arg;
 	CombSnowflake *set = taken->set;
 	CombSlot   *slot = &taken->slot;
-	pg_atomic_uint64 *counter = comb_counter(COMB_SERIES_SNOWFLAKE);
+	pg_atomic_uint64 *counter = &comb_shared->snowflake.value;
 	CombTime	now = comb_clock_time();
 	CombTime	last = pg_atomic_read_u64(counter);
 	CombTime	next;
@@ -149,6 +160,53 @@ comb_snowflake_step(void *arg)
 			comb_snowflake_range_error(set);
 	} while (!pg_atomic_compare_exchange_u64(counter, &last, next));
 	return next;
+}
+
+/*
+ * The same for a database that is ahead of the server: take the slot after that
+ * of the database's counter.
+ */
+static pg_noinline CombTime
+comb_snowflake_next_ahead(CombSnowflakeTaken *taken)
+{
+	CombSnowflake *set = taken->set;
+	pg_atomic_uint64 *counter = comb_counter(COMB_SERIES_SNOWFLAKE);
+	CombTime	now = comb_clock_time();
+	CombTime	last = pg_atomic_read_u64(counter);
+	CombTime	next;
+
+	do
+	{
+		if (last < set->epoch)
+			comb_snowflake_range_error(set);
+		taken->slot = comb_slot_after(set, comb_slot_at(set, last));
+		next = comb_slot_start(set, taken->slot);
+		comb_check_drift(next, now);
+		if (taken->slot.time >= set->end)
+			comb_snowflake_range_error(set);
+	} while (!pg_atomic_compare_exchange_u64(counter, &last, next));
+	return next;
+}
+
+/*
+ * Take a slot that is beyond both counters, and return its start.  The counters
+ * are compared after the exchanges, which are full barriers.
+ */
+static inline CombTime
+comb_snowflake_step(void *arg)
+{
+	CombSnowflakeTaken *taken = (CombSnowflakeTaken *) arg;
+
+	for (;;)
+	{
+		CombTime	next = comb_snowflake_next(taken);
+
+		if (likely(next > pg_atomic_read_u64(comb_counter(COMB_SERIES_SNOWFLAKE))))
+			return next;
+		next = comb_snowflake_next_ahead(taken);
+		if (next > pg_atomic_read_u64(&comb_shared->snowflake.value))
+			return next;
+	}
 }
 
 /*

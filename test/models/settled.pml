@@ -10,7 +10,6 @@
  *   PAST       COMB_PAST
  *   NP         PGPROCs of prepared transactions, each with a seat; at most 2
  *   NOPREPARE  no transaction is prepared
- *   DATABASES  backends are in the reader's database or in another one
  *   KEYLESS    transactions may take no key
  *   RECOVERED  the first transaction has a key, and was prepared before the server started
  *   LIVE       the reader begins when nothing that may hold it back is open
@@ -32,6 +31,7 @@
  * - A transaction takes one key.  Its later keys are larger, and the same announcement covers them.
  * - One series stands for two, which have a seat each.
  * - Leases are in lease.pml.  Counters only grow while a server runs.
+ * - Other databases, whose seats and counters are their own.
  * - Subtransactions: keys are announced for the top-level transaction.
  * - comb_seats_use(): the number of seats used grows before an announcement is written, and the
  *   reader reads it before the seats.  A seat that the reader leaves out has nothing yet.
@@ -86,12 +86,12 @@ bit  stop;			/* the reader's answer is sure to be right, so the rest does not ma
 
 /* Shared memory of the module (comb_shared.h, comb_announce.h) */
 byte counter;
-typedef Seat { byte first, last, before, commits; bit database; byte prev[PAST], low[PAST] }
+typedef Seat { byte first, last, commits; byte prev[PAST], low[PAST] }
 Seat seat[NS + NP];		/* low is CombPast.first; prepared transactions have the last NP seats */
 #ifdef RECOVERED
-byte started;			/* 0 = the seats are not made yet */
-#define MAKE_SEATS atomic { if :: !started -> started = nextxid; \
-	seat[NS].last = (pgproc[0] == X0 -> X0 : 0) :: else fi }	/* comb_seats_recover() */
+byte started;			/* 0 = the seats are not made yet; another database may have set it long before */
+#define MAKE_SEATS atomic { if :: !started -> if :: started = X0 + 1 :: started = nextxid fi; \
+	seat[NS].last = (pgproc[0] == X0 && st[X0] == PREP -> X0 : 0) :: else fi }	/* comb_seats_recover() */
 #else
 #define started 0
 #define MAKE_SEATS skip
@@ -118,35 +118,21 @@ bit  sxip[XMAX];
 	:: atomic { h = seat[s].last; seat[s].last = me }; seat[s].prev[n] = h \
 	fi
 
-/* comb_seat_move() */
-#define MOVE(s) \
-	if \
-	:: seat[s].database != db -> seat[s].before = seat[s].last; seat[s].database = db \
-	:: else \
-	fi
-
 #define IS_FREE(p) (pgproc[p] == 0 || st[pgproc[p]] == ENDED)
 
 proctype writer(byte w) provided (!stop) {
 	byte me, f, h, n, place;
-	bit db;
 
 	do
 	:: atomic { begun < NX -> begun++;
-#ifdef DATABASES
-			if :: db = 0 :: db = 1 fi;	/* a new backend on the same seat */
-#endif
 			if :: skip :: TAKE_XID fi };	/* there may be an xid before there is a key */
 #ifdef KEYLESS
 		if :: me -> goto ending :: skip fi;
 #endif
 		MAKE_SEATS;			/* comb_seats_attach() */
-#ifdef DATABASES
-		MOVE(w);
-#endif
 		atomic { f = counter + 1; seat[w].first = f };	/* comb_announce(); an older counter is a smaller bound */
 		/* comb_ordered_step(): the CAS */
-		atomic { counter++; if :: db :: !db && me -> key[me] = counter :: !db && !me -> wkey[w] = counter fi };
+		atomic { counter++; if :: me -> key[me] = counter :: !me -> wkey[w] = counter fi };
 		if				/* heap_insert() takes the xid after the default was computed */
 		:: me
 		:: !me -> TAKE_XID
@@ -177,9 +163,6 @@ ending:		if
 #ifdef LAG
 				atomic { announced[me] = f; wasprepared[me] = 1 };
 #endif
-#ifdef DATABASES
-				MOVE(place);
-#endif
 				do	/* comb_history_lower() */
 				:: n < PAST -> atomic { seat[place].low[n] = MIN(seat[place].low[n], f); n++ }
 				:: else -> break
@@ -194,7 +177,7 @@ ending:		if
 #endif
 		fi;
 		atomic { seat[w].first = (f -> 0 : seat[w].first);	/* comb_take_back() */
-			me = 0; f = 0; h = 0; n = 0; place = 0; db = 0 }
+			me = 0; f = 0; h = 0; n = 0; place = 0 }
 	:: atomic { begun == NX -> LEAVE; break }
 	od
 }
@@ -246,15 +229,14 @@ inline read_counter() { atomic { x = counter + 1; LOWER(x); x = 0 } }
 /* comb_seat_bound(), the announcement of the running transaction */
 inline read_first() {
 	f = seat[i].first;
-	mine = (seat[i].database == 0);
-	atomic { if :: f != 0 && mine -> LOWER(f) :: else fi; f = 0 }
+	atomic { if :: f != 0 -> LOWER(f) :: else fi; f = 0 }
 }
 
 /* comb_seat_bound(), comb_history_bound() */
 inline read_history() {
-	f = (mine -> seat[i].last : seat[i].before);
+	f = seat[i].last;
 	if
-	:: !INPROGRESS(f) -> f = 0	/* all unseen ones are of the other database */
+	:: !INPROGRESS(f) -> f = 0
 	:: else ->
 		do
 		:: e < PAST ->
@@ -263,8 +245,7 @@ inline read_history() {
 		:: else -> break
 		od;
 		atomic { LOWER(b); f = 0; e = 0; b = 0 }
-	fi;
-	mine = 0
+	fi
 }
 
 inline read_seats(from, to) {
@@ -287,7 +268,6 @@ inline read_forgotten() {
 
 proctype reader() {
 	byte bound = NOBOUND, i, f, e, b, x;
-	bit mine;
 
 #define HOLDS(x) (st[x] == PREP && key[x])
 #if defined(LIVE) && !defined(LAG)

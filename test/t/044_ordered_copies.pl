@@ -1,4 +1,4 @@
-# Databases that share the server's counters, and copies of databases: by template, and by pg_dump
+# Several databases of a server, and copies of databases: by template, and by pg_dump
 # and restore, by roles that are no superusers, and into a server whose clock is behind
 use lib 'test/perl';
 use CombTest;
@@ -17,15 +17,18 @@ foreach my $database ('one', 'two')
 	$node->safe_psql($database, 'CREATE SCHEMA keys; CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE');
 }
 
-# Every key is larger than all keys before, in whatever database it is made
-my @last = ('', 0);
+# A key is larger than all keys that its database, or what it was copied from, made before.  Ids of
+# all databases differ.
+my (%last, %seen);
 
 sub next_in
 {
-	my ($server, $database, $name) = @_;
+	my ($server, $database, $name, $copied) = @_;
+	my $of   = $server->name . " $database";
+	my $last = $last{$of} // ($copied ? $last{ $node->name . " $copied" } : [ '', 0 ]);
 	my ($key, $id) = ask($server, $database, $make);
-	ok($key gt $last[0] && $id > $last[1], $name);
-	@last = ($key, $id);
+	ok($key gt $last->[0] && $id > $last->[1] && !$seen{ $server->name . " $id" }++, $name);
+	$last{$of} = [ $key, $id ];
 	return;
 }
 foreach my $round (1 .. 3)
@@ -37,15 +40,14 @@ foreach my $round (1 .. 3)
 # Copies by template, without a restart of the server and after a crash
 #
 $node->safe_psql('postgres', 'CREATE DATABASE copy TEMPLATE one');
-next_in($node, 'copy', 'a copy by template goes on');
+next_in($node, 'copy', 'a copy by template goes on', 'one');
 next_in($node, 'one', 'and its template');
 $node->stop('immediate');
 start_at($node, '-2h');
 next_in($node, 'one', 'after a crash, two hours back');
 $node->safe_psql('postgres', 'CREATE DATABASE copy2 TEMPLATE copy');
-next_in($node, 'copy2', 'a copy of what was not used since then');
-# A lease of another database says nothing here.
-next_in($node, 'two', 'databases that have made keys share the counter');
+next_in($node, 'copy2', 'a copy of what was not used since then', 'copy');
+next_in($node, 'two', 'and the other database');
 
 #
 # pg_dump and restore: a dump has the limits
@@ -71,12 +73,11 @@ like(error_of($node, 'one', 'SET ROLE stranger; SELECT last_value FROM comb_inte
 # into another server, which already makes keys, and whose clock is two more hours behind
 next_in($node, 'one', 'before the dump');
 my $other = server('other', conf => $conf, clock => '-4h', sql => 'CREATE SCHEMA keys; CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE');
-my @here = ask($other, 'postgres', $make);
+next_in($other, 'postgres', 'keys begin there');
 restored($other, 'one', 'dumper', 'elsewhere', $superuser);
-next_in($other, 'elsewhere', 'keys go on there');
+next_in($other, 'elsewhere', 'keys go on there', 'one');
 my ($claimed, $further) = map { $other->safe_psql('elsewhere', 'SELECT keys.comb_snowflake_claim(4)') } 1 .. 2;
 isnt($further, $claimed, 'a claim follows the last one');
-@last = @here;
 next_in($other, 'postgres', 'and database postgres there');
 
 done_testing();

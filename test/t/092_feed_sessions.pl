@@ -82,8 +82,8 @@ $schedule->test(q{
 	# parallel plans
 	a.many100 r.gather r.below=100 a.begin a.event b.event r.below=100 a.commit r.below=102 r.reset
 	a.many100 u.begin u.xid y.quit y.connect y.gather y.keys=100 b.event r.poll=101 u.commit y.reset
-	# comb_unsettled() shows the same to everybody, and Snowflakes have no first_key
-	r.unsettled v.begin v.event r.unsettled=writer|postgres||ordered|t|t n.unsettled=writer|postgres||ordered|t|t o.unsettled=writer|postgres||ordered|t|t v.commit r.unsettled
+	# comb_unsettled() shows the same to everybody in the database, and Snowflakes have no first_key
+	r.unsettled v.begin v.event r.unsettled=writer|postgres||ordered|t|t n.unsettled=writer|postgres||ordered|t|t o.unsettled v.commit r.unsettled
 	v.begin v.snowflake r.unsettled=writer|postgres||snowflake||t v.commit r.unsettled
 	# the age is that of the transaction
 	v.begin v.sleep v.event r.age=t v.rollback

@@ -12,9 +12,6 @@ my $hint = qr/HINT:  Set "shared_preload_libraries" to "pg_comb", so that the se
 
 my $node = server('main', conf => "autovacuum = off\ndynamic_shared_memory_type = mmap", sql => $CombSession::setup);
 
-# The counters have memory of their own, and a session has asked for it.
-$node->safe_psql('postgres', 'SELECT count(*) FROM comb_ordered_status()');
-
 sub memory
 {
 	my ($mode) = @_;
@@ -29,7 +26,8 @@ foreach my $call (
 	'comb_snowflake(instance_bits => 0)',
 	'comb_settled()',
 	'comb_snowflake_settled(instance_bits => 0)',
-	'(SELECT count(*) FROM comb_unsettled())')
+	'(SELECT count(*) FROM comb_unsettled())',
+	'(SELECT count(*) FROM comb_ordered_status())')
 {
 	like($writer->complaints("SELECT $call"),
 		qr/^[^\n]*ERROR:  \w{5}: could not open shared memory segment [^\n]*: Permission denied\n$hint/,
@@ -48,7 +46,6 @@ $reader->reads_all('nothing is lost');
 # One session cannot map the memory that others have.
 my $late = CombSession->new($node);
 my %mode = map { $_ => (stat($_))[2] & 0777 } glob($node->data_dir . '/pg_dynshmem/*');
-$late->ask('SELECT count(*) FROM comb_ordered_status()');
 chmod(0, $_) foreach (keys %mode);
 like($late->complaints(q{INSERT INTO event (what) VALUES ('late')}), qr/ERROR: .*Permission denied\n$hint/,
 	'a session cannot map the memory');
