@@ -35,7 +35,8 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE SECURITY.md \
              doc/pipelines.md doc/range.md doc/snowflake.md doc/topologies.md doc/usage.md \
              doc/byte_order.svg doc/key.svg doc/late_commit.svg doc/lease.svg \
              doc/snowflake_bits.svg doc/packaging/Dockerfile doc/packaging/alert_rules.yaml \
-             doc/packaging/feed_metrics.yaml doc/packaging/meson.build doc/packaging/pg_comb.spec doc/bench/README.md \
+             doc/packaging/Dockerfile.alpine doc/packaging/feed_metrics.yaml doc/packaging/meson.build \
+             doc/packaging/pg_comb.spec doc/bench/README.md \
              $(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/doc/bench/*.svg))
 # The programs that the documents show
 PROGRAMS   = $(addprefix test/clients/, activerecord.rb asyncpg.py bun.go dapper.cs dbd-pg.pl \
@@ -66,7 +67,8 @@ ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation $(addprefix --load-extensio
 PROVE_TESTS   ?= test/t/*.pl
 
 HARNESS    = demo demo-cluster test test-all test-deep test-models test-clients test-pipelines \
-             test-dotnet test-packages test-partitioning test-cluster bench instructions fuzz soak indent dist
+             test-dotnet test-packages test-partitioning test-cluster bench instructions fuzz soak indent dist \
+             dist-windows dist-alpine
 
 .PHONY: $(HARNESS)
 
@@ -126,6 +128,11 @@ dist:
 # No bitcode: JIT inlines only functions whose module is named with $libdir/, and ours
 # refer to each other's hidden symbols.
 override with_llvm = no
+
+# Archives with the module, for servers of MAJORS, which pass their tests first
+MAJORS ?= 15 17 18
+dist-windows dist-alpine:
+	@ARCHIVES=$${ARCHIVES:-$(CURDIR)} test/all deep $(MAJORS) $(@:dist-%=%)
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)

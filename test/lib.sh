@@ -25,6 +25,9 @@ major=           # major version of the server
 postgres_bin=    # its directory of programs
 temp_config=     # settings for every private server
 sockets=         # the directory of a private server's socket
+server_port=5432 # the private server's port
+server_host=     # its address, if it has no socket
+foreign=${RUN_FOREIGN:-}  # the system that the server is for, see test/foreign/lib.sh
 roots=${PG_COMB_ROOTS:-${XDG_CACHE_HOME:-/var/cache}/pg_comb/roots}  # other systems of Debian
 declare -A emulator=([arm64]=aarch64 [s390x]=s390x)  # QEMU's names of machines
 python=/usr/bin/python3  # that of the distribution's packages
@@ -169,7 +172,15 @@ lacking() {
 		source          bison                                bison
 		source          flex                                 flex
 		analyzer        cppcheck                             cppcheck
-		mingw           x86_64-w64-mingw32-gcc               gcc-mingw-w64-x86-64-win32
+		windows         wine                                 wine
+		windows         wine64                               wine64
+		windows         x86_64-w64-mingw32-gcc               gcc-mingw-w64-x86-64-win32
+		windows         gendef                               mingw-w64-tools
+		windows         clang                                clang
+		windows         zip                                  zip
+		windows,alpine  unzip                                unzip
+		alpine          musl-gcc                             musl-tools
+		alpine          xz                                   xz-utils
 		contrib         $share/pgstattuple.control           $server-$major
 		versions        mmdebstrap                           mmdebstrap
 		models          spin                                 spin
@@ -477,21 +488,28 @@ use_stage() {
 	say "dynamic_library_path = '$stage$(pg_dir pkglibdir):\$libdir'" >>"$temp_config"
 }
 
-# copy_and_build: both into $work, for scripts with one server
+# copy_and_build: both into $work, for scripts with one server.  A server of test/foreign gets the module by an archive.
 copy_and_build() {
+	local build=(build "$work/src" "$work/stage")
 	copy_tree "$work/src" || exit 2
-	if ! build "$work/src" "$work/stage" >"$work/log/build" 2>&1; then
+	[ -z "$foreign" ] || build=(foreign_build "$work/src")
+	if ! "${build[@]}" >"$work/log/build" 2>&1; then
 		say "The module does not compile:"
 		show_tail "$work/log/build"
 		return 1
 	fi
-	use_stage "$work/stage"
+	if [ -n "$foreign" ]; then temp_config=$work/stage.conf; : >"$temp_config"; else use_stage "$work/stage"; fi
 }
 
-# start_server NAME [setting]...: reachable in the directory $sockets only
+# A port that nobody listens on
+free_port() { perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1")->sockport'; }
+
+# start_server NAME [setting]...: reachable in the directory $sockets only, or as Windows has no sockets, on the loopback
+# interface
 start_server() {
-	local name=$1 data=$work/$1
+	local name=$1 data=$work/$1 socket=$sockets
 	as_owner mkdir -p "$sockets" && as_owner touch "$work/template.lock" || return
+	[ "$foreign" != windows ] || { server_host=127.0.0.1 server_port=$(free_port) socket=; }
 	# All are copies of one, which the first of them makes.
 	(
 		flock 9
@@ -500,8 +518,8 @@ start_server() {
 	as_owner cp -R "$work/template" "$data" || return
 	{
 		cat "$temp_config"
-		printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$sockets'" \
-			"port = 5432" "timezone = 'UTC'" "log_timezone = 'UTC'" "${@:2}"
+		printf '%s\n' "listen_addresses = '$server_host'" "unix_socket_directories = '$socket'" \
+			"port = $server_port" "timezone = 'UTC'" "log_timezone = 'UTC'" "${@:2}"
 	} >>"$data/postgresql.conf"
 	bounded pg_ctl -D "$data" -w -t 60 -l "$work/log/$name.log" start >"$work/log/$name.start" 2>&1 ||
 		{ cat "$work/log/$name".{start,log}; return 1; }
@@ -511,5 +529,5 @@ stop_server() { bounded pg_ctl -D "$work/$1" -m fast -w -t 60 stop >/dev/null; }
 
 # psql on a private server: stops at the first error, prints rows only.
 sql() {
-	bounded psql -X -q -A -t -v ON_ERROR_STOP=1 -h "$sockets" -p 5432 -U postgres "$@"
+	bounded psql -X -q -A -t -v ON_ERROR_STOP=1 -h "${server_host:-$sockets}" -p "$server_port" -U postgres "$@"
 }
