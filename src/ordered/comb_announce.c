@@ -102,6 +102,14 @@ static CombSeat **comb_seats_mapped;
 /* Is the transaction about to be prepared? */
 static bool comb_preparing = false;
 
+/* Has this transaction announced anything? */
+static bool
+comb_announced_any(void)
+{
+	return comb_announced[COMB_SERIES_ORDERED] ||
+		comb_announced[COMB_SERIES_SNOWFLAKE];
+}
+
 /*
  * Complete an xid that is in use or was in use recently.  "next" is the full
  * xid that comes next, read after the xid became known.
@@ -421,10 +429,10 @@ comb_prepared_make(void)
  * finish the transaction, which is later.
  */
 static void
-comb_prepared_enter(void)
+comb_prepared_enter(const PGPROC *proc)
 {
 	FullTransactionId fxid = GetTopFullTransactionIdIfAny();
-	uint32		number = comb_prepared_number(TwoPhaseGetDummyProc(fxid, false));
+	uint32		number = comb_prepared_number(proc);
 	int			series;
 
 	comb_seats_use(&comb_seats->used_prepared, number);
@@ -451,6 +459,32 @@ comb_prepared_enter(void)
 	 * must find what holds now.
 	 */
 	pg_write_barrier();
+}
+
+/*
+ * PREPARE has failed.  If another module has raised the error at
+ * XACT_EVENT_PREPARE, before it was our turn, then the transaction is prepared
+ * all the same, and other sessions can finish it.  So enter it while the lock
+ * keeps its PGPROC from passing to another transaction.
+ *
+ * A PGPROC that is free still has the xid of its last transaction.  Entering
+ * one that has ended does no harm.
+ */
+static void
+comb_prepared_enter_failed(void)
+{
+	TransactionId xid = GetTopTransactionIdIfAny();
+	int			i;
+
+	if (!TransactionIdIsValid(xid))
+		return;
+	LWLockAcquire(TwoPhaseStateLock, LW_SHARED);
+	for (i = 0; i < max_prepared_xacts; i++)
+	{
+		if (PreparedXactProcs[i].xid == xid)
+			comb_prepared_enter(&PreparedXactProcs[i]);
+	}
+	LWLockRelease(TwoPhaseStateLock);
 }
 
 /*
@@ -497,12 +531,13 @@ comb_at_end(XactEvent event, void *arg)
 			comb_take_back(U64FromFullTransactionId(GetTopFullTransactionIdIfAny()));
 			break;
 		case XACT_EVENT_PREPARE:
-			if (comb_announced[COMB_SERIES_ORDERED] ||
-				comb_announced[COMB_SERIES_SNOWFLAKE])
-				comb_prepared_enter();
+			if (comb_announced_any())
+				comb_prepared_enter(TwoPhaseGetDummyProc(GetTopFullTransactionIdIfAny(), false));
 			comb_take_back(0);
 			break;
 		case XACT_EVENT_ABORT:
+			if (comb_preparing && comb_announced_any())
+				comb_prepared_enter_failed();
 			comb_take_back(0);
 			break;
 		default:
