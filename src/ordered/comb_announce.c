@@ -447,6 +447,7 @@ comb_prepared_enter(const PGPROC *proc)
 		from = comb_seat((CombSeries) series, MyProcNumber);
 		seat = comb_prepared_seat((CombSeries) series, number);
 		first = pg_atomic_read_u64(&from->first);
+		seat->role = from->role;
 		seat->start = from->start;
 		/* the rest before "last": for comb_unsettled() */
 		pg_write_barrier();
@@ -567,6 +568,7 @@ comb_announce(CombSeries series)
 	seat = comb_seat(series, MyProcNumber);
 	comb_seats_use(&comb_seats->used, MyProcNumber);
 	seat->pid = MyProcPid;
+	seat->role = GetSessionUserId();
 	seat->start = GetCurrentTransactionStartTimestamp();
 
 	/*

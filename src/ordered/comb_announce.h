@@ -40,14 +40,15 @@ typedef struct CombPast
 
 /*
  * What one backend announces for one series, and the history of its seat.
- * "pid" and "start" are only for comb_unsettled(), "commits" only for who
- * writes.
+ * "pid", "role" and "start" are only for comb_unsettled(), "commits" only for
+ * who writes.
  */
 typedef struct CombSeat
 {
 	pg_atomic_uint64 first;		/* of the running transaction; 0 = none */
 	pg_atomic_uint64 last;		/* full xid of the last commit; 0 = none */
 	int32		pid;
+	Oid			role;
 	TimestampTz start;			/* of the running or prepared transaction */
 	uint64		commits;
 	CombPast	past[COMB_PAST];

@@ -14,10 +14,12 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
+#include "catalog/pg_authid.h"
 #include "commands/dbcommands.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/procarray.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
@@ -95,11 +97,20 @@ comb_ordered_status(PG_FUNCTION_ARGS)
 typedef struct CombUnsettled
 {
 	int32		pid;
+	Oid			role;
 	TransactionId xid;
 	CombSeries	series;
 	uint64		first;
 	TimestampTz start;
 } CombUnsettled;
+
+/* May the caller see the times of a role's transactions?  As pg_stat_activity */
+static bool
+comb_may_see(Oid role)
+{
+	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
+		has_privs_of_role(GetUserId(), role);
+}
 
 /* Write a row */
 static void
@@ -108,6 +119,7 @@ comb_unsettled_put(ReturnSetInfo *result, const CombUnsettled *row)
 	Datum		values[COMB_UNSETTLED_COLUMNS];
 	bool		nulls[COMB_UNSETTLED_COLUMNS] = {false};
 	char	   *database = get_database_name(MyDatabaseId);
+	bool		hidden = !comb_may_see(row->role);
 
 	values[0] = Int32GetDatum(row->pid);
 	nulls[0] = (row->pid == 0);
@@ -116,8 +128,9 @@ comb_unsettled_put(ReturnSetInfo *result, const CombUnsettled *row)
 	nulls[2] = (row->xid == InvalidTransactionId);
 	values[3] = CStringGetTextDatum(comb_series_names[row->series]);
 	values[4] = UUIDPGetDatum(comb_settled_key(row->first));
-	nulls[4] = (row->series != COMB_SERIES_ORDERED);
+	nulls[4] = hidden || row->series != COMB_SERIES_ORDERED;
 	values[5] = comb_interval(GetCurrentTimestamp(), row->start);
+	nulls[5] = hidden;
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
@@ -144,6 +157,7 @@ comb_unsettled_seats(ReturnSetInfo *result, CombSeries series)
 		/* "first" before the rest, which must be its own */
 		pg_read_barrier();
 		row.pid = seat->pid;
+		row.role = seat->role;
 		row.start = seat->start;
 		comb_unsettled_put(result, &row);
 	}
@@ -193,6 +207,7 @@ comb_unsettled_prepared(ReturnSetInfo *result, CombSeries series,
 		row.xid = (TransactionId) fxid;
 		row.series = series;
 		row.first = comb_history_latest(seat);
+		row.role = seat->role;
 		row.start = seat->start;
 
 		/*
@@ -211,11 +226,12 @@ comb_unsettled_prepared(ReturnSetInfo *result, CombSeries series,
  *
  * Returns the open transactions of this database that have made ordered keys
  * or Snowflakes, by series.  Each holds back comb_settled() or
- * comb_snowflake_settled().  pid is NULL for a prepared
- * transaction, and transaction for a running one.  first_key is a lower bound
- * of the transaction's keys, and NULL for Snowflakes.  age is the time since
- * the transaction began.  Raises 55000 on a standby, and PostgreSQL's error if
- * there is no shared memory for announcements.
+ * comb_snowflake_settled().  pid is NULL for a prepared transaction, and
+ * transaction for a running one.  first_key is a lower bound of the
+ * transaction's keys, and NULL for Snowflakes.  age is the time since the
+ * transaction began.  Both are NULL for transactions of roles whose activity
+ * pg_stat_activity hides from the caller.  Raises 55000 on a standby, and
+ * PostgreSQL's error if there is no shared memory for announcements.
  *
  * The rows say what holds feeds back now, regardless of the calling
  * statement's snapshot.
