@@ -376,6 +376,61 @@ SELECT * FROM moved WHERE comb_created(id, tstzrange('2026-02-10', '2026-02-20')
 DROP TABLE moved;
 
 --
+-- extension only
+-- Comparisons of a key's time
+--
+CREATE TABLE posts (id uuid PRIMARY KEY, o uuid, s bigint, n int);
+INSERT INTO posts
+SELECT key_at(at, g), comb_stamp(md5(g::text)::uuid, at, 'rtcomb_sql'), comb_snowflake_min(at), g
+FROM generate_series(0, 2159) g, LATERAL (SELECT '2026-01-01'::timestamptz + g * interval '1 hour' AS at) a;
+INSERT INTO posts SELECT overlay(id::text PLACING '4' FROM 15 FOR 1)::uuid, o, s, -n FROM posts WHERE n % 10 = 9;
+CREATE INDEX posts_o ON posts (o comb_mssql_ops);
+CREATE INDEX posts_s ON posts (s);
+VACUUM ANALYZE posts;
+CREATE FUNCTION created_at(posts) RETURNS timestamptz IMMUTABLE RETURN comb_timestamp($1.id);
+CREATE VIEW posts_with_time AS SELECT *, comb_timestamp(id) AS created_at FROM posts;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+EXPLAIN (COSTS OFF) SELECT n FROM posts p WHERE p.created_at >= '2026-02-01' AND p.created_at < '2026-02-02';
+SELECT count(*) AS "24" FROM posts p WHERE p.created_at >= '2026-02-01' AND p.created_at < '2026-02-02';
+EXPLAIN (COSTS OFF) SELECT n FROM posts_with_time WHERE created_at BETWEEN '2026-02-01' AND '2026-02-02';
+EXPLAIN (COSTS OFF) SELECT n FROM posts WHERE now() - interval '1 day' < comb_timestamp(id);
+EXPLAIN (COSTS OFF) SELECT n FROM posts WHERE comb_timestamp(id) <= '2026-02-01'::date;
+EXPLAIN (COSTS OFF) SELECT n FROM posts WHERE comb_timestamp(id) = '2026-02-01';
+EXPLAIN (COSTS OFF) SELECT n FROM posts WHERE comb_timestamp(id) IN ('2026-02-01', '2026-02-03');
+EXPLAIN (COSTS OFF) SELECT n FROM posts WHERE comb_timestamp(o, 'rtcomb_sql') >= '2026-02-01';
+EXPLAIN (COSTS OFF) SELECT n FROM posts WHERE comb_snowflake_timestamp(s) > '2026-02-01';
+SELECT count(*) AS "1" FROM plan('SELECT n FROM posts WHERE comb_timestamp(id) < (SELECT max(lower(period)) FROM periods)') line
+WHERE line ~ 'Index Cond: \(id < comb_min\(';
+RESET enable_seqscan;
+EXPLAIN (COSTS OFF) SELECT a.n, b.n FROM posts b LEFT JOIN posts a
+ON a.created_at >= b.created_at AND a.created_at < b.created_at + interval '1 h' WHERE b.n = 5;
+SET enable_seqscan = off;
+SET enable_bitmapscan = on;
+EXPLAIN (COSTS OFF) SELECT n FROM posts p WHERE p.created_at < '2026-01-02' OR p.created_at >= '2026-03-30';
+SET enable_bitmapscan = off;
+-- a UNION ALL hands the condition to its tables
+EXPLAIN (COSTS OFF)
+SELECT n FROM (SELECT * FROM posts UNION ALL SELECT * FROM posts) u WHERE comb_timestamp(id) >= '2026-02-01';
+RESET enable_seqscan;
+-- not from the key's own row, nor from what is volatile
+EXPLAIN (COSTS OFF) SELECT n FROM posts WHERE comb_timestamp(id) > comb_timestamp(o, 'rtcomb_sql');
+EXPLAIN (COSTS OFF) SELECT n FROM posts WHERE comb_timestamp(id) > '2026-02-01'::timestamptz + random() * interval '1 day';
+-- turned off
+SET pg_comb.enable_time_conditions = off;
+EXPLAIN (COSTS OFF) SELECT n FROM posts p WHERE p.created_at >= '2026-02-01' AND id <@ '[2026-02-01,2026-03-01)';
+RESET pg_comb.enable_time_conditions;
+SET enable_seqscan = off;
+-- an index on the time serves as before
+CREATE INDEX posts_time ON posts (comb_timestamp(id) DESC NULLS LAST);
+EXPLAIN (COSTS OFF) SELECT n FROM posts p WHERE p.created_at < '2026-02-01' ORDER BY p.created_at DESC NULLS LAST LIMIT 10;
+DROP VIEW posts_with_time;
+DROP FUNCTION created_at;
+DROP TABLE posts;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+
+--
 -- extension and sql/portable
 -- Inheritance: CHECK constraints exclude children
 --

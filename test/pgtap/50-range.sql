@@ -211,6 +211,35 @@ SELECT is(estimate(format('SELECT * FROM %I WHERE id <@ %s', source, period)), 1
 FROM unnest('{even,skewed,nulls,mixed}'::text[]) source,
      unnest(ARRAY['''empty''', 'tstzrange(NULL, ''1999-01-01'')', 'tstzrange(''2027-01-01'', ''2027-01-02'')',
                   'tstzrange(''infinity'', NULL)', 'tstzrange(NULL, ''-infinity'')']) period;
+-- The same of comparisons of the time, which share the estimates of their bounds.  Six
+-- hours of partitions are within one bin of the histogram.
+SELECT cmp_ok(max(miss(format('SELECT * FROM %I WHERE comb_timestamp(id) >= %L AND comb_timestamp(id) < %L', source, day, day + length))), '<', 1.2::float8,
+              length || ' of times of ' || source)
+FROM unnest('{even,skewed,nulls,mixed,month}'::text[]) source, unnest('{12 hours,1 day}'::interval[]) length,
+     generate_series('2026-01-02'::timestamptz, '2026-01-29', '1 day') day GROUP BY source, length;
+SELECT cmp_ok(miss(format('SELECT * FROM %I WHERE id <@ tstzrange(''2026-01-05'', NULL) AND id <@ tstzrange(NULL, ''2026-01-15'') AND comb_timestamp(id) < ''2026-01-10''', source)),
+              '<', 1.1::float8, 'three conditions of ' || source)
+FROM unnest('{even,skewed,nulls,mixed,month}'::text[]) source;
+SELECT cmp_ok(miss('SELECT * FROM even WHERE (comb_timestamp(id) >= ''2026-01-10'' AND comb_timestamp(id) < ''2026-01-11'') OR (id <@ tstzrange(''2026-01-20'', ''2026-01-22'') AND n > 0)'),
+              '<', 1.15::float8, 'two conditions below OR');
+-- an OR has estimates of its own, beside those of the whole list
+SELECT cmp_ok(miss('SELECT * FROM even WHERE id <@ tstzrange(''2026-01-05'', ''2026-01-25'') AND (id <@ tstzrange(''2026-01-10'', ''2026-01-11'') OR id <@ tstzrange(''2026-01-20'', ''2026-01-22''))'),
+              '<', 2::float8, 'an OR in a period');
+-- the index of the key is not free: the other one finds 30 rows, and the period 500
+CREATE TABLE chosen AS SELECT n, id, n % 1000 AS ref FROM even;
+CREATE UNIQUE INDEX chosen_id ON chosen (id);
+CREATE INDEX chosen_ref ON chosen (ref);
+ANALYZE chosen;
+CREATE FUNCTION chosen(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE result json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO result;
+	RETURN (regexp_match(result::text, '"Index Name": "([a-z_]+)"'))[1];
+END $$;
+SELECT is(chosen('SELECT * FROM chosen WHERE ref = 5 AND ' || clause), 'chosen_ref', 'the better index beside ' || clause)
+FROM unnest(ARRAY['id <@ tstzrange(''2026-01-10'', ''2026-01-10 12:00'')',
+                  'comb_timestamp(id) >= ''2026-01-10'' AND comb_timestamp(id) < ''2026-01-10 12:00''']) clause;
+
 -- v4 keys sort above all keys of the period; an open period must not count them
 CREATE TABLE leftover AS
 SELECT n, CASE WHEN n % 2 = 0 THEN id ELSE overlay(md5(n::text) PLACING '4' FROM 13 FOR 1)::uuid END AS id FROM even;
