@@ -435,6 +435,8 @@ BEGIN
   EXECUTE format(form, 'created(uuid, tstzrange)', 'comb_period_support STRICT', 'comb_contained');
   EXECUTE format(form, 'created(uuid, tstzrange, text)', 'comb_period_support STRICT', 'comb_created_layout');
   EXECUTE format(form, 'wrong(uuid, bigint)', 'comb_period_support STRICT', 'comb_contained');
+  EXECUTE format(replace(form, 'boolean', 'uuid'), 'comb_range_min(tstzrange, text)', 'comb_period_support STRICT', 'comb_range_min');
+  EXECUTE format(replace(form, 'boolean', 'uuid'), 'comb_range_max(tstzrange, text)', 'comb_period_support STRICT', 'comb_range_max');
   form := replace(form, 'RETURNS boolean', 'RETURNS timestamptz');
   EXECUTE format(form, 'made(uuid)', 'comb_period_support STRICT', 'comb_timestamp');
   EXECUTE format(form, 'made(uuid, text)', 'comb_period_support STRICT', 'comb_timestamp_layout');
