@@ -1,8 +1,9 @@
 # Readers by the recipes of doc/feed_anywhere.md, on the primary, on a physical standby and
 # on a subscriber: numbers, times and uuids of a partitioned table.  Writers draw numbers
 # long before their rows, roll back to savepoints, and prepare; sessions are killed, and the
-# standby is promoted.  Readers without a bound, or with a margin, must lose rows, or the
-# test would show nothing.
+# standby is promoted.  Partitions are attached to the tables growing and waiting, to waiting
+# under the lock of the page.  Readers without a bound, or with a margin, must lose rows, or the
+# test would show nothing.  That the view of growing loses some is shown by t/105_feed_anywhere.
 use lib 'test/perl';
 use CombTest;
 use CombSoak;
@@ -30,18 +31,41 @@ my ($primary, $subscriber) = map { soak_server($_, init => [ allows_streaming =>
 } . slurp_file('sql/portable/pg_comb_feed.sql')) } qw(primary subscriber);
 $primary->safe_psql('postgres', of_outbox(recipe('feed-number') . recipe('feed-time') . recipe('feed-uuid'))
 	  . 'CREATE PUBLICATION all_rows FOR TABLE outbox, comb_feed');
+$primary->safe_psql('postgres', join(';', map { qq{
+	CREATE TABLE $_ (id bigserial, part int) PARTITION BY LIST (part);
+	CREATE TABLE ${_}_0 PARTITION OF $_ FOR VALUES IN (0);
+	CREATE SEQUENCE ${_}_parts;} . recipe('feed-number') =~ s/\borders(?=_|\b)/$_/gr } qw(growing waiting)) . q{
+	CREATE PROCEDURE grow(parent text, lock_first boolean) LANGUAGE plpgsql AS $$ DECLARE
+		n bigint := nextval(parent || '_parts');
+	BEGIN
+		IF n > 100 THEN PERFORM pg_sleep(1); RETURN; END IF;
+		EXECUTE format('CREATE TABLE %1$s_%2$s (LIKE %1$s)', parent, n);
+		COMMIT;
+		IF lock_first THEN EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', parent); END IF;
+		EXECUTE format('ALTER TABLE %1$s ATTACH PARTITION %1$s_%2$s FOR VALUES IN (%2$s)', parent, n);
+		COMMIT;
+		EXECUTE format('INSERT INTO %s (part) VALUES (%s)', parent, n);
+		COMMIT;
+		EXECUTE format('INSERT INTO %s (part) VALUES (0)', parent);
+		COMMIT;
+		PERFORM pg_sleep(random() * } . $duration / 300 . q{);
+	END $$});
 my $standby = standby($primary, 'standby');
-$subscriber->safe_psql('postgres', of_outbox(recipe('feed-subscribed') . recipe('feed-time') =~ s/SELECT comb_feed_add.*//r));
+$subscriber->safe_psql('postgres', 'CREATE SEQUENCE growing_id_seq; CREATE SEQUENCE waiting_id_seq;' . of_outbox(recipe('feed-subscribed') . recipe('feed-time') =~ s/SELECT comb_feed_add.*//r));
 $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION one CONNECTION '@{[ conninfo('postgres', $primary) ]}' PUBLICATION all_rows
 	WITH (synchronous_commit = on)");
 
 # What readers ask, and where their rows have the position
 my ($advance, $by_number) = of_outbox(recipe('feed-poll')) =~ /(.*\n)(.*)/;
 my $by_time = of_outbox(recipe('feed-poll-time'));
+my ($attached, @by_value) = map { s/\borders(?=_|\b)/growing/gr } (split(/\n/, recipe('feed-poll')))[1], (split(/\n/, recipe('feed-poll-value')))[ 1, 2 ];
 my %way = (
 	numbers => [ $by_number, last => 0 ],
 	times   => [ $by_time, key => "created_at || '|' || id", columns => [ 2, 0 ], last => '1970-01-01 00:00:00+00|0' ],
-	uuids   => [ 'SELECT * FROM outbox_keyed WHERE key > $last ORDER BY key LIMIT 1000', key => 'key', columns => [3] ]);
+	uuids   => [ 'SELECT * FROM outbox_keyed WHERE key > $last ORDER BY key LIMIT 1000', key => 'key', columns => [3] ],
+	waiting => [ $attached =~ s/growing/waiting/r, last => 0, table => 'waiting' ],
+	values  => [ ($by_value[0] =~ s/;$/ \\gset\n/r) . ($by_value[1] =~ s/\$bound/:bound/r), last => 0, table => 'growing' ],
+	repeatable => [ "BEGIN ISOLATION LEVEL REPEATABLE READ; $attached COMMIT", last => 0, table => 'growing' ]);
 
 sub readers
 {
@@ -53,7 +77,7 @@ sub readers
 }
 
 my %reader = (readers($primary, $advance, sort keys %way), readers($subscriber, '', 'numbers', 'times'));
-my %late = readers($standby, '', sort keys %way);
+my %late = readers($standby, '', qw(numbers times uuids waiting));
 my $naive = $by_number =~ s/_settled//r;
 my $a_second_behind = $by_time =~ s/_timed WHERE/ WHERE created_at < clock_timestamp() - interval '1 s' AND/r;
 my %twin = (
@@ -75,6 +99,7 @@ sub start_load
 	start_writers($conninfo, 2, 40, \%writers) foreach 1 .. 4;
 	start_writers($conninfo, 2, 2, { 'very late' => [ 1, late(400, "INSERT INTO outbox (body) VALUES ('very late');\n") ] });
 	start_writers($conninfo, 1, 1, { 'too late' => [ 1, "BEGIN;\nINSERT INTO outbox (body) VALUES ('too late');\n\\sleep 1300 ms\nCOMMIT;\n" ] });
+	start_loop('writer', 'psql', '-Xqd', $conninfo, '-c', "CALL grow('$_->[0]', $_->[1])") foreach [ growing => 'false' ], [ waiting => 'true' ];
 	start_resolver($conninfo);
 	return;
 }
