@@ -141,6 +141,8 @@ shows($primary, 'busy', [ 'comb_unsettled', transactions => 2, prepared => 1, un
 	[ 'comb_feed', transactions => 2, bound_seconds => [ 1, 300 ] ], [ 'comb_consumer', rows_behind => 2, seconds_behind => [ 1, 300 ] ]);
 $primary->safe_psql('postgres', "UPDATE consumer SET last = (SELECT id FROM outbox WHERE id < comb_settled() ORDER BY id DESC LIMIT 1)");
 shows($primary, 'the consumer has read', [ 'comb_consumer', rows_behind => 0 ]);
+$third->ask("SELECT comb_feed_remove('orders_id_seq'); SELECT comb_feed_add('orders_id_seq')");
+shows($primary, 'before a first bound', [ 'comb_feed', transactions => 2, bound_seconds => 'Infinity' ]);
 $first->ask('COMMIT');
 $second->ask("COMMIT PREPARED 'a'");
 $third->ask('SELECT comb_feed_advance()') foreach 1 .. 2;
