@@ -29,7 +29,7 @@ PG_CPPFLAGS = -I$(srcdir)/src
 DATA       = sql/pg_comb--1.0.sql sql/pg_comb--1.0--1.1.sql \
              sql/pg_comb_ordered--1.0.sql sql/pg_comb_ordered--1.0--1.1.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE SECURITY.md \
-             doc/clients.md doc/dotnet.md doc/feed.md doc/feed_anywhere.md doc/feed_readers.md \
+             doc/administration.md doc/clients.md doc/dotnet.md doc/feed.md doc/feed_anywhere.md doc/feed_readers.md \
              doc/guarantees.md doc/installation.md doc/migration.md \
              doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
              doc/pipelines.md doc/range.md doc/snowflake.md doc/topologies.md doc/usage.md \

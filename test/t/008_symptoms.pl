@@ -6,6 +6,7 @@ use CombTest;
 my $node = server('symptoms', sql => q{
 	CREATE DATABASE schema;
 	CREATE DATABASE plain;
+	CREATE DATABASE feed;
 	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE ROLE app LOGIN;
 	CREATE TABLE t (id uuid PRIMARY KEY, at timestamptz);
@@ -23,6 +24,8 @@ my $node = server('symptoms', sql => q{
 	CREATE UNIQUE INDEX invoice_id ON invoice (id comb_mssql_ops)});
 $node->safe_psql('schema', 'CREATE SCHEMA ext; CREATE EXTENSION pg_comb SCHEMA ext');
 $node->safe_psql('plain', slurp_file('sql/portable/pg_comb.sql'));
+my $feed = slurp_file('test/data/pg_comb_feed-1.0.sql');
+$node->safe_psql('feed', $feed);
 
 # A statement, or a database, a role or commands of psql before it
 my @typed = (
@@ -58,6 +61,7 @@ my @typed = (
 	q{SELECT FROM number WHERE id < comb_settled()},
 	q{INSERT INTO small VALUES (comb_snowflake(instance_bits => 0))},
 	[ plain => q{CREATE EXTENSION pg_comb} ],
+	[ feed => $feed ],
 	q{SELECT comb_timestamp(id) FROM number},
 	q{SELECT comb_snowflake(10)},
 	q{SELECT * FROM t WHERE id > $last},
@@ -70,7 +74,7 @@ foreach my $typed (@typed)
 	my ($who, $sql) = ref $typed ? @$typed : ('postgres', $typed);
 	my ($database, $user) = $who eq 'app' ? ('postgres', 'app') : ($who, undef);
 	my ($rc, $out, $err) = $node->psql($database, $sql, connstr => $node->connstr($database) . ($user ? " user=$user" : ''));
-	isnt($rc, 0, $sql);
+	isnt($rc, 0, $sql =~ s/\n.*/ .../sr);
 	$said .= $err;
 }
 # Where the server has what it misses elsewhere, the message of the page cannot come.

@@ -1,6 +1,6 @@
 # The clock is far ahead for a while, in a running server and across a restart.
 # comb_ordered_reset() and a restart then bring each database back to the right time, step by
-# step as operations.md says.  Databases that made no keys meanwhile go on, and so does a
+# step as administration.md says.  Databases that made no keys meanwhile go on, and so does a
 # consumer that was behind.
 use lib 'test/perl';
 use CombSession;

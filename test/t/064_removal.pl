@@ -1,4 +1,4 @@
-# pg_comb is removed without CASCADE, by the list of doc/installation.md, from a database
+# pg_comb is removed without CASCADE, by the list of doc/administration.md, from a database
 # that uses it in every way that the pages show.  All rows stay.
 use lib 'test/perl';
 use CombTest;
