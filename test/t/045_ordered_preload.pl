@@ -69,4 +69,13 @@ my ($rc, $out, $err) = $node->psql('postgres', q{
 is("$rc|$out|$err", "0|t|t\nt|t\n0\n2|t|", 'a preloaded module needs no dynamic memory');
 chmod(0700, $node->data_dir . '/pg_dynshmem');
 
+# administration.md has the memory by a formula.
+my ($kilobytes, $bytes) = slurp_file('doc/administration.md') =~ /\*\*Preloaded:\*\* ([\d,]+) kB and ([\d,]+) bytes for each of/;
+my ($reserved, $sessions) = split(/\|/, $node->safe_psql('postgres', q{
+	SELECT sum(allocated_size), (SELECT sum(setting::int) FROM pg_settings WHERE name IN ('max_connections',
+		'autovacuum_max_workers', 'max_worker_processes', 'max_wal_senders', 'max_prepared_transactions'))
+	FROM pg_shmem_allocations WHERE name LIKE 'pg\_comb%'}));
+my $formula = $kilobytes * 1024 + $sessions * ($bytes =~ s/,//r);
+cmp_ok(abs($reserved - $formula), '<', 0.05 * $reserved, 'it reserves what administration.md says') or diag("$reserved, not $formula");
+
 done_testing();
