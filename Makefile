@@ -15,12 +15,13 @@ OBJS       = src/pg_comb.o src/comb_codec.o src/comb_layout.o src/comb_time.o sr
              src/comb_selfuncs.o src/comb_support.o src/comb_mssql.o \
              src/ordered/comb_sequence.o src/ordered/comb_shared.o src/ordered/comb_announce.o \
              src/ordered/comb_lease.o src/ordered/comb_ordered.o src/ordered/comb_answers.o \
-             src/ordered/comb_plan.o src/ordered/comb_settled.o src/ordered/comb_snowflake_generate.o src/ordered/comb_monitor.o
+             src/ordered/comb_plan.o src/ordered/comb_settled.o src/ordered/comb_snowflake_generate.o \
+             src/ordered/comb_position.o src/ordered/comb_monitor.o
 HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_period.h \
              src/comb_snowflake.h \
              src/ordered/comb_sequence.h src/ordered/comb_shared.h src/ordered/comb_announce.h \
              src/ordered/comb_lease.h src/ordered/comb_answers.h src/ordered/comb_plan.h \
-             src/ordered/comb_settled.h
+             src/ordered/comb_settled.h src/ordered/comb_snowflake_generate.h
 PG_CPPFLAGS = -I$(srcdir)/src
 
 # Listed, not wildcarded: without $(srcdir) a wildcard is empty in a VPATH build.  Under sql/ a
@@ -29,7 +30,8 @@ PG_CPPFLAGS = -I$(srcdir)/src
 DATA       = sql/pg_comb--1.0.sql sql/pg_comb--1.0--1.1.sql \
              sql/pg_comb_ordered--1.0.sql sql/pg_comb_ordered--1.0--1.1.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE SECURITY.md \
-             doc/administration.md doc/clients.md doc/dotnet.md doc/feed.md doc/feed_anywhere.md doc/feed_readers.md \
+             doc/administration.md doc/clients.md doc/dotnet.md doc/feed.md doc/feed_anywhere.md \
+             doc/feed_positions.md doc/feed_readers.md \
              doc/guarantees.md doc/installation.md doc/migration.md \
              doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
              doc/pipelines.md doc/range.md doc/snowflake.md doc/topologies.md doc/usage.md \
@@ -52,7 +54,7 @@ PROGRAMS   = $(addprefix test/clients/, activerecord.rb asyncpg.py bun.go dapper
 # For servers without the extension; psql runs these files, not CREATE EXTENSION.
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/pg_comb_feed.sql sql/portable/uninstall.sql
 
-REGRESS        = sanity time layouts generate ordered snowflake range hostile install \
+REGRESS        = sanity time layouts generate ordered snowflake position range hostile install \
                  mssql mssql_sort aggregate text
 # Some messages show characters of UTF-8, and a server may have another encoding.
 REGRESS_OPTS   = $(addprefix --load-extension=,$(EXTENSION)) --encoding=UTF8 --no-locale

@@ -37,3 +37,119 @@ COMMENT ON FUNCTION comb_snowflake_settled_support(internal) IS
 
 ALTER FUNCTION comb_snowflake_settled(timestamptz, int, int, interval)
 	SUPPORT comb_snowflake_settled_support;
+
+--
+-- comb_position.c: a feed that waits for nobody
+--
+
+CREATE FUNCTION comb_position(previous text) RETURNS text
+	AS 'MODULE_PATHNAME', 'comb_position'
+	LANGUAGE C STABLE PARALLEL RESTRICTED SUPPORT comb_settled_support;
+
+COMMENT ON FUNCTION comb_position(text) IS
+	'position of a reader that gets the rows of this statement with comb_unread(id, xmin, previous)';
+
+CREATE FUNCTION comb_position_after(id uuid) RETURNS text
+	AS 'MODULE_PATHNAME', 'comb_position_after'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_position_after(uuid) IS
+	'position of a reader that has all rows up to a key';
+
+CREATE FUNCTION comb_position_bound(since text) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_position_bound'
+	LANGUAGE C STABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_position_bound(text) IS
+	'a reader at a position needs no row with a smaller key again';
+
+CREATE FUNCTION comb_position_limit() RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_position_limit'
+	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED SUPPORT comb_settled_support;
+
+COMMENT ON FUNCTION comb_position_limit() IS
+	'a part of comb_unread(): the key at which this statement has to stop';
+
+CREATE FUNCTION comb_unread_row(id uuid, xmin xid, since text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'comb_unread_row'
+	LANGUAGE C STABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_unread_row(uuid, xid, text) IS
+	'a part of comb_unread(): whether a row is new since a position';
+
+-- PostgreSQL inlines the body, so that the first two conditions are index
+-- conditions and prune partitions.
+CREATE FUNCTION comb_unread(id uuid, xmin xid, since text) RETURNS boolean
+	LANGUAGE SQL STABLE PARALLEL RESTRICTED
+	RETURN id OPERATOR(pg_catalog.>=) @extschema@.comb_position_bound(since)
+		AND id OPERATOR(pg_catalog.<) @extschema@.comb_position_limit()
+		AND @extschema@.comb_unread_row(id, xmin, since);
+
+COMMENT ON FUNCTION comb_unread(uuid, xid, text) IS
+	'whether a row with an ordered key is new since a position';
+
+CREATE FUNCTION comb_snowflake_position(
+	previous text,
+	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
+	instance_bits int DEFAULT 10,
+	sequence_bits int DEFAULT 12,
+	tick interval DEFAULT '1 ms')
+	RETURNS text
+	AS 'MODULE_PATHNAME', 'comb_snowflake_position'
+	LANGUAGE C STABLE PARALLEL RESTRICTED SUPPORT comb_snowflake_settled_support;
+
+COMMENT ON FUNCTION comb_snowflake_position(
+	text, timestamptz, int, int, interval) IS
+	'position of a reader that gets the rows of this statement with comb_snowflake_unread(id, xmin, previous)';
+
+CREATE FUNCTION comb_snowflake_position_after(id bigint) RETURNS text
+	AS 'MODULE_PATHNAME', 'comb_snowflake_position_after'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_snowflake_position_after(bigint) IS
+	'position of a reader that has all rows up to a Snowflake';
+
+CREATE FUNCTION comb_snowflake_position_bound(since text) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'comb_snowflake_position_bound'
+	LANGUAGE C STABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_snowflake_position_bound(text) IS
+	'a reader at a position needs no row with a smaller Snowflake again';
+
+CREATE FUNCTION comb_snowflake_position_limit(
+	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
+	instance_bits int DEFAULT 10,
+	sequence_bits int DEFAULT 12,
+	tick interval DEFAULT '1 ms')
+	RETURNS bigint
+	AS 'MODULE_PATHNAME', 'comb_snowflake_position_limit'
+	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED SUPPORT comb_snowflake_settled_support;
+
+COMMENT ON FUNCTION comb_snowflake_position_limit(
+	timestamptz, int, int, interval) IS
+	'a part of comb_snowflake_unread(): the Snowflake at which this statement has to stop';
+
+CREATE FUNCTION comb_snowflake_unread_row(id bigint, xmin xid, since text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'comb_snowflake_unread_row'
+	LANGUAGE C STABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_snowflake_unread_row(bigint, xid, text) IS
+	'a part of comb_snowflake_unread(): whether a row is new since a position';
+
+CREATE FUNCTION comb_snowflake_unread(
+	id bigint,
+	xmin xid,
+	since text,
+	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
+	instance_bits int DEFAULT 10,
+	sequence_bits int DEFAULT 12,
+	tick interval DEFAULT '1 ms')
+	RETURNS boolean
+	LANGUAGE SQL STABLE PARALLEL RESTRICTED
+	RETURN id OPERATOR(pg_catalog.>=) @extschema@.comb_snowflake_position_bound(since)
+		AND id OPERATOR(pg_catalog.<) @extschema@.comb_snowflake_position_limit(epoch, instance_bits, sequence_bits, tick)
+		AND @extschema@.comb_snowflake_unread_row(id, xmin, since);
+
+COMMENT ON FUNCTION comb_snowflake_unread(
+	bigint, xid, text, timestamptz, int, int, interval) IS
+	'whether a row with a Snowflake is new since a position';

@@ -27,6 +27,7 @@
 #include "lib/ilist.h"
 #include "utils/memutils.h"
 
+#include "comb_announce.h"
 #include "comb_answers.h"
 
 /* How many answers a transaction keeps for a series */
@@ -40,7 +41,8 @@
 typedef struct CombAnswer
 {
 	dlist_node	node;
-	uint64		bound;
+	CombSettled settled;
+	CommandId	curcid;
 	TransactionId xmin;
 	TransactionId xmax;
 	uint32		xcnt;
@@ -113,9 +115,12 @@ comb_answer_lost(const CombAnswers *answers, TransactionId xmax, uint32 xcnt)
 /*
  * Find the answer for a snapshot.  Raises 54000 if the snapshot is a query's,
  * and its answer may have made room.
+ *
+ * A later statement of the transaction may have the same snapshot, and see rows
+ * that the transaction wrote in between with keys from "end" on.
  */
 bool
-comb_answer_find(CombSeries series, Snapshot snapshot, uint64 *bound)
+comb_answer_find(CombSeries series, Snapshot snapshot, CombSettled *settled)
 {
 	CombAnswers *answers = comb_answers[series];
 	dlist_iter	iter;
@@ -134,7 +139,9 @@ comb_answer_find(CombSeries series, Snapshot snapshot, uint64 *bound)
 					answer->xcnt * sizeof(TransactionId)) == 0))
 		{
 			dlist_move_head(&answers->list, &answer->node);
-			*bound = answer->bound;
+			*settled = answer->settled;
+			if (comb_announced[series] && snapshot->curcid != answer->curcid)
+				settled->end = 0;
 			return true;
 		}
 	}
@@ -168,7 +175,7 @@ comb_answers_shrink(CombAnswers *answers)
 
 /* Keep the answer for a query's snapshot until the transaction ends */
 void
-comb_answer_keep(CombSeries series, Snapshot snapshot, uint64 bound)
+comb_answer_keep(CombSeries series, Snapshot snapshot, CombSettled settled)
 {
 	CombAnswers *answers;
 	CombAnswer *answer;
@@ -179,7 +186,8 @@ comb_answer_keep(CombSeries series, Snapshot snapshot, uint64 bound)
 	answer = (CombAnswer *)
 		MemoryContextAlloc(TopTransactionContext, offsetof(CombAnswer, xip) +
 						   snapshot->xcnt * sizeof(TransactionId));
-	answer->bound = bound;
+	answer->settled = settled;
+	answer->curcid = snapshot->curcid;
 	answer->xmin = snapshot->xmin;
 	answer->xmax = snapshot->xmax;
 	answer->xcnt = snapshot->xcnt;

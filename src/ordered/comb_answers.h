@@ -17,9 +17,20 @@
 
 #include "comb_shared.h"
 
+/*
+ * What a query gets.  All times below "bound" are settled.  All keys that the
+ * snapshot sees, and none that will ever be made later, have times below "end".
+ * "end" is 0 if only "bound" can be relied on.
+ */
+typedef struct CombSettled
+{
+	uint64		bound;
+	uint64		end;
+} CombSettled;
+
 extern bool comb_answer_find(CombSeries series, Snapshot snapshot,
-							 uint64 *bound);
+							 CombSettled *settled);
 extern void comb_answer_keep(CombSeries series, Snapshot snapshot,
-							 uint64 bound);
+							 CombSettled settled);
 
 #endif							/* COMB_ANSWERS_H */

@@ -322,31 +322,38 @@ comb_lease_extend(CombSeries series, CombTime at)
 }
 
 /*
- * Return "at" or, if a restart of the server could give this database keys
- * of earlier times, the time at which such keys begin.  The lease must be
- * known.
+ * Lower "at" to the time from which a restart of the server could give this
+ * database keys.  The lease must be known.
  *
  * The counter can be far beyond this database's limit: other databases have
- * moved that of Snowflakes, and sessions any that were cancelled while they
- * waited for their limit.  Every key that was handed out is below a limit on disk, so
- * the result is beyond all keys of this database that are below "at".
+ * moved that of Snowflakes, and so have sessions that were cancelled while they
+ * waited for their limit.  Every key that was handed out is below a limit on
+ * disk, so the result is beyond all keys of this database that were handed out
+ * and are below "at".
  *
  * A session that only reads renews no lease, so it has to look for the limits
  * that others have written.  It must not wait for a lock here.  If somebody
  * has locked the sequence, the result is the limit that this process has read,
- * and the reader's next query finds more.
+ * and the reader's next query finds more.  Returns false in this case: there can
+ * be keys beyond the result.
  */
-CombTime
-comb_lease_survives(CombSeries series, CombTime at)
+bool
+comb_lease_survives(CombSeries series, CombTime *at)
 {
 	CombLease  *lease = &comb_leases[series];
 	CombPage	page;
+	bool		looked = true;
 
-	if (at > lease->limit_durable && comb_page_peek(&page, series, false))
+	if (*at > lease->limit_durable)
 	{
-		comb_page_flush(&page);
-		lease->limit_durable = Max(lease->limit_durable,
-								   comb_limit_time(page.value));
+		looked = comb_page_peek(&page, series, false);
+		if (looked)
+		{
+			comb_page_flush(&page);
+			lease->limit_durable = Max(lease->limit_durable,
+									   comb_limit_time(page.value));
+		}
 	}
-	return Min(at, lease->limit_durable);
+	*at = Min(*at, lease->limit_durable);
+	return looked;
 }

@@ -48,7 +48,7 @@ extern PGDLLEXPORT CombLease comb_leases[COMB_SERIES];
 extern int64 comb_lease_latest_us(int64 now);
 extern void comb_lease_read(CombSeries series, CombTime at);
 extern bool comb_lease_extend(CombSeries series, CombTime at);
-extern CombTime comb_lease_survives(CombSeries series, CombTime at);
+extern bool comb_lease_survives(CombSeries series, CombTime *at);
 extern void comb_drift_error(CombTime next, CombTime now);
 extern void comb_jump_error(CombTime last, CombTime now);
 

@@ -121,15 +121,15 @@ comb_plan_has_bound(CombSeries series)
 }
 
 /*
- * Return the bound to use in place of one that has just been found, which is
- * the same or an older one.
+ * A bound has just been found.  Replace it with an older one if the plan may
+ * be older.  Returns false in this case.
  *
  * The first bound of a session counts as one from before.  If a parent changes
  * while it is found, the plan in the making may lack a table.  Then no bound
  * is known.
  */
-uint64
-comb_plan_bound(CombSeries series, uint64 bound)
+bool
+comb_plan_bound(CombSeries series, uint64 *bound)
 {
 	CombFound  *found = &comb_found[series];
 	CombFound  *before = &comb_before[series];
@@ -143,7 +143,7 @@ comb_plan_bound(CombSeries series, uint64 bound)
 		before->bound = COMB_UNKNOWN;
 		changes = comb_count_changes();
 		if (changes == before->changes)
-			before->bound = bound;
+			before->bound = *bound;
 	}
 	else
 	{
@@ -152,7 +152,10 @@ comb_plan_bound(CombSeries series, uint64 bound)
 		changes = comb_count_changes();
 	}
 	found->lxid = lxid;
-	found->bound = bound;
+	found->bound = *bound;
 	found->changes = changes;
-	return changes == before->changes ? bound : Min(bound, before->bound);
+	if (changes == before->changes)
+		return true;
+	*bound = Min(*bound, before->bound);
+	return false;
 }

@@ -20,6 +20,6 @@
 
 extern void comb_plan_changed(Datum arg, Oid relid);
 extern bool comb_plan_has_bound(CombSeries series);
-extern uint64 comb_plan_bound(CombSeries series, uint64 bound);
+extern bool comb_plan_bound(CombSeries series, uint64 *bound);
 
 #endif							/* COMB_PLAN_H */

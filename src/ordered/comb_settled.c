@@ -34,7 +34,6 @@
 #include "storage/procarray.h"
 #include "utils/snapmgr.h"
 
-#include "comb_answers.h"
 #include "comb_lease.h"
 #include "comb_settled.h"
 
@@ -145,14 +144,21 @@ comb_seats_bound(CombSeat *(*seat_of) (CombSeries, uint32), CombSeries series,
 	return bound;
 }
 
-/* Return the smallest time that is not settled, as of now, or COMB_UNKNOWN */
-static uint64
+/*
+ * Return the smallest time that is not settled, as of now, or COMB_UNKNOWN, and
+ * the end of the keys that the snapshot sees.  The counter is read after the
+ * snapshot was taken, so the end is beyond these keys.  A restart continues from
+ * the end or later, so the end is not beyond keys made later.
+ */
+static CombSettled
 comb_settled_scan(CombSeries series, const CombView *view)
 {
-	CombTime	last = comb_series_last(series);
-	uint64		bound = comb_lease_survives(series, last + 1);
+	CombSettled settled;
+	CombTime	end = comb_series_last(series) + 1;
 	uint64		running;
 	uint64		prepared;
+
+	settled.end = comb_lease_survives(series, &end) ? end : 0;
 
 	/*
 	 * The counters before "used" and the seats: a transaction that took a
@@ -168,19 +174,18 @@ comb_settled_scan(CombSeries series, const CombView *view)
 	COMB_INJECTION_POINT("comb-seats-read");
 	prepared = comb_seats_bound(comb_prepared_seat, series,
 								&comb_seats->used_prepared, view);
+	settled.bound = Min(end, running);
+	settled.bound = Min(settled.bound, prepared);
 	if (comb_any_forgotten(view))
-		return COMB_UNKNOWN;
-	bound = Min(bound, running);
-	return Min(bound, prepared);
+		settled.bound = COMB_UNKNOWN;
+	return settled;
 }
 
 /*
- * Return the smallest time that is not settled, or COMB_UNKNOWN.
- *
  * The lease must be known, because the counter is behind the keys of earlier
  * incarnations until then.
  */
-static uint64
+static CombSettled
 comb_settled_compute(CombSeries series, const CombView *view)
 {
 	if (!comb_lease_known(series))
@@ -220,26 +225,34 @@ comb_settled_snapshot(void)
 
 /*
  * Return the smallest time of a series that is not settled, as the calling
- * statement sees the database, or COMB_UNKNOWN.  Raises the errors of
- * comb_settled_snapshot() and comb_lease_read(), and 54000 if too many other
- * queries of the transaction have asked since this one did.
+ * statement sees the database, or COMB_UNKNOWN, and the end of the keys that the
+ * statement sees.  Raises the errors of comb_settled_snapshot() and
+ * comb_lease_read(), and 54000 if too many other queries of the transaction
+ * have asked since this one did.
+ *
+ * There is no end if the plan may lack a table, if the snapshot does not know
+ * all subtransactions, and if the transaction has made keys of its own: the
+ * statement sees their rows, and nobody else does.
  */
-uint64
-comb_settled_bound(CombSeries series)
+CombSettled
+comb_settled_find(CombSeries series)
 {
 	Snapshot	snapshot = comb_settled_snapshot();
+	CombSettled settled = {.bound = COMB_UNKNOWN,.end = 0};
 	CombView	view;
-	uint64		bound;
 
 	/* a standby took the snapshot, before it was promoted */
 	if (snapshot->takenDuringRecovery)
-		return COMB_UNKNOWN;
-	if (comb_answer_find(series, snapshot, &bound))
-		return bound;
+		return settled;
+	if (comb_answer_find(series, snapshot, &settled))
+		return settled;
 	comb_view_init(&view, snapshot);
-	bound = comb_plan_bound(series, comb_settled_compute(series, &view));
-	comb_answer_keep(series, snapshot, bound);
-	return bound;
+	settled = comb_settled_compute(series, &view);
+	if (!comb_plan_bound(series, &settled.bound) ||
+		snapshot->suboverflowed || comb_announced[series])
+		settled.end = 0;
+	comb_answer_keep(series, snapshot, settled);
+	return settled;
 }
 
 /* Return the smallest ordered key of a time, or the nil uuid if unknown */
@@ -269,9 +282,9 @@ comb_settled_key(uint64 time)
 Datum
 comb_settled(PG_FUNCTION_ARGS)
 {
-	uint64		bound = comb_settled_bound(COMB_SERIES_ORDERED);
+	CombSettled settled = comb_settled_find(COMB_SERIES_ORDERED);
 
-	PG_RETURN_UUID_P(comb_settled_key(bound));
+	PG_RETURN_UUID_P(comb_settled_key(settled.bound));
 }
 
 /*
@@ -285,7 +298,7 @@ comb_settled_plan(PG_FUNCTION_ARGS, CombSeries series)
 	if (IsA(PG_GETARG_POINTER(0), SupportRequestSimplify) &&
 		!comb_plan_has_bound(series) &&
 		!RecoveryInProgress() && !IsParallelWorker())
-		(void) comb_settled_bound(series);
+		(void) comb_settled_find(series);
 	PG_RETURN_POINTER(NULL);
 }
 

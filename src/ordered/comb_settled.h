@@ -17,11 +17,12 @@
 #include "utils/uuid.h"
 
 #include "comb.h"
+#include "comb_answers.h"
 #include "comb_plan.h"
 #include "comb_shared.h"
 
 extern Snapshot comb_settled_snapshot(void);
-extern uint64 comb_settled_bound(CombSeries series);
+extern CombSettled comb_settled_find(CombSeries series);
 extern pg_uuid_t *comb_settled_key(uint64 time);
 
 #endif							/* COMB_SETTLED_H */

@@ -34,6 +34,7 @@
 #include "comb_lease.h"
 #include "comb_settled.h"
 #include "comb_snowflake.h"
+#include "comb_snowflake_generate.h"
 
 PG_FUNCTION_INFO_V1(comb_snowflake);
 PG_FUNCTION_INFO_V1(comb_snowflake_settled);
@@ -65,11 +66,14 @@ comb_snowflake_slow_error(const CombSnowflake *set)
 					 bits, tick_max)));
 }
 
-/* Return the parameter set of a call that makes ids, or is about them */
+/*
+ * Return the parameter set of a call that makes ids, or is about them.  Its
+ * arguments begin with "first".
+ */
 static inline CombSnowflake *
-comb_snowflake_own_set(FunctionCallInfo fcinfo)
+comb_snowflake_own_set(FunctionCallInfo fcinfo, int first)
 {
-	CombSnowflake *set = comb_snowflake_set(fcinfo, 0);
+	CombSnowflake *set = comb_snowflake_set(fcinfo, first);
 
 	if (unlikely(set->slow))
 		comb_snowflake_slow_error(set);
@@ -235,10 +239,35 @@ comb_snowflake(PG_FUNCTION_ARGS)
 	uint64		instance;
 
 	PreventCommandIfReadOnly("comb_snowflake()");
-	taken.set = comb_snowflake_own_set(fcinfo);
+	taken.set = comb_snowflake_own_set(fcinfo, 0);
 	instance = comb_snowflake_server(taken.set);
 	(void) comb_lease_take(COMB_SERIES_SNOWFLAKE, comb_snowflake_step, &taken);
 	PG_RETURN_INT64(comb_snowflake_compose(taken.set, taken.slot, instance));
+}
+
+/*
+ * Return the smallest id from a time on, as comb_snowflake_settled() does for
+ * the arguments from "first" on.
+ */
+int64
+comb_snowflake_key(FunctionCallInfo fcinfo, int first, CombTime time)
+{
+	CombSnowflake *set = comb_snowflake_own_set(fcinfo, first);
+	uint64		instance = comb_snowflake_server(set);
+	CombSlot	slot;
+
+	if (time <= set->epoch)
+		return 0;
+	slot = comb_slot_at(set, time);
+	if (comb_slot_start(set, slot) < time)
+		slot = comb_slot_after(set, slot);
+	/* other parameters may have taken the counter beyond the last id */
+	if (slot.time >= set->end)
+	{
+		slot.time = set->end;
+		slot.sequence = 0;
+	}
+	return comb_snowflake_compose(set, slot, instance);
 }
 
 /*
@@ -254,21 +283,8 @@ comb_snowflake(PG_FUNCTION_ARGS)
 Datum
 comb_snowflake_settled(PG_FUNCTION_ARGS)
 {
-	CombSnowflake *set = comb_snowflake_own_set(fcinfo);
-	uint64		instance = comb_snowflake_server(set);
-	CombTime	bound = comb_settled_bound(COMB_SERIES_SNOWFLAKE);
-	CombSlot	slot;
-
-	if (bound <= set->epoch)
-		PG_RETURN_INT64(0);
-	slot = comb_slot_at(set, bound);
-	if (comb_slot_start(set, slot) < bound)
-		slot = comb_slot_after(set, slot);
-	/* other parameters may have taken the counter beyond the last id */
-	if (slot.time >= set->end)
-	{
-		slot.time = set->end;
-		slot.sequence = 0;
-	}
-	PG_RETURN_INT64(comb_snowflake_compose(set, slot, instance));
+	/* bad parameters before anything else */
+	(void) comb_snowflake_server(comb_snowflake_own_set(fcinfo, 0));
+	PG_RETURN_INT64(comb_snowflake_key(fcinfo, 0,
+									   comb_settled_find(COMB_SERIES_SNOWFLAKE).bound));
 }

@@ -33,6 +33,8 @@ my $setup = q{
 	END
 	$$;
 	DROP TABLE event;
+	CREATE TABLE place (position text);
+	INSERT INTO place VALUES ('');
 };
 my %kinds = (
 	partitions => {
@@ -55,6 +57,14 @@ sub poll
 		SELECT id FROM event WHERE id > last_seen() AND $where ORDER BY id RETURNING id) SELECT count(*) FROM got";
 }
 
+# The same with a position
+sub position
+{
+	my ($and) = @_;
+	return "WITH got AS (INSERT INTO seen (id) SELECT id FROM place, event WHERE comb_unread(id, event.xmin, position) $and
+		ORDER BY id RETURNING id), moved AS (UPDATE place SET position = comb_position(position)) SELECT count(*) FROM got";
+}
+
 my $node = server('main', conf => "autovacuum = off\n");
 foreach my $kind (sort keys %kinds)
 {
@@ -75,8 +85,11 @@ foreach my $kind (sort keys %kinds)
 			slowsql => poll('id < settled() AND n >= wait_here()'),
 			cached  => q{PREPARE cached AS } . poll('id < comb_settled()') . '; SET plan_cache_mode = force_generic_plan',
 			exec    => 'EXECUTE cached',
-			loop    => 'SELECT loop()' },
-		clean => 'DROP TABLE IF EXISTS part0, part1, part2; TRUNCATE event, seen');
+			loop    => 'SELECT loop()',
+			pos     => position(''),
+			once    => 'SELECT (SELECT array_agg(id ORDER BY id) FROM seen) = (SELECT array_agg(id ORDER BY id) FROM event)',
+			slowpos => position('AND n >= wait_here()') },
+		clean => "DROP TABLE IF EXISTS part0, part1, part2; TRUNCATE event, seen; UPDATE place SET position = ''");
 
 	note($kind);
 	$schedule->test(q{
@@ -97,6 +110,11 @@ foreach my $kind (sort keys %kinds)
 	# cached plans
 	a.first a.row0 r.fresh r.cached r.begin r.exec=1 a.attach1 a.row1 b.row0 r.exec=0 r.commit r.exec=2 r.check
 	a.first a.row0 r.fresh r.loop=1 r.begin r.loop=0 a.attach1 a.row1 b.row0 r.loop=0 r.commit r.loop=2 r.check
+	# positions
+	a.first a.row0 r.fresh w.lock r.slowpos=1 a.attach1 a.row1 b.row0 w.unlock r.pos=2 r.once=t
+	a.first a.row0 r.fresh w.lock r.slowpos=1 a.fill1 b.row0 w.unlock r.pos=2 r.once=t
+	a.first a.row0 r.fresh r.pos=1 r.begin r.pos=0 a.attach1 a.row1 b.row0 r.pos=0 r.commit r.pos=2 r.once=t
+	b.begin a.first a.row0 b.row0 r.fresh r.pos=1 w.lock r.slowpos=0 a.attach1 a.row1 a.row0 w.unlock r.pos=2 b.commit r.pos=1 r.once=t
 	# nothing holds the reader back if other tables change
 	a.first a.row0 r.fresh r.begin r.poll=1 b.other b.row0 r.poll=1 b.row0 r.poll=1 r.commit r.check
 	a.first a.row0 r.fresh r.cached r.begin r.exec=1 b.other b.row0 r.exec=1 r.commit b.other b.row0 r.exec=1 r.check

@@ -1,0 +1,121 @@
+-- Positions of readers that wait for no writer: plans, text, and errors
+
+-- the rows that the planner expects, and whether a plan reads a table
+CREATE FUNCTION estimated(query text) RETURNS numeric LANGUAGE plpgsql AS
+$$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN plan->0->'Plan'->>'Plan Rows';
+END
+$$;
+CREATE FUNCTION reads(query text, tablename text) RETURNS boolean LANGUAGE plpgsql AS
+$$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON, ANALYZE, TIMING OFF) ' || query INTO plan;
+	RETURN plan::text LIKE '%"' || tablename || '"%';
+END
+$$;
+
+CREATE TABLE event (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text);
+INSERT INTO event (body) SELECT 'event' FROM generate_series(1, 1000);
+VACUUM ANALYZE event;
+
+-- one statement gives the rows, and the position for the next one
+SELECT position AS p1, count(id) = 1000 AS all_rows
+FROM comb_position(NULL) AS position LEFT JOIN event ON comb_unread(id, event.xmin, NULL) GROUP BY position \gset
+\echo :all_rows
+SELECT count(*) = 0 AS nothing_new FROM event WHERE comb_unread(id, xmin, :'p1');
+INSERT INTO event (body) VALUES ('new');
+SELECT body FROM event WHERE comb_unread(id, xmin, :'p1');
+-- a position of a key
+SELECT id AS key FROM event ORDER BY id LIMIT 1 OFFSET 990 \gset
+SELECT count(*) = 10 AS rows_after_the_key FROM event WHERE comb_unread(id, xmin, comb_position_after(:'key'));
+SELECT comb_position_bound(comb_position_after(:'key')) > :'key' AS bound_is_after_the_key,
+	comb_position_bound('') = '00000000-0000-0000-0000-000000000000' AS beginning,
+	comb_position_bound(:'p1') <= comb_settled() AS bound_is_settled;
+SELECT comb_unread(NULL, '3', :'p1') IS NULL AS no_key, comb_unread(:'key', NULL, '') IS NULL AS no_xmin,
+	comb_unread(:'key', '2', :'p1') AS frozen_below, comb_position_after(NULL) IS NULL AS no_key_after;
+
+-- what it looks like
+SELECT regexp_replace(:'p1', '[0-9a-f]{8}-[0-9a-f-]{27}', 'UUID', 'g') ~ '^1 [0-9]+ [0-9]+ UUID UUID [0-9]+ \([0-9]+:[0-9]+:[0-9,]*\)$' AS position,
+	regexp_replace(comb_position_after(:'key'), '[0-9a-f]{8}-[0-9a-f-]{27}', 'UUID') ~ '^1 [0-9]+ [0-9]+ UUID$' AS position_after;
+
+-- plans: the bound and the limit are index conditions, and prune partitions
+PREPARE unread(text) AS SELECT * FROM event WHERE comb_unread(id, xmin, $1) ORDER BY id;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE unread(NULL);
+RESET plan_cache_mode;
+CREATE TABLE parts (id uuid DEFAULT comb_generate_ordered()) PARTITION BY RANGE (id);
+CREATE TABLE parts_old PARTITION OF parts FOR VALUES FROM (MINVALUE) TO (:'key');
+CREATE TABLE parts_new PARTITION OF parts FOR VALUES FROM (:'key') TO (MAXVALUE);
+SELECT reads(query, 'parts_new') AS t, reads(query, 'parts_old') AS f
+FROM format('SELECT * FROM parts WHERE comb_unread(id, xmin, %L)', comb_position_after(:'key')) AS query;
+-- an estimate from statistics
+SELECT rows < 20 AS few, (SELECT rows > 200 FROM estimated('SELECT * FROM event WHERE comb_unread(id, xmin, NULL)') AS rows) AS many
+FROM estimated(format('SELECT * FROM event WHERE comb_unread(id, xmin, comb_position_after(%L))', :'key')) AS rows;
+
+-- text that is no position
+CREATE FUNCTION error_of(since text) RETURNS text LANGUAGE plpgsql AS
+$$
+DECLARE
+	detail text;
+	hint text;
+BEGIN
+	PERFORM FROM event WHERE comb_unread(id, xmin, since);
+	RETURN 'no error';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+	RETURN SQLSTATE || ' ' || regexp_replace(regexp_replace(SQLERRM, '".*"', '"..."'), 'version .*', 'version ...')
+		|| CASE WHEN detail = '' THEN '' ELSE ' +' END || CASE WHEN hint = '' THEN '' ELSE ' +' END;
+END
+$$;
+SELECT what, error_of(since) FROM (VALUES
+	(1, 'not changed', :'p1'),
+	(2, 'a word', 'now'),
+	(3, 'a space before', ' ' || :'p1'),
+	(4, 'a space after', :'p1' || ' '),
+	(5, 'a comma after', :'p1' || ','),
+	(6, 'a number after', :'p1' || '1'),
+	(7, 'cut off', left(:'p1', 70)),
+	(8, 'cut off at the end', left(:'p1', -1)),
+	(21, 'an end too many', :'p1' || ')'),
+	(9, 'no snapshot', regexp_replace(:'p1', '[(].*', '')),
+	(10, 'another version', '2' || substr(:'p1', 2)),
+	(11, 'no version', substr(:'p1', 3)),
+	(12, 'another cluster', regexp_replace(:'p1', '^1 [0-9]', '1 1')),
+	(13, 'another database', regexp_replace(:'p1', '^(1 [0-9]+) [0-9]+', '\1 1')),
+	(14, 'a bound in upper case', regexp_replace(:'p1', '^(1 [0-9]+ [0-9]+) [0-9a-f]{8}', '\1 ABCDEF01')),
+	(15, 'snapshot upside down', regexp_replace(:'p1', '[(].*', '(9:8:)')),
+	(16, 'xids not in order', regexp_replace(:'p1', '[(].*', '(3:9:5,4)')),
+	(17, 'an xid outside', regexp_replace(:'p1', '[(].*', '(3:9:9)')),
+	(18, 'a negative xid', regexp_replace(:'p1', '[(].*', '(-3:9:)')),
+	(19, 'a large number', regexp_replace(:'p1', '[(].*', '(3:99999999999999999999:)')),
+	(20, 'one of Snowflakes', comb_snowflake_position_after(5))) AS given (n, what, since) ORDER BY n;
+SELECT comb_position('now');
+SELECT comb_position_after('ffffffff-ffff-ffff-ffff-ffffffffffff');
+
+-- Snowflakes
+CREATE TABLE number (id bigint PRIMARY KEY DEFAULT comb_snowflake(instance_bits => 0));
+INSERT INTO number SELECT FROM generate_series(1, 10);
+SELECT position AS p2, count(id) = 10 AS all_rows
+FROM comb_snowflake_position('', instance_bits => 0) AS position
+	LEFT JOIN number ON comb_snowflake_unread(id, number.xmin, '', instance_bits => 0) GROUP BY position \gset
+\echo :all_rows
+SELECT count(*) = 0 AS nothing_new FROM number WHERE comb_snowflake_unread(id, xmin, :'p2', instance_bits => 0);
+INSERT INTO number DEFAULT VALUES;
+SELECT count(*) = 1 AS new FROM number WHERE comb_snowflake_unread(id, xmin, :'p2', instance_bits => 0);
+SELECT id AS number FROM number ORDER BY id LIMIT 1 OFFSET 4 \gset
+SELECT count(*) = 6 AS rows_after_the_id FROM number
+WHERE comb_snowflake_unread(id, xmin, comb_snowflake_position_after(:number), instance_bits => 0);
+SELECT :'p2' ~ '^1 [0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+ \([0-9]+:[0-9]+:[0-9,]*\)$' AS position,
+	comb_snowflake_position_bound(comb_snowflake_position_after(:number)) = :number + 1 AS bound,
+	comb_snowflake_position_bound(NULL) AS beginning,
+	comb_snowflake_position('', tick => NULL) IS NULL AS no_tick;
+SELECT comb_snowflake_unread(1, '3', 'now', instance_bits => 0);
+SELECT comb_snowflake_position('');
+SELECT comb_snowflake_position_after(-1);
+DROP TABLE event, parts, number;

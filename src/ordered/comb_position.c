@@ -1,0 +1,665 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_position.c
+ *	  Positions of readers that wait for no writer.
+ *
+ * A reader below comb_settled() stands still behind a transaction that is open
+ * for long.  A position lets the reader go on, and come back for the
+ * transaction's rows.  It has
+ * - a bound: the query saw all rows with smaller keys, or nobody ever will,
+ * - an end: all keys that the query could see are smaller, and
+ * - the query's snapshot.
+ * For the next query, a row is new if its key is at or above the bound and
+ *	 the key is at or above the end, or the snapshot does not see the row's xmin.
+ *
+ * The snapshot needs the subtransactions in progress, which write their own
+ * xids into rows.  pg_current_snapshot() does not have them.
+ *
+ * The end makes the position survive a crash.  A crash can lose xids that the
+ * snapshot saw as committed, if their commit was asynchronous, and the server
+ * then gives them out again.  Ordered keys never come again, so a row that is
+ * written after the crash has a key beyond the end.
+ *
+ * The bound keeps the look back short.  It also makes xmin unambiguous: a
+ * transaction that wrote a row beyond the bound was running when the bound
+ * was found, or began later.  PostgreSQL keeps such xids within 2^31 of
+ * each other.  We refuse a position whose snapshot is 2^31 xids old.  So 32 bits
+ * of xmin lie within 2^32 of the next xid, and can be completed.  VACUUM FREEZE
+ * does not change the xmin that SQL sees.
+ *
+ * Two readers that share a position wait for each other's lock on it.  The
+ * second one then has the first one's position, and a snapshot that may be older.
+ * Nothing is new to it, and it keeps the position.  Snapshots of one server
+ * run are ordered by xmax and, if that is the same, by what is in progress.
+ *
+ * Sometimes there is no end, see comb_settled_find().  The query then gets only
+ * the new rows below the bound, as comb_position_limit() says.  Its position is
+ * the previous one with a larger bound.
+ *
+ * A position is text: a version, the cluster's system identifier, the
+ * database's OID, the bound and, unless it is a key's position, the end, the
+ * server's incarnation, and the snapshot as pg_snapshot shows it.  The
+ * parentheses show that no xid was cut off.
+ *
+ *		1 7312345678901234567 16384 0193... 0193... 23...4 (740:745:741,743)
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/ordered/comb_position.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "access/transam.h"
+#include "access/xlog.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/snapmgr.h"
+
+#include "comb_announce.h"
+#include "comb_settled.h"
+#include "comb_snowflake_generate.h"
+
+PG_FUNCTION_INFO_V1(comb_position);
+PG_FUNCTION_INFO_V1(comb_position_after);
+PG_FUNCTION_INFO_V1(comb_position_bound);
+PG_FUNCTION_INFO_V1(comb_position_limit);
+PG_FUNCTION_INFO_V1(comb_unread_row);
+PG_FUNCTION_INFO_V1(comb_snowflake_position);
+PG_FUNCTION_INFO_V1(comb_snowflake_position_after);
+PG_FUNCTION_INFO_V1(comb_snowflake_position_bound);
+PG_FUNCTION_INFO_V1(comb_snowflake_position_limit);
+PG_FUNCTION_INFO_V1(comb_snowflake_unread_row);
+
+#define COMB_POSITION_VERSION	1
+
+/* Half of the xids that 32 bits tell apart */
+#define COMB_XIDS_HALF			(UINT64CONST(1) << 31)
+
+/* A key as bytes in its order: a uuid, or a bigint and zeros */
+typedef struct CombKey
+{
+	uint8		data[UUID_LEN];
+} CombKey;
+
+/* A position.  The beginning is all zeros. */
+typedef struct CombPosition
+{
+	CombKey		bound;
+	bool		has_end;		/* else all keys from the bound on are new */
+	CombKey		end;
+	uint64		incarnation;	/* of the server, when the snapshot was taken */
+	uint64		xmin;			/* full xids */
+	uint64		xmax;
+	int			nxip;
+	uint64	   *xip;			/* in their order */
+	uint64		next;			/* came next when the position was read */
+} CombPosition;
+
+/* What a call site of comb_unread_row() keeps */
+typedef struct CombUnread
+{
+	text	   *since;
+	CombPosition position;
+} CombUnread;
+
+static const uint8 comb_key_last[UUID_LEN] = {
+	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
+};
+
+static CombKey
+comb_key_from_uuid(const pg_uuid_t *id)
+{
+	CombKey		key;
+
+	memcpy(key.data, id->data, UUID_LEN);
+	return key;
+}
+
+/* The sign bit is inverted, so that bytes sort as numbers */
+static CombKey
+comb_key_from_int64(int64 id)
+{
+	CombKey		key = {{0}};
+	uint64		number = pg_hton64((uint64) id ^ (UINT64CONST(1) << 63));
+
+	memcpy(key.data, &number, sizeof(number));
+	return key;
+}
+
+static int64
+comb_key_int64(const CombKey *key)
+{
+	uint64		number;
+
+	memcpy(&number, key->data, sizeof(number));
+	return (int64) (pg_ntoh64(number) ^ (UINT64CONST(1) << 63));
+}
+
+static inline int
+comb_key_compare(const CombKey *a, const CombKey *b)
+{
+	return memcmp(a->data, b->data, UUID_LEN);
+}
+
+static CombKey
+comb_key_max(CombKey a, CombKey b)
+{
+	return comb_key_compare(&a, &b) < 0 ? b : a;
+}
+
+static void
+comb_key_append(StringInfo out, CombSeries series, const CombKey *key)
+{
+	if (series == COMB_SERIES_ORDERED)
+		appendStringInfo(out, " %s",
+						 DatumGetCString(DirectFunctionCall1(uuid_out,
+															 UUIDPGetDatum((const pg_uuid_t *) key))));
+	else
+		appendStringInfo(out, " " INT64_FORMAT, comb_key_int64(key));
+}
+
+/*
+ * Raise 22P02 for a text that is no position of this series.  Damaged text
+ * must not lose rows, so all of it is checked.
+ */
+static pg_noinline void
+comb_position_error(CombSeries series, const text *since)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+			 errmsg("invalid position: \"%s\"", comb_clipped(since)),
+			 series == COMB_SERIES_ORDERED ?
+			 errdetail("It is not a text that comb_position() returned.") :
+			 errdetail("It is not a text that comb_snowflake_position() returned."),
+			 errhint("Pass the text unchanged.  NULL and '' are the beginning.")));
+}
+
+/* Read a number without sign, and the character after it */
+static bool
+comb_read_number(char **at, char end, uint64 *number)
+{
+	char	   *from = *at;
+
+	errno = 0;
+	*number = strtoull(from, at, 10);
+	if (*from < '0' || *from > '9' || errno != 0 || **at != end)
+		return false;
+	if (end != '\0')
+		(*at)++;
+	return true;
+}
+
+/* Read a key, which ends with a space or with the text */
+static bool
+comb_read_key(char **at, CombSeries series, CombKey *key)
+{
+	char	   *from = *at;
+	char	   *end = from + strcspn(from, " ");
+	uint64		number;
+	pg_uuid_t  *id;
+
+	*at = *end == ' ' ? end + 1 : end;
+	*end = '\0';
+	if (series == COMB_SERIES_SNOWFLAKE)
+	{
+		if (!comb_read_number(&from, '\0', &number) || number > PG_INT64_MAX)
+			return false;
+		*key = comb_key_from_int64((int64) number);
+		return true;
+	}
+	if (end - from != 36 || strspn(from, "0123456789abcdef-") != 36)
+		return false;
+	id = DatumGetUUIDP(DirectFunctionCall1(uuid_in, CStringGetDatum(from)));
+	*key = comb_key_from_uuid(id);
+	return true;
+}
+
+/* Read (xmin:xmax:xid,xid,...) */
+static bool
+comb_read_snapshot(char *at, CombPosition *position)
+{
+	uint64		before = 0;
+	char		end;
+
+	if (*at++ != '(' ||
+		!comb_read_number(&at, ':', &position->xmin) ||
+		!comb_read_number(&at, ':', &position->xmax) ||
+		position->xmin > position->xmax)
+		return false;
+	position->xip = (uint64 *) palloc((strlen(at) / 2 + 1) * sizeof(uint64));
+	if (*at == ')')
+		return at[1] == '\0';
+	do
+	{
+		uint64		xid;
+
+		end = strchr(at, ',') ? ',' : ')';
+		if (!comb_read_number(&at, end, &xid) ||
+			xid <= before || xid < position->xmin || xid >= position->xmax)
+			return false;
+		position->xip[position->nxip++] = before = xid;
+	} while (end == ',');
+	return *at == '\0';
+}
+
+static uint64
+comb_position_next_xid(void)
+{
+	return U64FromFullTransactionId(ReadNextFullTransactionId());
+}
+
+/* Raise 55000 if 32 bits of an xid no longer tell on which side it lies */
+static void
+comb_position_check_age(CombSeries series, const CombPosition *position)
+{
+	if (position->next < position->xmin + COMB_XIDS_HALF)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("position is too old"),
+			 errdetail("%llu transactions have begun since, and 2147483648 are too many.",
+					   (unsigned long long) (position->next - position->xmin)),
+			 series == COMB_SERIES_ORDERED ?
+			 errhint("Begin again with a key, by comb_position_after().  The bound of this position is in comb_position_bound().") :
+			 errhint("Begin again with an id, by comb_snowflake_position_after().  The bound of this position is in comb_snowflake_position_bound().")));
+}
+
+/* Read a position from text.  The arrays are in the current memory context. */
+static void
+comb_position_read(CombPosition *position, CombSeries series, const text *since)
+{
+	char	   *at = text_to_cstring(since);
+	uint64		version;
+	uint64		cluster;
+	uint64		database;
+
+	memset(position, 0, sizeof(CombPosition));
+	if (series == COMB_SERIES_SNOWFLAKE)
+		position->bound = comb_key_from_int64(0);
+	if (*at == '\0')
+		return;
+	if (!comb_read_number(&at, ' ', &version))
+		comb_position_error(series, since);
+	if (version != COMB_POSITION_VERSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("position has version %d", (int) Min(version, INT_MAX)),
+				 errdetail("This version of pg_comb reads version %d.",
+						   COMB_POSITION_VERSION)));
+	if (!comb_read_number(&at, ' ', &cluster) ||
+		!comb_read_number(&at, ' ', &database) ||
+		!comb_read_key(&at, series, &position->bound))
+		comb_position_error(series, since);
+	if (cluster != GetSystemIdentifier() || database != MyDatabaseId)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("position is of another database"),
+				 errdetail("It is of database %llu in cluster %llu, and this is database %u in cluster %llu.",
+						   (unsigned long long) database,
+						   (unsigned long long) cluster, MyDatabaseId,
+						   (unsigned long long) GetSystemIdentifier()),
+				 errhint("Begin with the last key before which nothing is missing, by comb_position_after() or comb_snowflake_position_after().")));
+	position->has_end = (*at != '\0');
+	position->next = comb_position_next_xid();
+	if (position->has_end &&
+		(!comb_read_key(&at, series, &position->end) ||
+		 !comb_read_number(&at, ' ', &position->incarnation) ||
+		 !comb_read_snapshot(at, position)))
+		comb_position_error(series, since);
+}
+
+/* Return an argument, in which NULL means the beginning */
+static text *
+comb_since(FunctionCallInfo fcinfo, int argno)
+{
+	return PG_ARGISNULL(argno) ? cstring_to_text("") :
+		PG_GETARG_TEXT_PP(argno);
+}
+
+static text *
+comb_position_text(CombSeries series, const CombPosition *position)
+{
+	StringInfoData out;
+	int			i;
+
+	initStringInfo(&out);
+	appendStringInfo(&out, "%d %llu %u", COMB_POSITION_VERSION,
+					 (unsigned long long) GetSystemIdentifier(), MyDatabaseId);
+	comb_key_append(&out, series, &position->bound);
+	if (position->has_end)
+	{
+		comb_key_append(&out, series, &position->end);
+		appendStringInfo(&out, " %llu (%llu:%llu:",
+						 (unsigned long long) position->incarnation,
+						 (unsigned long long) position->xmin,
+						 (unsigned long long) position->xmax);
+		for (i = 0; i < position->nxip; i++)
+			appendStringInfo(&out, i == 0 ? "%llu" : ",%llu",
+							 (unsigned long long) position->xip[i]);
+		appendStringInfoChar(&out, ')');
+	}
+	return cstring_to_text_with_len(out.data, out.len);
+}
+
+static int
+comb_xid_compare(const void *a, const void *b)
+{
+	uint64		x = *(const uint64 *) a;
+	uint64		y = *(const uint64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * Put the statement's snapshot into a position.  Subtransactions are in an array
+ * of their own, which has those that began after the snapshot's xmax, too.
+ */
+static void
+comb_position_take_snapshot(CombPosition *position, Snapshot snapshot)
+{
+	uint64		next = comb_position_next_xid();
+	uint64	   *xip = (uint64 *) palloc((snapshot->xcnt + snapshot->subxcnt + 1) *
+										sizeof(uint64));
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < (int) snapshot->xcnt; i++)
+		xip[n++] = comb_full_xid(snapshot->xip[i], next);
+	for (i = 0; i < snapshot->subxcnt; i++)
+	{
+		if (TransactionIdPrecedes(snapshot->subxip[i], snapshot->xmax))
+			xip[n++] = comb_full_xid(snapshot->subxip[i], next);
+	}
+	qsort(xip, n, sizeof(uint64), comb_xid_compare);
+	position->xip = xip;
+	position->nxip = n;
+	position->xmax = comb_full_xid(snapshot->xmax, next);
+	position->xmin = n > 0 ? xip[0] : position->xmax;
+}
+
+/* Return a time as a key.  Parameters of Snowflakes begin with "first". */
+static CombKey
+comb_key_at(FunctionCallInfo fcinfo, int first, CombSeries series, uint64 time)
+{
+	if (series == COMB_SERIES_ORDERED)
+		return comb_key_from_uuid(comb_settled_key(time));
+	return comb_key_from_int64(comb_snowflake_key(fcinfo, first, time));
+}
+
+/* Has one position an older snapshot than another one, from the same run? */
+static bool
+comb_position_is_older(const CombPosition *a, const CombPosition *b)
+{
+	if (!b->has_end || a->incarnation != b->incarnation)
+		return false;
+	return a->xmax < b->xmax || (a->xmax == b->xmax && a->nxip > b->nxip);
+}
+
+/* Return the position of a query whose previous position is argument 0 */
+static text *
+comb_position_next(FunctionCallInfo fcinfo, CombSeries series)
+{
+	CombSettled settled = comb_settled_find(series);
+	CombPosition previous;
+	CombPosition position;
+
+	comb_position_read(&previous, series, comb_since(fcinfo, 0));
+	position = previous;
+	if (settled.end != 0)
+	{
+		position.has_end = true;
+		position.end = comb_key_at(fcinfo, 1, series, settled.end);
+		position.incarnation = comb_incarnation();
+		comb_position_take_snapshot(&position, comb_settled_snapshot());
+		if (comb_position_is_older(&position, &previous))
+			position = previous;
+	}
+	position.bound = comb_key_max(position.bound,
+								  comb_key_at(fcinfo, 1, series, settled.bound));
+	return comb_position_text(series, &position);
+}
+
+/*
+ * comb_position(previous text) returns text
+ *
+ * Returns the position of a reader that has got the rows of the calling
+ * statement with comb_unread(id, xmin, previous).  NULL and '' are the beginning.
+ * Raises the errors of comb_settled() and comb_unread().
+ */
+Datum
+comb_position(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TEXT_P(comb_position_next(fcinfo, COMB_SERIES_ORDERED));
+}
+
+/*
+ * comb_snowflake_position(previous text, epoch timestamptz, instance_bits int,
+ *						   sequence_bits int, tick interval) returns text
+ *
+ * The same for Snowflakes.  Returns NULL if a parameter is NULL.  Raises the
+ * errors of comb_snowflake_settled(), too.
+ */
+Datum
+comb_snowflake_position(PG_FUNCTION_ARGS)
+{
+	int			i;
+
+	for (i = 1; i <= 4; i++)
+	{
+		if (PG_ARGISNULL(i))
+			PG_RETURN_NULL();
+	}
+	PG_RETURN_TEXT_P(comb_position_next(fcinfo, COMB_SERIES_SNOWFLAKE));
+}
+
+/*
+ * comb_position_after(id uuid) returns text
+ *
+ * Returns the position of a reader that has got all rows up to a key, and needs
+ * no others of them.  Raises 22003 for the largest uuid.
+ */
+Datum
+comb_position_after(PG_FUNCTION_ARGS)
+{
+	CombPosition position = {.has_end = false};
+	int			i = UUID_LEN - 1;
+
+	position.bound = comb_key_from_uuid(PG_GETARG_UUID_P(0));
+	while (i >= 0 && ++position.bound.data[i] == 0)
+		i--;
+	if (i < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("no key comes after this one")));
+	PG_RETURN_TEXT_P(comb_position_text(COMB_SERIES_ORDERED, &position));
+}
+
+/*
+ * comb_snowflake_position_after(id bigint) returns text
+ *
+ * The same for Snowflakes.  Raises 22003 for negative numbers, and for the
+ * largest one.
+ */
+Datum
+comb_snowflake_position_after(PG_FUNCTION_ARGS)
+{
+	CombPosition position = {.has_end = false};
+	int64		id = PG_GETARG_INT64(0);
+
+	if (id < 0 || id == PG_INT64_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("no key comes after this one")));
+	position.bound = comb_key_from_int64(id + 1);
+	PG_RETURN_TEXT_P(comb_position_text(COMB_SERIES_SNOWFLAKE, &position));
+}
+
+/*
+ * comb_position_bound(since text) returns uuid
+ *
+ * Returns the bound of a position: a reader has got all rows with smaller keys.
+ * The nil uuid for the beginning.  Raises the errors of comb_unread_row() but the
+ * one for old positions.
+ */
+Datum
+comb_position_bound(PG_FUNCTION_ARGS)
+{
+	CombPosition position;
+	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
+
+	comb_position_read(&position, COMB_SERIES_ORDERED, comb_since(fcinfo, 0));
+	memcpy(id->data, position.bound.data, UUID_LEN);
+	PG_RETURN_UUID_P(id);
+}
+
+/*
+ * comb_snowflake_position_bound(since text) returns bigint
+ *
+ * The same for Snowflakes.  0 for the beginning.
+ */
+Datum
+comb_snowflake_position_bound(PG_FUNCTION_ARGS)
+{
+	CombPosition position;
+
+	comb_position_read(&position, COMB_SERIES_SNOWFLAKE, comb_since(fcinfo, 0));
+	PG_RETURN_INT64(comb_key_int64(&position.bound));
+}
+
+/*
+ * comb_position_limit() returns uuid
+ *
+ * Returns a key at which the calling statement must stop.  This is the largest
+ * uuid, or comb_settled() if the statement can have no position with an end.
+ * Raises the errors of comb_settled().
+ */
+Datum
+comb_position_limit(PG_FUNCTION_ARGS)
+{
+	CombSettled settled = comb_settled_find(COMB_SERIES_ORDERED);
+	pg_uuid_t  *id = comb_settled_key(settled.bound);
+
+	if (settled.end != 0)
+		memcpy(id->data, comb_key_last, UUID_LEN);
+	PG_RETURN_UUID_P(id);
+}
+
+/*
+ * comb_snowflake_position_limit(epoch timestamptz, instance_bits int,
+ *								 sequence_bits int, tick interval) returns bigint
+ *
+ * The same for Snowflakes.  Raises the errors of comb_snowflake_settled().
+ */
+Datum
+comb_snowflake_position_limit(PG_FUNCTION_ARGS)
+{
+	CombSettled settled = comb_settled_find(COMB_SERIES_SNOWFLAKE);
+	int64		id = comb_snowflake_key(fcinfo, 0, settled.bound);
+
+	PG_RETURN_INT64(settled.end != 0 ? PG_INT64_MAX : id);
+}
+
+/*
+ * Return the position in argument 2.  The call site keeps the last one, since
+ * it is nearly always the same for all rows.
+ */
+static CombPosition *
+comb_unread_position(FunctionCallInfo fcinfo, CombSeries series)
+{
+	CombUnread *unread = (CombUnread *) fcinfo->flinfo->fn_extra;
+	text	   *since = comb_since(fcinfo, 2);
+	MemoryContext caller;
+
+	if (likely(unread != NULL &&
+			   VARSIZE_ANY_EXHDR(unread->since) == VARSIZE_ANY_EXHDR(since) &&
+			   memcmp(VARDATA_ANY(unread->since), VARDATA_ANY(since),
+					  VARSIZE_ANY_EXHDR(since)) == 0))
+		return &unread->position;
+	fcinfo->flinfo->fn_extra = NULL;
+	caller = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	unread = (CombUnread *) palloc(sizeof(CombUnread));
+	unread->since = cstring_to_text_with_len(VARDATA_ANY(since),
+											 VARSIZE_ANY_EXHDR(since));
+	comb_position_read(&unread->position, series, since);
+	if (unread->position.has_end)
+		comb_position_check_age(series, &unread->position);
+	MemoryContextSwitchTo(caller);
+	fcinfo->flinfo->fn_extra = unread;
+	return &unread->position;
+}
+
+/*
+ * Is a row with this key and xmin new to a reader at the position?  Xids below
+ * those of normal transactions are those of the first rows of the cluster.
+ *
+ * An xid that seems to be older than half of all may have been given out since
+ * "next" was read.  Reading "next" takes a lock, so we do not for each row.
+ */
+static bool
+comb_is_unread(CombPosition *position, const CombKey *key,
+			   TransactionId xmin)
+{
+	uint64		fxid;
+
+	if (comb_key_compare(key, &position->bound) < 0)
+		return false;
+	if (!position->has_end || comb_key_compare(key, &position->end) >= 0)
+		return true;
+	if (!TransactionIdIsNormal(xmin))
+		return false;
+	if ((uint32) position->next - xmin >= COMB_XIDS_HALF)
+		position->next = comb_position_next_xid();
+	fxid = comb_full_xid(xmin, position->next);
+	return fxid >= position->xmax ||
+		(fxid >= position->xmin && position->nxip > 0 &&
+		 bsearch(&fxid, position->xip, position->nxip, sizeof(uint64),
+				 comb_xid_compare) != NULL);
+}
+
+/*
+ * comb_unread_row(id uuid, xmin xid, since text) returns boolean
+ *
+ * Is a row that the calling statement sees new since a position?  NULL and ''
+ * are the beginning, since when all rows are new.  Returns NULL if the key or
+ * xmin is NULL.  Raises 22P02 for text that is no position, 0A000 for one of
+ * another version, 22023 for one of another database, and 55000 for one that is
+ * 2^31 transactions old.
+ *
+ * Readers call comb_unread(), which adds the bound and the limit.
+ */
+Datum
+comb_unread_row(PG_FUNCTION_ARGS)
+{
+	CombPosition *position = comb_unread_position(fcinfo, COMB_SERIES_ORDERED);
+	CombKey		key;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	key = comb_key_from_uuid(PG_GETARG_UUID_P(0));
+	PG_RETURN_BOOL(comb_is_unread(position, &key, PG_GETARG_TRANSACTIONID(1)));
+}
+
+/*
+ * comb_snowflake_unread_row(id bigint, xmin xid, since text) returns boolean
+ *
+ * The same for Snowflakes.
+ */
+Datum
+comb_snowflake_unread_row(PG_FUNCTION_ARGS)
+{
+	CombPosition *position = comb_unread_position(fcinfo, COMB_SERIES_SNOWFLAKE);
+	CombKey		key;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	key = comb_key_from_int64(PG_GETARG_INT64(0));
+	PG_RETURN_BOOL(comb_is_unread(position, &key, PG_GETARG_TRANSACTIONID(1)));
+}

@@ -1,0 +1,205 @@
+# A reader with positions, which waits for no writer: schedules, crashes that give xids out
+# again, and rows that are frozen or moved to other files.
+#
+# The reader's position is in the table place, but for crashes, which the reader survives.
+use lib 'test/perl';
+use CombSchedule;
+use CombSession;
+use CombTest;
+
+my $setup = $CombSchedule::setup . q{
+	CREATE TABLE number (id bigint PRIMARY KEY DEFAULT comb_snowflake(instance_bits => 0), what text);
+	CREATE TABLE seen_number (id bigint);
+	CREATE TABLE scratch (i integer);
+	CREATE TABLE place (number boolean PRIMARY KEY, position text);
+	INSERT INTO place VALUES (false, ''), (true, NULL);
+	CREATE FUNCTION late(since text) RETURNS text STABLE LANGUAGE plpgsql AS
+	$$
+	BEGIN
+		PERFORM pg_advisory_lock_shared(1);
+		PERFORM pg_advisory_unlock_shared(1);
+		RETURN since;
+	END
+	$$;
+	CREATE PROCEDURE nested(n integer, rows integer) LANGUAGE plpgsql AS
+	$$
+	BEGIN
+		FOR i IN 1..n LOOP
+			BEGIN
+				INSERT INTO event (what) SELECT 'nested' FROM generate_series(1, rows);
+				INSERT INTO scratch VALUES (i);
+			EXCEPTION WHEN division_by_zero THEN NULL;
+			END;
+		END LOOP;
+	END
+	$$;
+};
+
+sub poll
+{
+	my ($position, $next) = @_;
+	return "WITH got AS (INSERT INTO seen (id)
+		SELECT event.id FROM (SELECT $position AS position FROM place WHERE NOT number OFFSET 0) AS p, event
+		WHERE comb_unread(event.id, event.xmin, position) ORDER BY event.id RETURNING id),
+	moved AS (UPDATE place SET position = $next WHERE NOT number)
+	SELECT count(*) FROM got";
+}
+
+my %statements = (
+	poll     => poll('position', 'comb_position(position)'),
+	pollate  => poll('late(position)', 'comb_position(position)'),
+	latenext => poll('position', 'comb_position(late(position))'),
+	numbers  => q{WITH got AS (INSERT INTO seen_number (id)
+		SELECT n.id FROM (SELECT position FROM place WHERE number OFFSET 0) AS p, number AS n
+		WHERE comb_snowflake_unread(n.id, n.xmin, position, instance_bits => 0) RETURNING id),
+	moved AS (UPDATE place SET position = comb_snowflake_position(position, instance_bits => 0) WHERE number)
+	SELECT count(*) FROM got},
+	check    => q{
+		SELECT count(*) FILTER (WHERE seen.id IS NULL) || ' lost',
+		       '0 held back',
+		       count(*) FILTER (WHERE event.id IS NULL) || ' never committed',
+		       (SELECT count(*) - count(DISTINCT id) FROM seen) || ' twice',
+		       '0 out of order'
+		FROM event FULL JOIN seen USING (id)},
+	place    => 'SELECT FROM place WHERE NOT number FOR UPDATE',
+	shared   => q{WITH moved AS (UPDATE place AS new SET position = comb_position(old.position)
+		FROM (SELECT * FROM place WHERE NOT number FOR UPDATE) AS old WHERE new.number = old.number RETURNING old.position),
+	got AS (INSERT INTO seen (id) SELECT id FROM moved, event WHERE comb_unread(id, event.xmin, position) RETURNING id)
+	SELECT count(*) FROM got},
+	number   => 'INSERT INTO number DEFAULT VALUES',
+	sub      => q{SAVEPOINT s; INSERT INTO event (what) VALUES ('sub')},
+	release  => 'RELEASE s',
+	back     => 'ROLLBACK TO s',
+	nested   => 'CALL nested(N, 1)',
+	empty    => 'CALL nested(N, 0)',
+	declare  => 'DECLARE c CURSOR FOR SELECT event.id FROM place AS p, event WHERE NOT number AND comb_unread(event.id, event.xmin, position) ORDER BY event.id',
+	update   => "UPDATE event SET what = 'updated' WHERE id = (SELECT id FROM event ORDER BY id DESC LIMIT 1)",
+	delete   => 'DELETE FROM event WHERE id = (SELECT id FROM event ORDER BY id DESC LIMIT 1)',
+	freeze   => 'VACUUM FREEZE event',
+	full     => 'VACUUM FULL event',
+	cluster  => 'CLUSTER event USING event_pkey',
+	settled  => 'SELECT count(*) FROM event WHERE id < comb_settled()',
+	behind   => 'SELECT count(*) FROM event, place WHERE NOT number AND id < comb_position_bound(position)');
+
+my $node = server('main', conf => q{
+autovacuum = off
+max_prepared_transactions = 5
+wal_writer_delay = 10s
+}, sql => $setup);
+my $schedule = CombSchedule->new($node, 'a b r u w z', statements => \%statements,
+	clean => "TRUNCATE event, number, seen, seen_number; UPDATE place SET position = ''");
+
+$schedule->test(q{
+	# the reader waits for nobody, and comes back
+	a.begin a.event b.event r.poll=1 b.event r.poll=1 r.poll=0 a.event r.poll=0 a.commit r.poll=2 r.poll=0 r.check
+	a.begin a.key b.event r.poll=1 a.late b.event r.poll=1 a.commit r.poll=1 r.check
+	a.begin z.begin a.event z.event b.event r.poll=1 a.commit r.poll=1 b.event r.poll=1 z.event z.commit r.poll=2 r.check
+	a.begin a.event b.event r.poll=1 a.rollback r.poll=0 b.event r.poll=1 r.check
+	a.begin a.xid r.poll=0 a.event b.event r.poll=1 a.commit r.poll=1 r.check
+	# the bound follows comb_settled()
+	a.begin a.event b.event r.poll=1 r.behind=0 a.commit r.poll=1 r.behind=2 r.check
+	# subtransactions
+	a.begin a.sub b.event r.poll=1 a.commit r.poll=1 r.check
+	a.begin a.sub b.event r.poll=1 a.release r.poll=0 a.event a.commit r.poll=2 r.check
+	a.begin a.sub b.event r.poll=1 a.back a.sub r.poll=0 a.commit r.poll=1 r.check
+	a.begin a.event a.sub b.event a.sub r.poll=1 a.commit r.poll=3 r.check
+	a.begin a.nested60 b.event r.poll=1 a.sub r.poll=0 a.commit r.poll=61 r.check
+	# more of them than a snapshot knows: rows below comb_settled() only
+	b.event a.begin a.nested70 b.event r.poll=1 r.poll=0 a.commit r.poll=71 r.check
+	b.event r.poll=1 a.begin a.event b.event r.poll=1 z.begin z.empty70 b.event r.poll=0 r.poll=0 z.rollback r.poll=1 a.commit r.poll=1 r.check
+	b.event r.poll=1 a.begin a.event b.event r.poll=1 z.begin z.nested70 b.event r.poll=0 z.rollback r.poll=1 a.commit r.poll=1 r.check
+	b.event r.poll=1 a.begin a.event b.event r.poll=1 z.begin z.nested70 b.event a.commit r.poll=1 r.behind=3 z.commit r.poll=71 r.check
+	# prepared transactions
+	a.begin a.event a.prepare1 b.event r.poll=1 b.commitp1 r.poll=1 r.check
+	a.begin a.sub a.prepare1 b.event r.poll=1 b.event b.rollbackp1 r.poll=1 r.check
+	a.begin a.nested9 a.prepare1 b.event r.poll=1 restart b.event r.poll=1 b.commitp1 r.poll=9 r.check
+	a.begin a.sub b.event r.poll=1 a.prepare1 r.poll=0 crash b.event r.poll=1 b.commitp1 r.poll=1 r.check
+	# the query asks after its snapshot
+	a.begin a.event b.event w.lock r.pollate=1 a.commit b.event w.unlock r.poll=2 r.check
+	a.begin a.event b.event w.lock r.latenext=1 a.commit b.event w.unlock r.poll=2 r.check
+	a.begin a.sub b.event w.lock r.latenext=1 a.commit a.many12 w.unlock r.poll=13 r.check
+	b.event w.lock r.latenext=1 b.event b.event w.unlock r.poll=2 r.check
+	# the reader rolls back
+	a.begin a.event b.event r.begin r.poll=1 r.rollback r.poll=1 a.commit r.begin r.poll=1 r.rollback r.poll=1 r.check
+	# two readers share a position, and one of them waits with its snapshot
+	b.event r.begin r.place u.shared=0 b.event r.shared=2 r.commit u.shared=0 b.event u.shared=1 r.check
+	a.begin a.event b.event r.begin r.place u.shared=0 a.commit r.shared=2 r.commit u.shared=0 r.check
+	a.begin a.event r.begin r.shared=0 u.shared=0 b.event a.commit r.rollback u.shared=2 r.check
+	# one snapshot for the whole transaction
+	b.event r.repeatable r.poll=1 b.event a.begin a.event r.poll=0 r.commit r.poll=1 a.commit r.poll=1 r.check
+	a.begin a.event r.repeatable r.count=0 a.commit b.event r.poll=0 r.commit r.poll=2 r.check
+	# rows of the reader's own transaction
+	r.begin r.event r.poll=0 b.event r.poll=0 r.commit r.poll=2 r.check
+	r.begin r.poll=0 r.event r.poll=0 r.event r.commit r.poll=2 r.check
+	r.begin b.event r.poll=1 r.event r.poll=0 r.rollback b.event r.poll=2 r.check
+	r.begin b.event r.poll=1 r.event r.commit r.poll=1 r.check
+	# rows that are updated, deleted, frozen or moved
+	a.begin a.event b.event r.poll=1 b.delete a.commit r.poll=1
+	a.begin a.event b.event r.poll=1 b.update r.poll=1 a.commit r.poll=1
+	b.event r.poll=1 b.update r.poll=0 r.check
+	a.begin a.event b.event r.poll=1 b.freeze a.commit b.freeze r.poll=1 r.check
+	u.begin u.key a.begin a.event b.event r.poll=1 a.commit b.freeze r.poll=1 b.full b.event r.poll=1 b.cluster r.poll=0 u.late u.commit r.poll=1 b.full r.poll=0 r.check
+	# Snowflakes
+	a.begin a.number b.number r.numbers=1 b.number r.numbers=1 a.commit r.numbers=1 r.numbers=0
+	r.begin r.number r.numbers=0 b.number r.commit r.numbers=2
+	b.event a.begin a.nested70 a.number b.number r.numbers=0 a.commit r.numbers=2 r.poll=71 r.check
+});
+
+#
+# A crash loses xids of asynchronous commits, which other transactions get again.  The reader has
+# kept what it read, and its position.
+#
+my $crashed = server('crash', conf => "autovacuum = off\nwal_writer_delay = 10s\n", sql => $CombSession::setup);
+my $reused  = 0;
+foreach my $round (1 .. 5)
+{
+	my ($writer, $idle) = map { CombSession->new($crashed) } 1 .. 2;
+	my $from = $crashed->safe_psql('postgres', "CHECKPOINT; SELECT comb_position_after(comb_generate_ordered())");
+	# one statement gives both
+	my $poll = sub {
+		my ($position) = @_;
+		my ($next, @ids) = split(/\n/, $crashed->safe_psql('postgres', qq{
+			SELECT coalesce(id::text, position) FROM (
+				SELECT position, NULL::uuid AS id FROM comb_position('$position') AS position
+				UNION ALL SELECT NULL, id FROM event WHERE comb_unread(id, xmin, '$position')) AS rows}));
+		return ($next, @ids);
+	};
+	$idle->ask("BEGIN; INSERT INTO event (what) VALUES ('idle')");
+	$writer->ask("SET synchronous_commit = off; INSERT INTO event (what) VALUES ('lost')") foreach (1 .. 5);
+	my ($position, @first) = $poll->($from);
+	crash($crashed);
+	$_->quit foreach ($writer, $idle);
+	$crashed->start;
+	my %kept = map { $_ => 1 } split(/\n/, $crashed->safe_psql('postgres', 'SELECT id FROM event'));
+	$crashed->safe_psql('postgres', "INSERT INTO event (what) VALUES ('new')") foreach (1 .. 5);
+	my @new = grep { !$kept{$_} } split(/\n/, $crashed->safe_psql('postgres', 'SELECT id FROM event ORDER BY id'));
+	$reused += grep { !$kept{$_} } @first;
+	(undef, my @second) = $poll->($position);
+	is("@{[ sort @second ]}", "@new", "round $round: after a crash, the rows that are new, and no others");
+}
+
+#
+# Xids of the next epoch: an old position is refused, and its bound is of use
+#
+{
+	my $position = $crashed->safe_psql('postgres', "SELECT comb_position('')");
+	my $unread   = sub { return "SELECT count(*) FROM event WHERE comb_unread(id, xmin, $_[0])" };
+	is($crashed->safe_psql('postgres', $unread->("'$position'")), 0, 'a position of this epoch');
+	$crashed->stop;
+	system_or_bail('pg_resetwal', '-f', '-e', 1, $crashed->data_dir);
+	$crashed->start;
+	$crashed->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES');
+	my (undef, undef, $err) = $crashed->psql('postgres', $unread->("'$position'"), extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+	like($err, qr/^[^\n]*ERROR:  55000: position is too old\nDETAIL:  \d{10} transactions.*\nHINT: .*comb_position_after\(\)/, 'it is too old');
+	is($crashed->safe_psql('postgres', "SELECT count(*) FROM event WHERE id >= comb_position_bound('$position')"), 1, 'its bound is right');
+	my ($idle, $writer) = map { CombSession->new($crashed) } 1 .. 2;
+	$idle->ask('BEGIN; SAVEPOINT s; INSERT INTO event DEFAULT VALUES');
+	$writer->event;
+	my $next = $crashed->safe_psql('postgres', "SELECT comb_position('')");
+	is($crashed->safe_psql('postgres', $unread->("'$next'")), 0, 'a position of the next epoch');
+	$idle->ask('COMMIT');
+	is($crashed->safe_psql('postgres', $unread->("'$next'")), 1, 'its snapshot knows subtransactions');
+	$_->quit foreach ($idle, $writer);
+}
+cmp_ok($reused, '>', 0, "$reused rows that were read are gone with their xids");
+done_testing();
