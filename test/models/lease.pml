@@ -1,7 +1,7 @@
 /*
  * lease.pml - order that survives: comb_lease.c, comb_sequence.c and comb_ordered.c of src/ordered
  *
- * Sessions take keys from a counter in shared memory, under a limit in the WAL.  A record is first
+ * Sessions take keys from their database's counter in shared memory, under a limit in the WAL.  A record is first
  * written and later flushed.  The WAL writer may flush at any time.  The server may crash at any
  * time, and loses shared memory and the WAL that is not flushed.
  *
@@ -19,8 +19,6 @@
  *           began.  A promotion ends it for keys whose WAL the standby lacks.
  * Unique    No key comes twice in a database.
  * Durable   A key is below a limit that is on disk.  Sessions never lower the limit on a page.
- * Server    In one life of the server no key comes twice in two databases, and a key is larger than
- *           keys of other databases whose calls returned before.
  * Told      No key below an answer of comb_settled() is handed out later.
  * Reset     Once comb_ordered_reset() has returned, the next start finds its limit, unless somebody
  *           sets the sequence.  Sessions are refused only by a reset in the same life of the server.
@@ -30,7 +28,7 @@
  * What is left out, and why that is sound:
  * - The clock.  A key is any number from the counter + 1 to the counter + JUMP.  This includes
  *   every clock, also one that is behind or set back.  The checks of drift and jump only refuse.
- * - One series stands for two: they share nothing but the incarnation.
+ * - One series stands for two.  snowflake.pml has the server's counter, which Snowflakes take their times from.
  * - Locks.  What is done under a buffer's lock is one step.
  * - Memory is sequentially consistent.  The counter is moved by exchanges, and all else that
  *   processes share is read under a lock.
@@ -65,7 +63,7 @@
 /* Shared memory (comb_shared.h).  An incarnation is a number not used before. */
 #define NONE 0			/* the incarnation that setval() leaves */
 #define MARK(i) ((i) + 1)	/* COMB_RESET_MARK */
-byte counter, inc = 2;
+byte counter[ND], inc[ND];
 
 /* The WAL: what stands on a sequence's page after each record.  The page has wal[page[d]]. */
 typedef Record { byte value, inc, db, high; short keys[ND] }
@@ -76,8 +74,6 @@ byte lsn[NS + 2], nlsn[NS];	/* LSNs that processes hold: CombPage.lsn, CombLease
 
 /* For the checks.  wal[i].keys are the keys handed out between record i and the next, as bits. */
 byte top[ND], floor[NS];	/* the largest key; the same when the call began */
-byte anytop, anyfloor[NS];	/* the same of all databases, in this life of the server */
-short anykeys;
 byte first[NS], told;		/* announcements (all about them in settled.pml); largest answer */
 bit  dead[NS + 2];		/* the server has crashed, and the process has to start anew */
 byte crashed, resetted;
@@ -132,7 +128,7 @@ inline page_write(v, i) {
 	pval = v; pinc = i; lsn[s] = end; page[d] = end; end++
 }
 
-inline raise_limit() { assert(k + LEASE > pval); page_write(k + LEASE, inc) }
+inline raise_limit() { assert(k + LEASE > pval); page_write(k + LEASE, inc[d]) }
 
 /* comb_lease_schedule() */
 inline schedule() { renew = (next > limit || limit < HALF -> limit : limit - HALF) }
@@ -140,7 +136,7 @@ inline schedule() { renew = (next > limit || limit < HALF -> limit : limit - HAL
 /* The end of comb_lease_read(), when the record is on disk */
 inline remember() {
 	known = 1;
-	limit = (pinc == inc -> pval : 0);
+	limit = (pinc == inc[d] -> pval : 0);
 	next = limit; nlsn[s] = 0;
 	schedule();
 	forget_page()
@@ -158,12 +154,6 @@ inline hand_out() {
 		for (y : 0 .. end - 1) { assert((wal[y].keys[d] & (1 << k)) == 0) }	/* Unique */
 		NOWKEYS[d] = NOWKEYS[d] | (1 << k);
 		top[d] = MAX(top[d], k);
-#if ND > 1
-		assert(k > anyfloor[s]);	/* Server */
-		assert((anykeys & (1 << k)) == 0);
-		anykeys = anykeys | (1 << k);
-		anytop = MAX(anytop, k);
-#endif
 		assert(d != 0 || k >= told);	/* Told */
 		y = 0; k = 0
 	}
@@ -191,27 +181,24 @@ begin:						/* comb_lease_take() */
 		if :: first[s] = 0 :: skip fi;	/* the transaction ends, or makes more keys */
 #endif
 		atomic { floor[s] = top[d];
-#if ND > 1
-			anyfloor[s] = anytop;
-#endif
 			if :: known -> goto step :: else fi };
 read:						/* comb_lease_read() */
 		atomic { known = 0; page_read();
-			if :: pinc == MARK(inc) -> k = 0; goto refused :: else fi;	/* comb_lease_check() */
+			if :: pinc == MARK(inc[d]) -> k = 0; goto refused :: else fi;	/* comb_lease_check() */
 			if :: k > pval -> raise_limit() :: else fi };
 		flush(lsn[s]);
-		if :: pinc != inc -> counter = MAX(counter, pval) :: else fi;
+		if :: pinc != inc[d] -> counter[d] = MAX(counter[d], pval) :: else fi;
 		atomic { remember();
 			if :: k > 0 && k < limit -> goto covered :: else k = 0 fi };
 step:
 #ifdef TELL
-		atomic { if :: first[s] == 0 -> first[s] = counter + 1 :: else fi };	/* comb_announce_once() */
+		atomic { if :: first[s] == 0 -> first[s] = counter[d] + 1 :: else fi };	/* comb_announce_once() */
 #endif
 		atomic {			/* comb_ordered_step(): the CAS */
-			counter < MAXK;
-			k = counter + 1;
-			if :: counter + JUMP <= MAXK -> k = counter + JUMP :: skip fi;
-			counter = k };
+			counter[d] < MAXK;
+			k = counter[d] + 1;
+			if :: counter[d] + JUMP <= MAXK -> k = counter[d] + JUMP :: skip fi;
+			counter[d] = k };
 						/* comb_lease_extend() */
 		if
 		:: k >= limit && k < next -> atomic { flush(nlsn[s]); limit = next; schedule() }
@@ -228,7 +215,7 @@ step:
 			:: renew = limit - (limit - k) / 2
 			:: atomic { page_read();
 				if
-				:: pinc != inc -> known = 0
+				:: pinc != inc[d] -> known = 0
 				:: else ->
 					if :: k + HALF >= pval -> raise_limit() :: else fi;
 					next = pval; nlsn[s] = lsn[s]; schedule()
@@ -261,7 +248,7 @@ end3:	do
 	:: atomic { n < NSETVAL -> n++; done = NOTHING;
 		if :: page_write(0, NONE) :: page_write(SETVAL, NONE) fi;
 		if
-		:: LOWER(end - 1) && (counter < top[d] || counter + 1 < told) -> forget_order(end - 1)
+		:: LOWER(end - 1) && (counter[d] < top[d] || counter[d] + 1 < told) -> forget_order(end - 1)
 		:: else
 		fi;
 		forget_page() }
@@ -295,8 +282,9 @@ inline restart(p) {
 		}
 		for (y : ND .. end - 1) { wal[y].value = 0; wal[y].high = 0; wal[y].inc = 0; wal[y].db = 0 }
 		end = ND; disk = ND;
-		counter = 0; inc = inc + 2; anytop = 0; anykeys = 0; done = NOTHING; marked = 0;
-		for (y : 0 .. NS - 1) { floor[y] = 0; anyfloor[y] = 0; nlsn[y] = 0; first[y] = 0 }
+		done = NOTHING; marked = 0;
+		for (y : 0 .. ND - 1) { counter[y] = 0; inc[y] = inc[y] + 2 * ND }
+		for (y : 0 .. NS - 1) { floor[y] = 0; nlsn[y] = 0; first[y] = 0 }
 		for (y : 0 .. NS + 1) { lsn[y] = 0; dead[y] = 1 }
 		x = 0; y = 0; d = 0; keys = 0; promoted = 0
 	}
@@ -325,9 +313,9 @@ proctype reset() {
 start:	{
 	do
 	:: atomic { resetted < NRESET -> resetted++; marked = 1; done = NOTHING; page_read();	/* comb_reset_limit() */
-			if :: page_write(0, MARK(inc)) :: page_write(pval, MARK(inc)) fi };
+			if :: page_write(0, MARK(inc[d])) :: page_write(pval, MARK(inc[d])) fi };
 		atomic { flush(lsn[s]) };
-		atomic { done = (wal[page[d]].inc == MARK(inc) -> pval : NOTHING); forget_page() }
+		atomic { done = (wal[page[d]].inc == MARK(inc[d]) -> pval : NOTHING); forget_page() }
 	od
 	} unless { ON_CRASH; pval = 0; pinc = 0; z = 0; q = 0; goto start } }
 }
@@ -344,13 +332,13 @@ start:	{
 	:: if
 		:: !known ->			/* comb_lease_read() */
 			atomic { page_read() };
-			if :: pinc == MARK(inc) -> goto refused :: else fi;
+			if :: pinc == MARK(inc[d]) -> goto refused :: else fi;
 			flush(lsn[s]);
-			if :: pinc != inc -> counter = MAX(counter, pval) :: else fi;
+			if :: pinc != inc[d] -> counter[d] = MAX(counter[d], pval) :: else fi;
 			atomic { known = 1; durable = pval; forget_page() }
 		:: else
 		fi;
-		b = counter + 1;		/* comb_settled_scan() */
+		b = counter[d] + 1;		/* comb_settled_scan() */
 		if				/* comb_lease_survives() */
 		:: b > durable ->
 			if :: atomic { page_read() };	/* comb_page_peek() */
@@ -374,7 +362,7 @@ refused:	atomic { forget_page() };
 
 init { atomic {
 	byte z;
-	for (z : 0 .. ND - 1) { page[z] = z; wal[z].db = z }
+	for (z : 0 .. ND - 1) { page[z] = z; wal[z].db = z; inc[z] = 2 + 2 * z }
 	for (z : 0 .. NS - 1) { run session(z) }
 	run walwriter(); run fate();
 #if NRESET > 0
