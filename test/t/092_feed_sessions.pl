@@ -147,6 +147,32 @@ like($first->complaints('FETCH c1'),
 	'the bound of the oldest is gone');
 $first->ask('ROLLBACK');
 
+# Just 64 others have asked: its own bound is the only one that made room.
+sub cursors
+{
+	my ($from, $to) = @_;
+	foreach my $n ($from .. $to)
+	{
+		$first->ask("DECLARE c$n CURSOR FOR SELECT id FROM event WHERE id < comb_settled(); FETCH c$n");
+		$second->event;
+	}
+	return;
+}
+
+my $lost = qr/ERROR:  54000: too many queries of the transaction/;
+$first->ask('BEGIN');
+cursors(1, 65);
+like($first->complaints('FETCH c1'), $lost, 'a cursor gets no second bound after 64 others');
+$first->ask('ROLLBACK');
+
+# The oldest bound makes room last, because its cursor was read
+$first->ask('BEGIN');
+cursors(1, 64);
+$first->ask('FETCH c1');
+cursors(65, 128);
+like($first->complaints('FETCH c64'), $lost, 'nor does a newer one, when the oldest made room after it');
+$first->ask('ROLLBACK');
+
 # A cursor that is read meanwhile goes on.  So does one beside plans.
 $first->ask('SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off');
 my $cursor = 'BEGIN; DECLARE c CURSOR FOR SELECT id FROM event WHERE id < comb_settled(); FETCH c';
