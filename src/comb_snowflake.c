@@ -5,7 +5,7 @@
  *
  * The format is that of Twitter's generator (2010).  Its four constants are
  * parameters here: the epoch, the bits of the instance number, the bits of the
- * sequence number, and the length of a tick.  doc/snowflake.md has the
+ * sequence number, and the length of a tick.  doc/ordered.md has the
  * parameters of other services.
  *
  * ordered/comb_snowflake_generate.c makes Snowflakes.
