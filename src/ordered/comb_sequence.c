@@ -129,10 +129,15 @@ comb_sequence_find(CombSeries series)
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
 	{
+		/*
+		 * heap_getattr() of newer minor releases calls heap_datum_check(),
+		 * which older ones do not have: they would refuse to load the module.
+		 * A tuple of the catalog needs no check.
+		 */
 		bool		isnull;
-		Datum		config = heap_getattr(tuple, Anum_pg_extension_extconfig,
-										  RelationGetDescr(extensions),
-										  &isnull);
+		Datum		config = fastgetattr(tuple, Anum_pg_extension_extconfig,
+										 RelationGetDescr(extensions),
+										 &isnull);
 
 		if (!isnull)
 			found = comb_sequence_named(DatumGetArrayTypeP(config),
