@@ -89,7 +89,7 @@ foreign_module() {
 			done
 			"$win-gcc" -shared -static-libgcc -s -Wl,--disable-auto-import,--no-insert-timestamp -o pg_comb.dll \
 				src/*.o src/ordered/*.o libpostgres.a ;;
-		alpine) make -s "PG_CONFIG=$PG_CONFIG" CC=musl-gcc "COPT=${flags[*]:1}" && strip pg_comb.so ;;
+		alpine) make -s "PG_CONFIG=$PG_CONFIG" CC=musl-gcc COPT="-Wall -Werror" && strip pg_comb.so ;;
 	esac
 }
 
