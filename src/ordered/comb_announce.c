@@ -549,6 +549,15 @@ comb_at_end(XactEvent event, void *arg)
 /*
  * Announce that this transaction is going to take times from the counter of a
  * series, none of them below what the counter has now + 1.
+ *
+ * After a pause the announcement is as old as the series' last key.  A bound
+ * made of it looks old then, but holds nothing back: no key was made in the
+ * pause.  The clock would not do as an announcement, because the clock can be
+ * set back before the key is made.
+ *
+ * In a database without keys the announcement is 1, a time of 1970.  As a bound
+ * it can hold back the first rows of the database from a snapshot that misses
+ * more than a third of the seat's first commits.
  */
 void
 comb_announce(CombSeries series)
