@@ -31,7 +31,7 @@ DATA       = sql/pg_comb--1.0.sql sql/pg_comb--1.0--1.1.sql \
              sql/pg_comb_ordered--1.0.sql sql/pg_comb_ordered--1.0--1.1.sql
 DOCUMENTS  = README.md CHANGELOG.md LICENSE SECURITY.md \
              doc/administration.md doc/clients.md doc/dotnet.md doc/feed.md doc/feed_anywhere.md \
-             doc/feed_positions.md doc/feed_readers.md doc/installation.md doc/migration.md \
+             doc/feed_readers.md doc/installation.md doc/migration.md \
              doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
              doc/pipelines.md doc/range.md doc/topologies.md doc/usage.md \
              doc/byte_order.svg doc/key.svg doc/late_commit.svg doc/lease.svg \

@@ -182,7 +182,7 @@ sub start_readers
 	return start_loop('reader', 'pgbench', '-n', '-c', 1, '-T', 3600, @options, '-f', script($text), $conninfo);
 }
 
-# The heartbeat of doc/feed_readers.md.  The recipe goes on for ever, so that it gets ten
+# The heartbeat of doc/topologies.md.  The recipe goes on for ever, so that it gets ten
 # seconds at a time.
 sub start_heart
 {

@@ -1,4 +1,4 @@
-# Readers on a physical standby, by the recipes of doc/feed_readers.md, in the cases that
+# Readers on a physical standby, by the recipes of doc/topologies.md, in the cases that
 # the soak does not meet: prepared transactions at a promotion, and WAIT FOR while nobody
 # else writes.
 use lib 'test/perl';

@@ -1,5 +1,5 @@
 # Readers on a subscriber of logical replication, by the recipes of
-# doc/feed_readers.md, in the cases that long/099_subscriber_soak.pl does not meet: what the
+# doc/topologies.md, in the cases that long/099_subscriber_soak.pl does not meet: what the
 # subscriber writes and prepares itself, and first copies.
 use lib 'test/perl';
 use CombTest;

@@ -1,4 +1,4 @@
-# Readers on a physical standby, by the recipes of doc/feed_readers.md: ten writers,
+# Readers on a physical standby, by the recipes of doc/topologies.md: ten writers,
 # terminated sessions, crashes of both servers, and a promotion.  Readers without a
 # bound, with a margin, or with the bound of the primary must lose rows, or the test
 # would show nothing.

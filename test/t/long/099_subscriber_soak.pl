@@ -1,5 +1,5 @@
 # Readers on a subscriber of logical replication, by the recipes of
-# doc/feed_readers.md: ten writers, terminated sessions, and crashes of both servers.
+# doc/topologies.md: ten writers, terminated sessions, and crashes of both servers.
 # A reader that takes the publisher's keys without a heartbeat must lose rows, or the
 # test would show nothing.
 use lib 'test/perl';
