@@ -59,9 +59,10 @@ AS $$ DECLARE
 BEGIN
 	-- The candidates first ...  By OID, because the owner of a sequence can give its name to a view that runs code of his.
 	FOR i IN 1 .. cardinality(feeds) LOOP BEGIN
+		CONTINUE WHEN feeds[i].number IS NULL;
 		IF current_setting('server_version_num')::integer >= 180000 THEN
 			numbers[i] := (SELECT last_value + is_called::integer FROM pg_get_sequence_data(feeds[i].source));
-		ELSIF feeds[i].number IS NOT NULL THEN	-- Before the first number it is NULL.  This keeps the lock of a writer.
+		ELSE	-- NULL before the first number.  It keeps the lock of a writer.
 			numbers[i] := coalesce(pg_sequence_last_value(feeds[i].source) + 1, feeds[i].next_number, feeds[i].number);
 		END IF;
 	EXCEPTION WHEN OTHERS THEN	-- Locked longer than lock_timeout, which is shorter than deadlock_timeout, or gone: see below.
