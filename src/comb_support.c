@@ -185,7 +185,7 @@ comb_function(Oid funcid)
 	{
 		symbol = TextDatumGetCString(SysCacheGetAttrNotNull(PROCOID, tuple,
 															Anum_pg_proc_prosrc));
-		for (i = 0; i < lengthof(comb_functions) && result == NULL; i++)
+		for (i = 0; i < (int) lengthof(comb_functions) && result == NULL; i++)
 		{
 			if (strcmp(comb_functions[i].symbol, symbol) == 0)
 				result = &comb_functions[i];
@@ -303,9 +303,9 @@ comb_is_snowflake_call(List *args)
 	};
 	int			i;
 
-	if (list_length(args) != lengthof(types))
+	if (list_length(args) != (int) lengthof(types))
 		return false;
-	for (i = 0; i < lengthof(types); i++)
+	for (i = 0; i < (int) lengthof(types); i++)
 	{
 		if (exprType((Node *) list_nth(args, i)) != types[i])
 			return false;
