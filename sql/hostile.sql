@@ -187,6 +187,16 @@ SET ROLE regress_comb_app;
 SELECT answer AS "24", count(*) FROM by_plans() GROUP BY 1 ORDER BY 1;
 RESET ROLE;
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM regress_comb_app;
+-- a condition that the role may not call fails, though its bounds would not
+GRANT EXECUTE ON FUNCTION comb_min(timestamptz), comb_recheck(uuid, tstzrange) TO regress_comb_app;
+SET ROLE regress_comb_app;
+SELECT count(*) FROM plain WHERE comb_timestamp(id) >= '2026-01-02';
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION comb_timestamp(uuid) TO regress_comb_app;
+SET ROLE regress_comb_app;
+SELECT count(*) >= 24 AS t FROM plain WHERE comb_timestamp(id) >= '2026-01-02';
+RESET ROLE;
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM regress_comb_app;
 ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO PUBLIC;
 SET client_min_messages = warning;
 DROP TABLE plain, parted, moved, checked CASCADE;

@@ -409,6 +409,12 @@ SET enable_seqscan = off;
 SET enable_bitmapscan = on;
 EXPLAIN (COSTS OFF) SELECT n FROM posts p WHERE p.created_at < '2026-01-02' OR p.created_at >= '2026-03-30';
 SET enable_bitmapscan = off;
+-- the largest bigint is a Snowflake, but not one of later times
+INSERT INTO posts VALUES (comb_generate(), NULL, 9223372036854775807, NULL);
+SELECT count(*) FILTER (WHERE at < '2200-01-01') AS "1", count(*) FILTER (WHERE at >= '2200-01-01') AS "0" FROM
+	(SELECT comb_snowflake_timestamp(s) AS at FROM posts WHERE n IS NULL AND comb_snowflake_timestamp(s) < '2200-01-01'
+	 UNION ALL SELECT comb_snowflake_timestamp(s) FROM posts WHERE n IS NULL AND comb_snowflake_timestamp(s) >= '2200-01-01'
+	 UNION ALL SELECT '2300-01-01' FROM posts WHERE n IS NULL AND comb_snowflake_timestamp(s) >= '2200-01-01') q;
 -- a UNION ALL hands the condition to its tables
 EXPLAIN (COSTS OFF)
 SELECT n FROM (SELECT * FROM posts UNION ALL SELECT * FROM posts) u WHERE comb_timestamp(id) >= '2026-02-01';

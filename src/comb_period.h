@@ -116,6 +116,7 @@ extern PGDLLEXPORT Datum comb_times_min(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_timestamp_layout(PG_FUNCTION_ARGS);
 
 /* comb_support.c */
+extern void comb_support_init(void);
 extern void comb_add_ranges(PlannerInfo *root, RelOptInfo * rel);
 
 /* comb_selfuncs.c */

@@ -73,6 +73,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/syscache.h"
@@ -168,7 +169,7 @@ typedef struct CombCall
  * fmgr_security_definer(), so they never match.
  */
 static const CombFunction *
-comb_function(Oid funcid)
+comb_look_up_function(Oid funcid)
 {
 	const CombFunction *result = NULL;
 	HeapTuple	tuple;
@@ -176,8 +177,6 @@ comb_function(Oid funcid)
 	char	   *symbol;
 	int			i;
 
-	if (funcid < FirstNormalObjectId)
-		return NULL;
 	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(funcid));
 	if (!HeapTupleIsValid(tuple))
 		return NULL;
@@ -197,6 +196,52 @@ comb_function(Oid funcid)
 		return NULL;
 	fmgr_info(funcid, &flinfo);
 	return flinfo.fn_addr == result->code ? result : NULL;
+}
+
+/*
+ * The functions that were looked up last.  One query asks for the same few
+ * functions ten times, and again for each partition.
+ */
+#define COMB_KNOWN_FUNCTIONS	64
+
+typedef struct CombKnown
+{
+	Oid			funcid;
+	const CombFunction *function;
+} CombKnown;
+
+static CombKnown comb_known[COMB_KNOWN_FUNCTIONS];
+
+/* A function has changed, so forget all */
+static void
+comb_forget_functions(Datum arg, int cacheid, uint32 hashvalue)
+{
+	memset(comb_known, 0, sizeof(comb_known));
+}
+
+/* Return which of our C functions this is, or NULL */
+static const CombFunction *
+comb_function(Oid funcid)
+{
+	CombKnown  *known = &comb_known[funcid % COMB_KNOWN_FUNCTIONS];
+
+	if (funcid < FirstNormalObjectId)
+		return NULL;
+	if (known->funcid != funcid)
+	{
+		const CombFunction *function = comb_look_up_function(funcid);
+
+		known->funcid = funcid;
+		known->function = function;
+	}
+	return known->function;
+}
+
+/* Start to notice changes of functions.  _PG_init() calls this. */
+void
+comb_support_init(void)
+{
+	CacheRegisterSyscacheCallback(PROCOID, comb_forget_functions, (Datum) 0);
 }
 
 /* Is the expression of this type, or of a domain over this type? */
@@ -474,12 +519,15 @@ comb_call_args(const Node *node)
 static bool
 comb_period_clause(CombCall *call, Node *clause)
 {
-	List	   *args = comb_call_args(clause);
+	Oid			funcid = InvalidOid;
 
-	return args != NIL &&
-		comb_take_apart(call, is_opclause(clause) ?
-						get_opcode(((OpExpr *) clause)->opno) :
-						((FuncExpr *) clause)->funcid, args) &&
+	if (is_funcclause(clause))
+		funcid = ((FuncExpr *) clause)->funcid;
+	else if (is_opclause(clause) &&
+			 ((OpExpr *) clause)->opno >= FirstNormalObjectId)
+		funcid = get_opcode(((OpExpr *) clause)->opno);
+	return funcid >= FirstNormalObjectId &&
+		comb_take_apart(call, funcid, comb_call_args(clause)) &&
 		call->period != NULL;
 }
 
@@ -488,7 +536,6 @@ static inline bool
 comb_time_call(CombCall *call, Node *node)
 {
 	return IsA(node, FuncExpr) &&
-		((FuncExpr *) node)->funcid >= FirstNormalObjectId &&
 		comb_take_apart(call, ((FuncExpr *) node)->funcid,
 						((FuncExpr *) node)->args) &&
 		call->period == NULL;
@@ -1159,6 +1206,45 @@ comb_bool_quals(PlannerInfo *root, const RelOptInfo * rel, CombQuals *quals,
 	return changed;
 }
 
+/* Is this a call of a function that is not built in? */
+static inline bool
+comb_is_foreign_call(const Node *node)
+{
+	return IsA(node, FuncExpr) &&
+		((const FuncExpr *) node)->funcid >= FirstNormalObjectId;
+}
+
+/*
+ * Can a condition be one of ours?  Most are not, and this says so at the least
+ * cost, because the hook asks for each table of each query.
+ */
+static bool
+comb_is_candidate(const Node *clause)
+{
+	if (IsA(clause, OpExpr))
+	{
+		const OpExpr *op = (const OpExpr *) clause;
+
+		return op->opno >= FirstNormalObjectId ||
+			comb_is_foreign_call(linitial(op->args)) ||
+			comb_is_foreign_call(llast(op->args));
+	}
+	if (IsA(clause, ScalarArrayOpExpr))
+		return comb_is_foreign_call(linitial(((const ScalarArrayOpExpr *) clause)->args));
+	if (IsA(clause, BoolExpr))
+	{
+		ListCell   *lc;
+
+		foreach(lc, ((const BoolExpr *) clause)->args)
+		{
+			if (comb_is_candidate((const Node *) lfirst(lc)))
+				return true;
+		}
+		return false;
+	}
+	return comb_is_foreign_call(clause);
+}
+
 /*
  * Return an AND list of conditions with those of a table's keys replaced.  The
  * same list if there are none.
@@ -1167,8 +1253,13 @@ static List *
 comb_replace(PlannerInfo *root, const RelOptInfo * rel, List *clauses)
 {
 	CombQuals	quals = {NIL, NIL, false};
+	bool		candidates = false;
 	ListCell   *lc;
 
+	foreach(lc, clauses)
+		candidates = candidates || comb_is_candidate((Node *) lfirst(lc));
+	if (!candidates)
+		return clauses;
 	foreach(lc, clauses)
 	{
 		Node	   *clause = (Node *) lfirst(lc);

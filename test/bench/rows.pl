@@ -155,10 +155,22 @@ my %times = (
 	grown => "interval '1000 days' * ln(1 + 9 * n / ($million * 10.0)::float8) / ln(10::float8)");
 my $days = [ map {
 	("CREATE TABLE $_ AS
-		SELECT comb_at('2024-01-01 00:00+00'::timestamptz + $times{$_}) AS id, repeat('x', 100) AS note
-		FROM generate_series(0, $million * 10 - 1) n",
-		"CREATE INDEX ${_}_id ON $_ (id)", "VACUUM (FREEZE, ANALYZE) $_")
+		SELECT comb_at(at) AS id, at AS created_at, repeat('x', 100) AS note
+		FROM generate_series(0, $million * 10 - 1) n, LATERAL (SELECT '2024-01-01 00:00+00'::timestamptz + $times{$_} AS at) a",
+		"CREATE INDEX ${_}_id ON $_ (id)", "CREATE INDEX ${_}_created_at ON $_ (created_at)", "VACUUM (FREEZE, ANALYZE) $_",
+		"CREATE FUNCTION made($_) RETURNS timestamptz IMMUTABLE PARALLEL SAFE RETURN comb_timestamp(\$1.id)",
+		"CREATE VIEW ${_}_view AS SELECT *, comb_timestamp(id) AS made FROM $_")
 } sort keys %times ];
+
+# The same days in a hundred partitions, without rows
+push @$days, 'CREATE TABLE parted (id uuid, created_at timestamptz, note text) PARTITION BY RANGE (id)',
+  map { sprintf(q{CREATE TABLE parted_%1$d PARTITION OF parted FOR VALUES
+	FROM (comb_min('2024-01-01 00:00+00'::timestamptz + %1$d * interval '10 days'))
+	TO (comb_min('2024-01-01 00:00+00'::timestamptz + (%1$d + 1) * interval '10 days'))}, $_) } 0 .. 99;
+
+# Ways to ask for the rows of a day
+my @forms = ('created_at, with an index', 'id <@ period', 'comb_timestamp(id) >= ... AND comb_timestamp(id) < ...',
+	'view.made, comb_timestamp(id)', 'o.made, a function', 'id >= ... AND id < ...');
 
 # The condition of a label for a day, 0 to 999, which begin with 2024
 sub clause
@@ -166,8 +178,13 @@ sub clause
 	my ($label, $day) = @_;
 	my ($first, $next) = map { strftime("'%F 00:00+00'", gmtime(1704067200 + 86400 * $_)) } $day, $day + 1;
 	return "id >= comb_min($first) AND id < comb_min($next)" if $label =~ /^id >=/;
+	return "$1 >= $first AND $1 < $next" if $label =~ /^(comb_timestamp\(id\)|created_at|o\.made)(?: >=|,)/;
+	return "made >= $first AND made < $next" if $label =~ /^view/;
 	return $label =~ s/period.*/tstzrange($first, $next)/r;
 }
+
+# The table, or the view, of a way to ask
+sub asked { my ($label, $table) = @_; return $table . ($label =~ /^view/ ? '_view' : '') . ' o'; }
 
 # Where random keys hurt: a table that outgrows shared_buffers.  It grows by a
 # million rows at a time, each time right after a checkpoint, so that the first
@@ -440,10 +457,10 @@ row('growth', 'Growing a table to ' . $growth * $million . ' rows, shared_buffer
 # server: a new session's first look at the catalogs takes longer than a day's rows.  The
 # first run, which does not count, also brings the day's pages into the cache.
 row('range', 'count(*) of one day of 1000, out of ' . 10 * $million . ' rows (ms)',
-	[ 'id <@ period', 'id >= ... AND id < ...', 'comb_timestamp(id) <@ period' ],
+	[ @forms, 'comb_timestamp(id) <@ period' ],
 	sub {
-		my $query = 'SELECT count(*) FROM even WHERE ' . clause($_[0], int(rand(1000)));
-		my $runs = $_[0] =~ /timestamp/ ? 1 : 100;
+		my $query = 'SELECT count(*) FROM ' . asked($_[0], 'even') . ' WHERE ' . clause($_[0], int(rand(1000)));
+		my $runs = $_[0] =~ /<@ period/ && $_[0] =~ /timestamp/ ? 1 : 100;
 		return sprintf('%.3f', timed($query,
 				"DO \$\$BEGIN FOR i IN 1 .. $runs LOOP EXECUTE \$q\$$query\$q\$; END LOOP; END\$\$") / $runs);
 	},
@@ -509,9 +526,9 @@ row('mask', "Masking a key's time, and taking the mask off, net of the scan (ns)
 # hundred times, as sub-selects that are planned one by one.  The first two
 # statements fill the session's caches.
 row('range_plan', 'Planning one day (us)',
-	[ 'id <@ period', 'id >= ... AND id < ...' ],
+	[ @forms, map { "$_, 100 partitions" } @forms[ 1, 2, 5 ] ],
 	sub {
-		my $select = '(SELECT * FROM even WHERE ' . clause($_[0], 500) . ' OFFSET 0)';
+		my $select = '(SELECT * FROM ' . asked($_[0], $_[0] =~ /partitions/ ? 'parted' : 'even') . ' WHERE ' . clause($_[0], 500) . ' OFFSET 0)';
 		my $statement = 'EXPLAIN (SUMMARY) ' . join(' UNION ALL ', ($select) x 100);
 		my (undef, undef, @ms) = psql(($statement) x 52) =~ /^Planning Time: (\S+) ms/mg;
 		return sprintf('%.3f', sum(@ms) * 10 / @ms);
@@ -521,7 +538,7 @@ row('range_plan', 'Planning one day (us)',
 # How good the estimates are: the mean error of the rows estimated for 100 days
 # after a fresh ANALYZE.  A day is a tenth of one bin of the histogram.
 row('range_estimate', 'Rows estimated for one day of 1000, mean error (%)',
-	[ map { ($_, "$_, ten times as many rows at the end") } 'id <@ period', 'id >= ... AND id < ...' ],
+	[ map { ($_, "$_, ten times as many rows at the end") } @forms[ 0, 1, 2, 5 ] ],
 	sub {
 		my ($label) = @_;
 		my $table = $label =~ /at the end/ ? 'grown' : 'even';
