@@ -123,6 +123,7 @@ $schedule->test(q{
 	a.begin a.event b.event r.begin r.poll=1 r.rollback r.poll=1 a.commit r.begin r.poll=1 r.rollback r.poll=1 r.check
 	# two readers share a position, and one of them waits with its snapshot
 	b.event r.begin r.place u.shared=0 b.event r.shared=2 r.commit u.shared=0 b.event u.shared=1 r.check
+	z.begin z.event b.event r.begin r.place u.shared=0 b.event r.shared=2 r.commit u.shared=0 z.commit u.shared=1 r.check
 	a.begin a.event b.event r.begin r.place u.shared=0 a.commit r.shared=2 r.commit u.shared=0 r.check
 	a.begin a.event r.begin r.shared=0 u.shared=0 b.event a.commit r.rollback u.shared=2 r.check
 	# one snapshot for the whole transaction

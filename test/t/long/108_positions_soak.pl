@@ -1,0 +1,104 @@
+# Readers with positions (doc/feed_positions.md): writers of all kinds, among them some that idle
+# in their transaction, some that commit asynchronously, and some with more subtransactions than a
+# snapshot knows; prepared transactions; killed backends.  Each row must come once.  A reader that goes
+# on after its last key must lose rows.
+#
+# Three readers keep the position in the table place, and two of them share one.  Their rows go into the
+# table got.  Another one keeps its position and its rows, so that a crash does not take both back.
+use lib 'test/perl';
+use CombTest;
+use CombSession;
+use CombSoak;
+use Time::HiRes qw(time);
+
+begin_soak('soak of positions', 15);
+my $node = soak_server('main', sql => q{
+	CREATE EXTENSION pg_comb_ordered CASCADE;
+	CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text, number bigint DEFAULT comb_snowflake());
+	CREATE INDEX ON outbox (number);
+	CREATE TABLE place (reader int PRIMARY KEY, position text) WITH (fillfactor = 10);
+	INSERT INTO place VALUES (1, ''), (2, ''), (3, '');
+	CREATE TABLE got (reader int, id uuid);
+	CREATE PROCEDURE nested(n integer) LANGUAGE plpgsql AS
+	$$
+	BEGIN
+		FOR i IN 1..n LOOP
+			BEGIN INSERT INTO outbox (body) VALUES ('nested'); EXCEPTION WHEN division_by_zero THEN NULL; END;
+		END LOOP;
+	END
+	$$;
+});
+
+sub reader
+{
+	my ($reader, $unread, $next) = @_;
+	return qq{
+WITH moved AS (UPDATE place AS new SET position = $next(old.position)
+	FROM (SELECT * FROM place WHERE reader = $reader FOR UPDATE) AS old WHERE new.reader = old.reader RETURNING old.position)
+INSERT INTO got SELECT $reader, id FROM moved, outbox WHERE $unread;
+};
+}
+my $unread = 'comb_unread(id, outbox.xmin, position)';
+my %readers = (
+	1 => reader(1, $unread, 'comb_position') . pause(3),
+	2 => reader(2, 'comb_snowflake_unread(number, outbox.xmin, position)', 'comb_snowflake_position') . pause(3),
+	3 => "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT count(*) FROM place;\n" . pause(5)
+	  . reader(3, $unread, 'comb_position') . "COMMIT;\n");
+
+# A reader that survives the server
+package Keeper;
+use parent -norequire, 'CombSession';
+
+sub poll
+{
+	my ($self) = @_;
+	my $since = $self->{position} // '';
+	my @rows = split(/\n/, $self->ask(qq{SELECT position, id FROM comb_position('$since') AS position
+		LEFT JOIN outbox ON comb_unread(id, outbox.xmin, '$since')}));
+	($self->{position}) = split(/\|/, $rows[0]);
+	my @ids = map { (split(/\|/))[1] // () } @rows;
+	$self->{seen}{$_}++ foreach @ids;
+	return scalar(@ids);
+}
+
+package main;
+
+my $conninfo = conninfo('postgres', $node);
+my $idle     = { idle => [ 1, "BEGIN;\nINSERT INTO outbox (body) VALUES ('idle');\nSAVEPOINT s;\nINSERT INTO outbox (body) VALUES ('sub');\n"
+	  . "\\sleep 1500 ms\nINSERT INTO outbox (body) VALUES ('late');\nCOMMIT;\n" ] };
+start_writers($conninfo, 6, $duration > 60 ? 400 : 150, $event_writers);
+start_writers($conninfo, 2, 50, kinds($event_writers, qw(one rows savepoint)), '-C');
+start_writers($conninfo, 1, 0, $idle);
+start_writers($conninfo, 1, 2, { nested => [ 1, "BEGIN;\nCALL nested(70);\n" . pause(30) . "COMMIT;\n" ] });
+{
+	local $ENV{PGOPTIONS} = '-c synchronous_commit=off';
+	start_writers($conninfo, 2, 50, kinds($event_writers, qw(one rows slow)));
+}
+start_resolver($conninfo);
+start_readers($conninfo, $readers{$_}) foreach (1, 1, 2, 3);
+
+my $keeper = Keeper->new($node, 'postgres', table => 'outbox');
+my $naive  = outbox_reader($node, 'SELECT id FROM outbox WHERE id > $last ORDER BY id');
+disturb($node, $duration, readers => [ $keeper, $naive ], clients => [ 'writer', 'reader' ]);
+end_writers($node);
+read_rest($naive);
+$keeper->again unless eval { $keeper->poll; 1 };
+$keeper->poll foreach (1 .. 3);
+
+my $rows = $node->safe_psql('postgres', 'SELECT count(*) FROM outbox');
+cmp_ok($rows, '>', 100 * $duration, 'there is something to read');
+$node->poll_query_until('postgres', "SELECT count(*) = 3 FROM (SELECT reader FROM got GROUP BY reader HAVING count(*) >= $rows) AS done");
+stop_loops($node, 'reader');
+foreach my $reader (1 .. 3)
+{
+	is($node->safe_psql('postgres', qq{
+		SELECT count(*) FILTER (WHERE got.n IS NULL), count(*) FILTER (WHERE n > 1), count(*) FILTER (WHERE o.id IS NULL)
+		FROM outbox AS o FULL JOIN (SELECT id, count(*) AS n FROM got WHERE reader = $reader GROUP BY id) AS got USING (id)}),
+		'0|0|0', "reader $reader: of $rows rows none lost, none twice, none that is not there (SEED=$seed)");
+}
+my @lost = grep { !$keeper->{seen}{$_} } split(/\n/, $node->safe_psql('postgres', 'SELECT id FROM outbox'));
+my @twice = grep { $_ > 1 } values %{ $keeper->{seen} };
+is(scalar(@lost) . ' lost, ' . scalar(@twice) . ' twice', '0 lost, 0 twice', "the reader that survives crashes (SEED=$seed)");
+diag("$rows rows; the reader that survives crashes has " . (keys(%{ $keeper->{seen} }) - $rows) . ' more, whose commits were lost');
+$keeper->quit;
+end_soak(twins => { 'after the last key' => $naive }, nodes => [$node], expected => qr/could not serialize|deadlock/);
