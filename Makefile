@@ -33,7 +33,7 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE SECURITY.md \
              doc/administration.md doc/clients.md doc/dotnet.md doc/feed.md doc/feed_anywhere.md \
              doc/feed_readers.md doc/installation.md doc/migration.md \
              doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
-             doc/pipelines.md doc/range.md doc/topologies.md doc/usage.md \
+             doc/pipelines.md doc/topologies.md doc/usage.md \
              doc/byte_order.svg doc/key.svg doc/late_commit.svg doc/lease.svg \
              doc/snowflake_bits.svg doc/packaging/Dockerfile doc/packaging/alert_rules.yaml \
              doc/packaging/Dockerfile.alpine doc/packaging/feed_metrics.yaml doc/packaging/meson.build \
