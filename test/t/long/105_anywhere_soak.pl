@@ -33,22 +33,23 @@ $primary->safe_psql('postgres', of_outbox(recipe('feed-number') . recipe('feed-t
 	  . 'CREATE PUBLICATION all_rows FOR TABLE outbox, comb_feed');
 $primary->safe_psql('postgres', join(';', map { qq{
 	CREATE TABLE $_ (id bigserial, part int) PARTITION BY LIST (part);
-	CREATE TABLE ${_}_0 PARTITION OF $_ FOR VALUES IN (0);
+	CREATE TABLE ${_}_0 PARTITION OF $_ FOR VALUES IN (0, 100);
 	CREATE SEQUENCE ${_}_parts;} . recipe('feed-number') =~ s/\borders(?=_|\b)/$_/gr } qw(growing waiting)) . q{
 	CREATE PROCEDURE grow(parent text, lock_first boolean) LANGUAGE plpgsql AS $$ DECLARE
 		n bigint := nextval(parent || '_parts');
 	BEGIN
-		IF n > 100 THEN PERFORM pg_sleep(1); RETURN; END IF;
-		EXECUTE format('CREATE TABLE %1$s_%2$s (LIKE %1$s)', parent, n);
-		COMMIT;
-		IF lock_first THEN EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', parent); END IF;
-		EXECUTE format('ALTER TABLE %1$s ATTACH PARTITION %1$s_%2$s FOR VALUES IN (%2$s)', parent, n);
-		COMMIT;
-		EXECUTE format('INSERT INTO %s (part) VALUES (%s)', parent, n);
-		COMMIT;
-		EXECUTE format('INSERT INTO %s (part) VALUES (0)', parent);
-		COMMIT;
-		PERFORM pg_sleep(random() * } . $duration / 300 . q{);
+		IF n < 100 THEN
+			EXECUTE format('CREATE TABLE %1$s_%2$s (LIKE %1$s)', parent, n);
+			COMMIT;
+			IF lock_first THEN EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', parent); END IF;
+			EXECUTE format('ALTER TABLE %1$s ATTACH PARTITION %1$s_%2$s FOR VALUES IN (%2$s)', parent, n);
+			COMMIT;
+		END IF;
+		FOR i IN 1 .. 20 LOOP
+			EXECUTE format('INSERT INTO %s (part) VALUES (%s)', parent, least(n, 100) * (i % 2));
+			COMMIT;
+		END LOOP;
+		PERFORM pg_sleep(0.1 * random());
 	END $$});
 my $standby = standby($primary, 'standby');
 $subscriber->safe_psql('postgres', 'CREATE SEQUENCE growing_id_seq; CREATE SEQUENCE waiting_id_seq;' . of_outbox(recipe('feed-subscribed') . recipe('feed-time') =~ s/SELECT comb_feed_add.*//r));
