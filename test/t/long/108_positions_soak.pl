@@ -1,4 +1,4 @@
-# Readers with positions (doc/feed_positions.md): writers of all kinds, among them some that idle
+# Readers with positions (doc/feed_readers.md): writers of all kinds, among them some that idle
 # in their transaction, some that commit asynchronously, and some with more subtransactions than a
 # snapshot knows; prepared transactions; killed backends.  Each row must come once.  A reader that goes
 # on after its last key must lose rows.
