@@ -464,6 +464,7 @@ EXECUTE created_1('[2026-01-02,2026-01-03)');
 PREPARE created_mssql(tstzrange) AS SELECT count(*) AS "0" FROM victim WHERE stranger.created(id, $1, 'efcore');
 EXECUTE created_mssql('[2026-01-02,2026-01-03)');
 SELECT count(*) AS "0" FROM victim WHERE stranger.created(id, '[2026-01-02,2026-01-03)', 'efcore');
+SELECT count(*) AS "1000" FROM victim WHERE stranger.created(id, '[1900-01-01,11000-01-01)', 'rtcomb_sql');
 PREPARE made(timestamptz) AS SELECT count(*) AS "976" FROM victim WHERE stranger.made(id) >= $1;
 EXECUTE made('2026-01-02 01:00');
 PREPARE made_on(date) AS SELECT count(*) AS "977" FROM victim WHERE stranger.made(id) >= $1;

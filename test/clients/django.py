@@ -2,6 +2,7 @@
 
 import os
 import uuid
+from datetime import timedelta
 
 import django
 from django.conf import settings
@@ -16,12 +17,14 @@ database = {"ENGINE": "django.db.backends.postgresql", "NAME": os.environ["PGDAT
 settings.configure(DATABASES={"default": database}, INSTALLED_APPS=["shop"], USE_TZ=True)
 django.setup()
 
-from shop.models import Between, Order  # noqa: E402
+from shop.models import Between, Order, TimedOrder  # noqa: E402
 
 
 def migrate():
     call_command("makemigrations", "shop", verbosity=0)
     call_command("migrate", verbosity=0)
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE VIEW shop_timed_order AS SELECT *, comb_timestamp(id) AS created_at FROM shop_order")
 
 
 def migrate_again():
@@ -51,5 +54,13 @@ def during(since, until):
     return Order.objects.filter(Between("id", since, until)).order_by("id")
 
 
-check_client(table=migrate, query=query, range=DateTimeTZRange, insert=insert, during=during)
+def created(text, times):
+    return TimedOrder.objects.filter(created_at__gte=times[0], created_at__lt=times[1]).order_by("id")
+
+
+def created_range(text, times):
+    return TimedOrder.objects.filter(created_at__range=(times[0], times[1] - timedelta(microseconds=1))).order_by("id")
+
+
+check_client(ways={"by a view": created, "by created_at__range": created_range}, table=migrate, query=query, range=DateTimeTZRange, insert=insert, during=during)
 test("a second migration is empty", migrate_again)

@@ -173,8 +173,8 @@ periods_by_index() {
 		}
 		!/^\t/ { judge(); mine = index($0, start) == 1 && / plan:$/ }
 		mine { plan = plan $0 "\n" }
-		mine && /Filter: .*(<@|comb_created|comb_during|comb_recheck|comb_timestamp\(id\) [<>])/ { period = 1 }
-		mine && /Index Cond: .*id >= .* AND .*id <= / { bounds = 1 }
+		mine && /Filter: .*(<@|comb_created|comb_during|comb_recheck\(([a-z_0-9]+\.)?id,|comb_timestamp\(id\) [<>])/ { period = 1 }
+		mine && /Index Cond: .*id >= .* AND .*id <=? / { bounds = 1 }
 		END { judge(); print plans + 0 " plans with a period"; exit !(plans >= least && !scans) }' "$work/log/clients.log"
 }
 

@@ -6,8 +6,8 @@ from alembic.autogenerate import compare_metadata, produce_migrations, render_py
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from psycopg.types.range import TimestamptzRange
-from sqlalchemy import BigInteger, Text, create_engine, func, select, text
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy import BigInteger, DateTime, Text, create_engine, func, select, text
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, column_property, mapped_column
 
 from common import check_client, test
 
@@ -22,6 +22,7 @@ class Order(Base):
     number: Mapped[int] = mapped_column(BigInteger, server_default=text("comb_snowflake()"))
     item: Mapped[str] = mapped_column(Text, unique=True)
     ref: Mapped[uuid.UUID] = mapped_column(server_default=text("comb_generate('rtcomb_sql'::text)"))
+    created_at = column_property(func.comb_timestamp(id, type_=DateTime(timezone=True)))
 
 
 engine = create_engine("postgresql+psycopg://", isolation_level="AUTOCOMMIT")
@@ -58,6 +59,12 @@ def during(since, until):
     return session.scalars(orders)
 
 
-check_client(table=migrate, query=query, place=lambda n: f":v{n}", range=TimestamptzRange,
+# The property is a condition like a column's.
+def created(statement, times):
+    orders = select(Order).where(Order.created_at >= times[0], Order.created_at < times[1]).order_by(Order.id)
+    return session.scalars(orders)
+
+
+check_client(ways={"by column_property": created}, table=migrate, query=query, place=lambda n: f":v{n}", range=TimestamptzRange,
              insert=insert, during=during)
 test("a second migration is empty", migrate_again)

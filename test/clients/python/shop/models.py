@@ -23,3 +23,14 @@ class Order(models.Model):
     number = models.BigIntegerField(db_default=Snowflake())
     item = models.TextField(unique=True)
     ref = models.UUIDField(db_default=Generate(models.Value("rtcomb_sql")))
+
+
+# A view of the table above, with the time of the key
+class TimedOrder(models.Model):
+    id = models.UUIDField(primary_key=True)
+    item = models.TextField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        managed = False
+        db_table = "shop_timed_order"
