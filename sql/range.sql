@@ -111,8 +111,10 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_contained(id, tstzrange('2026-02-01', '2026-02-02'));
 
 -- stable expressions, and parameters of a generic plan
+-- extension only
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange(now() - interval '1 day', now());
+-- extension and sql/portable
 SET plan_cache_mode = force_generic_plan;
 PREPARE during(tstzrange) AS SELECT * FROM orders WHERE id <@ $1;
 EXPLAIN (COSTS OFF) EXECUTE during('[2026-02-01, 2026-02-02)');
@@ -125,8 +127,10 @@ INSERT INTO periods VALUES (10, 'empty'), (11, NULL), (12, '[2026-04-10,)');
 ANALYZE periods;
 SET enable_seqscan = on;
 SET enable_material = off;
+-- extension only
 EXPLAIN (COSTS OFF)
 SELECT p.n, o.n FROM periods p JOIN orders o ON o.id <@ p.period;
+-- extension and sql/portable
 SELECT p.n, count(o.id) FROM periods p LEFT JOIN orders o ON o.id <@ p.period GROUP BY 1 ORDER BY 1;
 SET enable_seqscan = off;
 
@@ -166,8 +170,10 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'));
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_during(id, '2026-02-01', '2026-02-02');
+-- extension only
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_during(id, now() - interval '1 day', NULL);
+-- extension and sql/portable
 SELECT count(*) AS "24" FROM orders WHERE comb_during(id, '2026-02-01', '2026-02-02');
 SELECT count(*) AS "744" FROM orders WHERE comb_during(id, NULL, '2026-02-01');
 SELECT count(*) = 2400 - 744 AS t FROM orders WHERE comb_during(id, '2026-02-01', NULL);
@@ -178,8 +184,10 @@ SELECT comb_during(key_at('2026-02-01', 1), '2026-02-02', '2026-02-01');
 SELECT comb_during(id, '2026-02-02', '2026-02-01') FROM (SELECT NULL::uuid OFFSET 0) none (id);
 \set SHOW_CONTEXT errors
 SET plan_cache_mode = force_generic_plan;
+-- extension only
 PREPARE function_during(timestamptz, timestamptz) AS SELECT * FROM orders WHERE comb_during(id, $1, $2);
 EXPLAIN (COSTS OFF) EXECUTE function_during('2026-02-01', '2026-02-02');
+-- extension and sql/portable
 RESET plan_cache_mode;
 
 -- tables of other access methods than heap get the bounds as conditions, with or
@@ -239,8 +247,10 @@ SELECT * FROM barrier WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 SET ROLE regress_comb_reader;
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
+-- extension only
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange(now() - interval '1 day', NULL);
+-- extension and sql/portable
 -- comb_created() with a layout is not leakproof, but bounds that read no column are
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'uuidv7');
