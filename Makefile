@@ -16,7 +16,7 @@ OBJS       = src/pg_comb.o src/comb_codec.o src/comb_layout.o src/comb_time.o sr
              src/ordered/comb_sequence.o src/ordered/comb_shared.o src/ordered/comb_announce.o \
              src/ordered/comb_lease.o src/ordered/comb_ordered.o src/ordered/comb_answers.o \
              src/ordered/comb_plan.o src/ordered/comb_settled.o src/ordered/comb_snowflake_generate.o \
-             src/ordered/comb_position.o src/ordered/comb_monitor.o
+             src/ordered/comb_position.o src/ordered/comb_wait.o src/ordered/comb_monitor.o
 HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_period.h \
              src/comb_snowflake.h \
              src/ordered/comb_sequence.h src/ordered/comb_shared.h src/ordered/comb_announce.h \

@@ -153,3 +153,14 @@ CREATE FUNCTION comb_snowflake_unread(
 COMMENT ON FUNCTION comb_snowflake_unread(
 	bigint, xid, text, timestamptz, int, int, interval) IS
 	'whether a row with a Snowflake is new since a position';
+
+--
+-- comb_wait.c: a reader that sleeps until there is something to read
+--
+
+CREATE PROCEDURE comb_wait(INOUT seen bigint, timeout interval DEFAULT '1 minute')
+	AS 'MODULE_PATHNAME', 'comb_wait'
+	LANGUAGE C;
+
+COMMENT ON PROCEDURE comb_wait(bigint, interval) IS
+	'commits, and waits until another transaction with ordered keys or Snowflakes has ended';

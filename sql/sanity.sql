@@ -18,7 +18,7 @@ ORDER BY 1;
 SELECT oid::regprocedure AS unlabelled
 FROM pg_proc
 WHERE pronamespace = (SELECT extnamespace FROM pg_extension WHERE extname = 'pg_comb')
-  AND proname LIKE 'comb\_%' AND proparallel = 'u'
+  AND proname LIKE 'comb\_%' AND proparallel = 'u' AND prokind <> 'p'
 ORDER BY 1;
 
 -- the functions that a query can call, and their labels; the format is unaligned,

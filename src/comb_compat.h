@@ -258,6 +258,12 @@ comb_registry_segment(const char *name, Size size, comb_segment_init init)
 }
 #endif
 
+/* PostgreSQL 17 shows by name what a session waits for in an extension */
+#include "utils/wait_event.h"
+#if PG_VERSION_NUM < 170000
+#define WaitEventExtensionNew(name)	PG_WAIT_EXTENSION
+#endif
+
 /*
  * Points where a test can hold a session up.  They exist from 17 on, in
  * servers built with injection points, and cost nothing elsewhere.

@@ -167,6 +167,7 @@ comb_seat_init(CombSeat *seat)
 	pg_atomic_init_u64(&seat->first, 0);
 	pg_atomic_init_u64(&seat->last, 0);
 	seat->commits = 0;
+	pg_atomic_init_u64(&seat->counted, 0);
 	for (i = 0; i < COMB_PAST; i++)
 	{
 		pg_atomic_init_u64(&seat->past[i].prev, 0);
@@ -496,6 +497,7 @@ comb_prepared_enter_failed(void)
 static void
 comb_take_back(uint64 fxid)
 {
+	bool		any = comb_announced_any();
 	int			series;
 
 	comb_preparing = false;
@@ -514,6 +516,9 @@ comb_take_back(uint64 fxid)
 			comb_announced[series] = false;
 		}
 	}
+	/* last, so that the session that wakes finds all of the above done */
+	if (any)
+		comb_count_end();
 }
 
 /*

@@ -51,6 +51,7 @@ typedef struct CombSeat
 	Oid			role;
 	TimestampTz start;			/* of the running or prepared transaction */
 	uint64		commits;
+	pg_atomic_uint64 counted;	/* of prepared transactions, see comb_wait.c */
 	CombPast	past[COMB_PAST];
 } CombSeat;
 

@@ -48,7 +48,7 @@
  * counters, and keys would lose their order.
  */
 #ifndef COMB_LAYOUT
-#define COMB_LAYOUT			2
+#define COMB_LAYOUT			3
 #endif
 
 /*
@@ -369,6 +369,14 @@ comb_database_make(Oid dropped, uint64 incarnation)
 	}
 	for (series = 0; series < COMB_SERIES; series++)
 		pg_atomic_init_u64(&database->last[series].value, 0);
+
+	/*
+	 * A count from before a restart must not come again, or its reader would
+	 * sleep although rows are there.  So counts begin at a random number.
+	 */
+	pg_atomic_init_u64(&database->ends.value, incarnation * COMB_END);
+	ConditionVariableInit(&database->ended);
+	pg_atomic_init_u32(&database->readers, 0);
 	database->incarnation = incarnation;
 	database->seats_ready = false;
 	database->oid = MyDatabaseId;
@@ -418,6 +426,27 @@ comb_shared_attach(void)
 	comb_shared_find();
 	comb_area_attach();
 	comb_database = comb_database_attach();
+}
+
+/*
+ * Count the end of a transaction that made keys in this database, and wake the
+ * sessions that wait for one.  The transaction's rows are visible to new
+ * snapshots, and it holds no bound back any more.
+ *
+ * A session that is going to sleep gets onto the list of "ended" first, then
+ * adds itself to "ends", and then looks at the count.  If it has added itself
+ * before us, we see it and wake it.  If not, it sees our end and does not sleep.
+ * Nothing here fails or allocates.
+ */
+void
+comb_count_end(void)
+{
+	uint64		before = pg_atomic_fetch_add_u64(&comb_database->ends.value,
+												 COMB_END);
+
+	COMB_INJECTION_POINT("comb-end-count");
+	if (unlikely(before % COMB_END != 0))
+		ConditionVariableBroadcast(&comb_database->ended);
 }
 
 /*

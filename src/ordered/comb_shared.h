@@ -15,6 +15,7 @@
 #define COMB_SHARED_H
 
 #include "port/atomics.h"
+#include "storage/condition_variable.h"
 #include "utils/dsa.h"
 
 #include "comb_clock.h"
@@ -51,10 +52,18 @@ typedef union CombCounter
  *
  * The incarnation is a random number, chosen anew for each database at each
  * start of the server.
+ *
+ * "ends" counts the transactions with keys that have ended, in units of
+ * COMB_END, and in the bits below the sessions that sleep until the next one
+ * ends.  So each transaction looks at one number, and what it adds and whom it
+ * has to wake have one order for all processes.
  */
 typedef struct CombDatabase
 {
 	CombCounter last[COMB_SERIES];
+	CombCounter ends;
+	ConditionVariable ended;	/* who sleeps until "ends" has another count */
+	pg_atomic_uint32 readers;	/* sessions in comb_wait() */
 	uint64		incarnation;
 	Oid			oid;
 	bool		seats_ready;	/* are the seats those of this database? */
@@ -75,6 +84,9 @@ typedef struct CombShared
 	uint64		started;		/* full xid that came next when this was made */
 	CombCounter snowflake;		/* of all databases */
 } CombShared;
+
+/* One end in CombDatabase.ends.  Below are as many bits as MAX_BACKENDS has */
+#define COMB_END				(UINT64CONST(1) << 18)
 
 /* Incarnations are at least this large; setval() and nextval() write less */
 #define COMB_INCARNATION_MIN	(UINT64CONST(1) << 61)
@@ -99,6 +111,7 @@ extern Size comb_shared_size(void);
 extern void comb_shared_attach(void);
 extern dsa_pointer comb_shared_allocate(Size size);
 extern void *comb_shared_address(dsa_pointer pointer);
+extern void comb_count_end(void);
 extern void comb_shared_settings(void);
 
 static inline uint64

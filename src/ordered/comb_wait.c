@@ -1,0 +1,262 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_wait.c
+ *	  A reader sleeps until a transaction with ordered keys or Snowflakes has
+ *	  ended.
+ *
+ * CombDatabase.ends counts these transactions, see comb_count_end().  The reader
+ * gets the count before it polls, and brings it back: if it is another one by
+ * now, the reader does not sleep.  So no end between the poll and the sleep is
+ * missed.  Rollbacks count, because they let comb_settled() go on.
+ *
+ * PostgreSQL does not call the module for COMMIT PREPARED.  While a transaction
+ * with keys is prepared, waiting sessions look every few milliseconds whether it
+ * has ended.  The first one that finds it counts the end.  PREPARE itself counts
+ * as an end, so that sessions that sleep without a limit notice it.
+ *
+ * comb_wait() is a procedure that commits first.  A function could not let go
+ * of its caller's snapshot, and VACUUM would have to keep what is older.
+ *
+ * Each end wakes all who wait.  If ends follow each other quickly, many readers
+ * would take the processors from the writers that they wait for.  So the readers
+ * of a database share COMB_WAKES_PER_S returns: the more readers, the longer the
+ * pause before each one waits again.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/ordered/comb_wait.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "access/xlog.h"
+#include "executor/spi.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "portability/instr_time.h"
+#include "postmaster/postmaster.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/timestamp.h"
+
+#include "comb_announce.h"
+
+PG_FUNCTION_INFO_V1(comb_wait);
+
+#define COMB_WAKES_PER_S		2000
+
+/* How often waiting sessions look whether a prepared transaction has ended */
+#define COMB_PREPARED_MS		10
+
+StaticAssertDecl(MAX_BACKENDS < COMB_END,
+				 "the sessions that sleep must not count as ends");
+
+/* When this process returned from comb_wait(), and whether it sleeps there */
+static instr_time comb_returned;
+static bool comb_sleeping = false;
+
+static double
+comb_ms_since(instr_time start)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, start);
+	return INSTR_TIME_GET_MILLISEC(now);
+}
+
+/* Return an interval in ms, but at most what one sleep can take, 24 days */
+static double
+comb_interval_ms(const Interval *interval)
+{
+	double		days = (double) interval->month * DAYS_PER_MONTH + interval->day;
+
+	return Min(days * SECS_PER_DAY * 1000 + (double) interval->time / 1000,
+			   INT_MAX);
+}
+
+static void
+comb_wait_leave(int code, Datum arg)
+{
+	if (comb_sleeping)
+		(void) pg_atomic_fetch_sub_u64(&comb_database->ends.value, 1);
+	comb_sleeping = false;
+	(void) pg_atomic_fetch_sub_u32(&comb_database->readers, 1);
+}
+
+/*
+ * Count prepared transactions that have ended.  Returns whether others are
+ * still prepared.
+ *
+ * Once TransactionIdIsInProgress() is false, new snapshots see the transaction.
+ * Whoever exchanges "counted" counts the end, for all.
+ */
+static bool
+comb_count_prepared(void)
+{
+	uint32		used = (uint32) pg_atomic_read_u64(&comb_seats->used_prepared);
+	bool		open = false;
+	uint32		i;
+
+	/* the number of seats before their places */
+	pg_read_barrier();
+	for (i = 0; i < COMB_SERIES * used; i++)
+	{
+		CombSeat   *seat = comb_prepared_seat((CombSeries) (i % COMB_SERIES),
+											  i / COMB_SERIES);
+		uint64		counted;
+		uint64		last;
+
+		if (seat == NULL)
+			continue;
+		counted = pg_atomic_read_u64(&seat->counted);
+		last = pg_atomic_read_u64(&seat->last);
+		if (last == counted)
+			continue;
+		if (TransactionIdIsInProgress((TransactionId) last))
+			open = true;
+		else if (pg_atomic_compare_exchange_u64(&seat->counted, &counted, last))
+			comb_count_end();
+	}
+	return open;
+}
+
+/* Let a moment pass since this process has returned, or "ms" from "start" */
+static void
+comb_wait_pause(instr_time start, double ms, uint32 event)
+{
+	double		pause = 1000.0 / COMB_WAKES_PER_S *
+		pg_atomic_read_u32(&comb_database->readers);
+
+	for (;;)
+	{
+		double		left = pause - comb_ms_since(comb_returned);
+
+		left = Min(left, ms - comb_ms_since(start));
+		if (left < 1)
+			return;
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 (long) left, event);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* Sleep until the count is not "seen", or for "ms" from "start" */
+static uint64
+comb_wait_sleep(uint64 seen, instr_time start, double ms, uint32 event)
+{
+	ConditionVariable *ended = &comb_database->ended;
+	pg_atomic_uint64 *ends = &comb_database->ends.value;
+	uint64		count;
+
+	ConditionVariablePrepareToSleep(ended);
+	COMB_INJECTION_POINT("comb-wait-listed");
+	/* on the list before the number that comb_count_end() looks at */
+	(void) pg_atomic_fetch_add_u64(ends, 1);
+	comb_sleeping = true;
+	for (;;)
+	{
+		bool		open = comb_count_prepared();
+		double		left;
+
+		/*
+		 * The seats before the count: if a transaction enters a seat after we
+		 * have looked, then its PREPARE counts after that, too.
+		 */
+		pg_read_barrier();
+		count = pg_atomic_read_u64(ends) / COMB_END;
+		COMB_INJECTION_POINT("comb-wait-count");
+		left = ms - comb_ms_since(start);
+		if (count != seen || left <= 0)
+			break;
+		if (open)
+			left = Min(left, COMB_PREPARED_MS);
+		(void) ConditionVariableTimedSleep(ended, (long) ceil(left), event);
+	}
+	ConditionVariableCancelSleep();
+	return count;
+}
+
+/* Wait for at most "ms" until the count is not "seen".  Return the count */
+static uint64
+comb_wait_count(uint64 seen, double ms)
+{
+	static uint32 event = 0;
+	instr_time	start;
+	uint64		count = seen;
+
+	if (event == 0)
+		event = WaitEventExtensionNew("CombWait");
+	INSTR_TIME_SET_CURRENT(start);
+	(void) pg_atomic_fetch_add_u32(&comb_database->readers, 1);
+	PG_ENSURE_ERROR_CLEANUP(comb_wait_leave, (Datum) 0);
+	{
+		comb_wait_pause(start, ms, event);
+		count = comb_wait_sleep(seen, start, ms, event);
+	}
+	PG_END_ENSURE_ERROR_CLEANUP(comb_wait_leave, (Datum) 0);
+	comb_wait_leave(0, (Datum) 0);
+	INSTR_TIME_SET_CURRENT(comb_returned);
+	return count;
+}
+
+/*
+ * Commit, so that no snapshot and no lock is held while we wait.  Raises 25001
+ * inside a transaction block or a function, and the errors of a COMMIT.
+ */
+static void
+comb_wait_commit(FunctionCallInfo fcinfo)
+{
+	CallContext *context = (CallContext *) fcinfo->context;
+
+	if (context == NULL || !IsA(context, CallContext) || context->atomic)
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("comb_wait() cannot run inside a transaction block or a function"),
+				 errdetail("It commits, so that nothing is held while it waits."),
+				 errhint("Call it by a CALL of its own, with autocommit.")));
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	SPI_commit();
+	SPI_finish();
+}
+
+/*
+ * comb_wait(INOUT seen bigint, timeout interval)
+ *
+ * Commits, waits until a transaction that made ordered keys or Snowflakes in
+ * this database has ended since the count was "seen", and returns the count.
+ * Returns at once if "seen" is NULL, and "seen" after the timeout, which is at
+ * most 24 days.  NULL is the longest.  Raises 25001 inside a transaction block or a function, 55000
+ * on a standby, and an error of dynamic shared memory if there is none left.
+ */
+Datum
+comb_wait(PG_FUNCTION_ARGS)
+{
+	bool		ask = PG_ARGISNULL(0);
+	uint64		seen = ask ? 0 : (uint64) PG_GETARG_INT64(0);
+	double		ms = ask ? 0 : PG_ARGISNULL(1) ? INT_MAX :
+		comb_interval_ms(PG_GETARG_INTERVAL_P(1));
+	bool		isnull = false;
+	TupleDesc	tupdesc;
+	Datum		count;
+
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a standby cannot wait for transactions with keys"),
+				 errhint("Call comb_wait() on the primary, or poll at intervals.")));
+	comb_seats_attach();
+	comb_wait_commit(fcinfo);
+	count = Int64GetDatum((int64) comb_wait_count(seen, ms));
+	(void) get_call_result_type(fcinfo, NULL, &tupdesc);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, &count, &isnull)));
+}
