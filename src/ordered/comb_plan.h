@@ -13,13 +13,16 @@
 #ifndef COMB_PLAN_H
 #define COMB_PLAN_H
 
+#include "nodes/pathnodes.h"
+
 #include "comb_shared.h"
 
 /* No time is known to be settled */
 #define COMB_UNKNOWN		UINT64CONST(0)
 
 extern void comb_plan_changed(Datum arg, Oid relid);
-extern bool comb_plan_has_bound(CombSeries series);
+extern bool comb_plan_can_start(CombSeries series, const PlannerInfo *root);
+extern void comb_plan_start(CombSeries series, uint64 bound);
 extern bool comb_plan_bound(CombSeries series, uint64 *bound);
 
 #endif							/* COMB_PLAN_H */

@@ -182,16 +182,23 @@ comb_settled_scan(CombSeries series, const CombView *view)
 }
 
 /*
- * The lease must be known, because the counter is behind the keys of earlier
- * incarnations until then.
+ * Return what is settled for a snapshot.  The lease must be known, because the
+ * counter is behind the keys of earlier incarnations until then.
  */
 static CombSettled
-comb_settled_compute(CombSeries series, const CombView *view)
+comb_settled_compute(CombSeries series, Snapshot snapshot)
 {
+	CombSettled settled = {.bound = COMB_UNKNOWN,.end = 0};
+	CombView	view;
+
+	/* a standby took the snapshot, before it was promoted */
+	if (snapshot->takenDuringRecovery)
+		return settled;
+	comb_view_init(&view, snapshot);
 	if (!comb_lease_known(series))
 		comb_lease_read(series, 0);
 	comb_seats_attach();
-	return comb_settled_scan(series, view);
+	return comb_settled_scan(series, &view);
 }
 
 /*
@@ -238,16 +245,11 @@ CombSettled
 comb_settled_find(CombSeries series)
 {
 	Snapshot	snapshot = comb_settled_snapshot();
-	CombSettled settled = {.bound = COMB_UNKNOWN,.end = 0};
-	CombView	view;
+	CombSettled settled;
 
-	/* a standby took the snapshot, before it was promoted */
-	if (snapshot->takenDuringRecovery)
-		return settled;
 	if (comb_answer_find(series, snapshot, &settled))
 		return settled;
-	comb_view_init(&view, snapshot);
-	settled = comb_settled_compute(series, &view);
+	settled = comb_settled_compute(series, snapshot);
 	if (!comb_plan_bound(series, &settled.bound) ||
 		snapshot->suboverflowed || comb_announced[series])
 		settled.end = 0;
@@ -295,10 +297,15 @@ comb_settled(PG_FUNCTION_ARGS)
 static Datum
 comb_settled_plan(PG_FUNCTION_ARGS, CombSeries series)
 {
-	if (IsA(PG_GETARG_POINTER(0), SupportRequestSimplify) &&
-		!comb_plan_has_bound(series) &&
+	SupportRequestSimplify *request =
+		(SupportRequestSimplify *) PG_GETARG_POINTER(0);
+
+	if (IsA(request, SupportRequestSimplify) &&
+		comb_plan_can_start(series, request->root) &&
 		!RecoveryInProgress() && !IsParallelWorker())
-		(void) comb_settled_find(series);
+		comb_plan_start(series,
+						comb_settled_compute(series,
+											 comb_settled_snapshot()).bound);
 	PG_RETURN_POINTER(NULL);
 }
 
