@@ -154,7 +154,7 @@ lacking() {
 		hibernate,jooq,mybatis,spring,r2dbc,flyway  mvn      -
 		PyPI,dlt,dbt,singer,spark  python:ensurepip          python3-venv
 		psycopg2        python:psycopg2                      python3-psycopg2
-		psycopg3,sqlalchemy,django  python:psycopg           python3-psycopg
+		psycopg3,psycopg3-feed,sqlalchemy,django  python:psycopg           python3-psycopg
 		asyncpg         python:asyncpg                       python3-asyncpg
 		sqlalchemy      python:sqlalchemy.orm.bulk_persistence  python3-sqlalchemy
 		sqlalchemy      python:alembic                       alembic

@@ -246,9 +246,15 @@ my %explained = $section =~ /^\| `([^`]+)` \| (\w{5}) \| /mg;
 cmp_ok(scalar keys %message, '>', 20, 'the sources have messages');
 is_deeply(\%explained, \%message, 'operations.md has the messages of the sources, with their SQLSTATE, and no others');
 
-# The consumer in JavaScript is the one that test/clients runs.
+# Consumers are those that test/clients runs.
 my ($consumer) = slurp('doc/feed.md') =~ /^```js\n(.*?)^```/ms;
 isnt(index(slurp('test/clients/feed.mjs'), $consumer), -1, 'doc/feed.md shows the consumer of test/clients/feed.mjs');
+foreach (qw(js:pg-feed.mjs python:psycopg3-feed.py))
+{
+	my ($language, $program) = split(/:/);
+	($consumer) = slurp('doc/feed_readers.md') =~ /^```$language\n(.*?)^```/ms;
+	isnt(index(slurp("test/clients/$program"), $consumer), -1, "doc/feed_readers.md shows the consumer of test/clients/$program");
+}
 
 # A recipe has a name after its language, and a test runs it by this name.  test/examples
 # runs SQL without a name, and leaves out what is marked as a pattern.
@@ -296,7 +302,7 @@ while ($clients =~ m{^\[[^\]]+\]\(\.\./(test/clients/[^)]+)\)\n\n|^```(?!console
 # A program whose snippet would be that of another one has a link.
 $shown{$_} = 1 for $clients =~ m{\]\(\.\./(test/clients/[^)]+)\)}g;
 none('doc/clients.md shows every client',
-	grep { !m{/(?:common|feed)\.} && !$shown{$_} } glob('test/clients/*.{mjs,py,go,java,rs,rb,php,pl,cs}'));
+	grep { !m{/(?:common|feed|pg-feed|psycopg3-feed)\.} && !$shown{$_} } glob('test/clients/*.{mjs,py,go,java,rs,rb,php,pl,cs}'));
 for (
 	[ 'package.json' => qr{^\s+"((?!reflect-|[^"]*/core")[^"]+)": "(\d[\d.]*)"}m ],
 	[ 'requirements.txt' => qr/^([\w-]+)\S*==([\d.]+)/m ],

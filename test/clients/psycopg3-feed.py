@@ -1,0 +1,89 @@
+"""The consumer with positions of doc/feed_readers.md: nobody holds it up, and it misses no row"""
+
+import threading
+import time
+
+import psycopg
+
+from common import test
+
+
+def poll(connection, name, handle):
+    with connection.transaction():
+        position, = connection.execute(
+            "SELECT position FROM event_reader WHERE name = %s FOR UPDATE", [name]).fetchone()
+        rows = connection.execute(
+            """SELECT position, id, body FROM comb_position(%(since)s) AS position
+               LEFT JOIN event_log ON comb_unread(id, event_log.xmin, %(since)s) ORDER BY id""",
+            {"since": position}).fetchall()
+        for _, id, body in rows:
+            if id is not None:
+                handle(id, body)
+        connection.execute("UPDATE event_reader SET position = %s WHERE name = %s", [rows[0][0], name])
+
+
+def consume(connection, name, handle, stopped):
+    seen = None
+    while not stopped():
+        seen, = connection.execute("CALL comb_wait(%s, '1 s')", [seen]).fetchone()
+        poll(connection, name, handle)
+
+
+connection = psycopg.connect(autocommit=True)
+writer = psycopg.connect(autocommit=True)
+print(f"# versions: psycopg {psycopg.__version__}")
+writer.execute("""
+    CREATE TABLE event_log (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text);
+    CREATE TABLE event_reader (name text PRIMARY KEY, position text);
+    INSERT INTO event_reader VALUES ('mail');
+    CREATE TABLE mail (event_id uuid)""")
+
+
+def count(what):
+    return writer.execute(f"SELECT {what}").fetchone()[0]
+
+
+def fails_and_goes_on():
+    writer.execute("INSERT INTO event_log (body) SELECT n FROM generate_series(1, 9) AS n")
+    calls = 0
+
+    def handle(id, body):
+        nonlocal calls
+        calls += 1
+        if calls == 5:
+            raise RuntimeError("no mail today")
+        connection.execute("INSERT INTO mail VALUES (%s)", [id])
+
+    try:
+        consume(connection, "mail", handle, lambda: calls == 14)
+        raise AssertionError("the handler's error is lost")
+    except RuntimeError:
+        pass
+    writer.execute("SELECT FROM event_reader FOR UPDATE NOWAIT")
+    consume(connection, "mail", handle, lambda: calls == 14)
+    assert count("count(DISTINCT event_id) = 9 AND count(*) = 9 FROM mail")
+
+
+def beside_an_idle_writer():
+    got = []
+    ended = False
+    consumer = threading.Thread(target=consume, args=(
+        connection, "mail", lambda id, body: got.append(body), lambda: ended))
+    consumer.start()
+    with psycopg.connect() as idle:
+        idle.execute("INSERT INTO event_log (body) VALUES ('idle')")
+        for n in range(200):
+            writer.execute("INSERT INTO event_log (body) VALUES (%s)", [f"row {n}"])
+        until = time.time() + 20
+        while len(got) < 200 and time.time() < until:
+            time.sleep(0.01)
+        assert sorted(got) == sorted(f"row {n}" for n in range(200)), got
+    while len(got) < 201 and time.time() < until:
+        time.sleep(0.01)
+    ended = True
+    consumer.join()
+    assert len(got) == 201 and got[-1] == "idle", got
+
+
+test("a consumer whose handler fails can go on", fails_and_goes_on)
+test("a consumer gets each row once, beside an idle writer", beside_an_idle_writer)
