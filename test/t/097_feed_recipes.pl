@@ -29,10 +29,7 @@ sub waits_for_lock
 my $present = $writer->ask(recipe('present'));
 is($writer->ask(q{SELECT count(*) FROM consumer WHERE name = 'new'}), 1,
 	'a consumer begins at the present of a database without keys');
-$writer->ask(recipe('notify'));
-$other->ask('LISTEN outbox');
 $writer->ask(q{INSERT INTO outbox (body) SELECT nullif(n % 10, 0)::text || n FROM generate_series(1, 2000) AS n});
-like($other->ask('SELECT'), qr/Asynchronous notification "outbox"/, 'rows are announced');
 reader_of('outbox', last => $present)->reads_all('its first row is the first of all');
 
 my @got = map {
@@ -54,7 +51,6 @@ is($writer->ask('SELECT count(*) FROM outbox'), 1900, 'what all consumers have p
 $writer->ask(recipe('retention'));
 $writer->ask("TRUNCATE consumer; $retention");
 is($writer->ask('SELECT count(*) FROM outbox'), 1900, 'and nothing that is younger, or that no consumer has passed');
-$writer->ask('DROP TRIGGER outbox_notify ON outbox');
 
 #
 # A loop that makes its keys ahead of their rows, and one that does not.  While the loop
