@@ -92,7 +92,7 @@ _PG_init(void)
 
 	MarkGUCPrefixReserved("pg_comb");
 
-	RegisterXactCallback(comb_at_end, NULL);
+	RegisterXactCallback(comb_xact_callback, NULL);
 
 	CacheRegisterRelcacheCallback(comb_sequence_forget, (Datum) 0);
 	CacheRegisterRelcacheCallback(comb_plan_changed, (Datum) 0);

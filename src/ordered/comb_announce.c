@@ -13,59 +13,19 @@
  *
  * - Before its transaction takes the first time from a counter, the backend
  *	 writes into the seat a lower bound of the times that the transaction is
- *	 going to take.  The announcement needs no barrier: the compare-and-swap
- *	 that takes the time keeps earlier writes before its own.  A reader that
- *	 reads the counter first, and the seats after a read barrier, sees the
- *	 announcement of every transaction that took a time up to the counter's.
+ *	 going to take: comb_announce().
  * - PostgreSQL calls the module after a commit has become visible to new
- *	 snapshots.  A reader's snapshot may be older.  The backend therefore
- *	 leaves the full xid in its seat before it takes the announcement back,
- *	 and the reader looks whether its snapshot sees this xid.
- * - A transaction that is prepared leaves its backend's seat for a seat of
- *	 prepared transactions.  There are as many of these as PostgreSQL has
- *	 PGPROCs for prepared transactions, and each transaction takes the seat of
- *	 its PGPROC.  PostgreSQL does not call the module for COMMIT PREPARED, so
- *	 nobody could take an announcement back.  The transaction therefore enters
- *	 the seat's history as if it had committed.  To a snapshot that does not see
- *	 it, that makes no difference.
+ *	 snapshots.  A reader's snapshot may be older.  So the commit enters the
+ *	 seat's history before the backend takes the announcement back:
+ *	 comb_history_put().
+ * - A transaction that is prepared moves from its backend's seat to a seat of
+ *	 prepared transactions: comb_prepared_enter().
  *
- * Transactions of one seat follow each other, and a counter only grows.  So do
- * the announcements of a seat: each is above all times of the transactions
- * before.  If a transaction is in progress to a snapshot, then all later ones
- * of the seat are, too.  The history of a seat rests on this.  An entry is a
- * pair: a transaction's announcement, and the xid of the seat's commit before
- * it.  If the snapshot sees that commit, then everything of the seat below the
- * announcement is settled.  This stays true for ever, so a reader may take any
- * entries, from whatever time, and use the largest announcement that it finds.
+ * Seats outlive backends, and what their history says stays true.  They do not
+ * outlive the server: comb_seats_recover().
  *
- * Prepared transactions of one seat follow each other, too: the PGPROC is free
- * when the transaction before has ended.  But a later one may have made its
- * announcement earlier, before the earlier one began.  When a transaction
- * enters the seat, it therefore lowers all larger announcements of the history
- * to its own.  Until it has left its backend's seat, readers find it there.
- *
- * The history has the last two entries.  The older the entries are, the fewer
- * of them it has: see comb_history_slot().  A snapshot that misses the last one
- * or two commits of a seat finds the announcement of the first one that it
- * misses.  A snapshot that misses k commits finds an announcement that is at
- * most 3 k commits old.  So the bound of an old snapshot lags behind, but moves
- * on with each later snapshot.
- *
- * A commit writes "prev" and "last", then after a barrier the entry's "first",
- * and ends the announcement.  A reader reads the announcement, then "last",
- * and of an entry first "first" and then "prev".  While an entry is
- * overwritten it may find the old "first" with the new "prev", which is true
- * as well.
- *
- * Seats outlive backends, and their history stays valid.  They do not outlive
- * the server.  Of a transaction that was prepared before the server started,
- * nothing is left but its xid.  It enters its seat without an announcement, so
- * that nothing is settled for a snapshot that does not see it.
- *
- * A seat gets its memory when it is taken for the first time, so a database has
- * no more seats than it has had backends at a time.  A writer that cannot have
- * the memory fails, because without its announcement readers could pass over
- * its rows.
+ * Readers take no lock.  They look at these places in the opposite order, and
+ * each barrier here has its counterpart there: test/models/barriers.list.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -206,7 +166,13 @@ comb_prepared_seat(CombSeries series, uint32 number)
 	return comb_seat_at(series * comb_places() + MaxBackends + number);
 }
 
-/* Make the seat of a place, unless it exists.  The caller holds the lock */
+/*
+ * Make the seat of a place, unless it exists.  The caller holds the lock.
+ *
+ * A seat gets its memory when it is taken for the first time, so a database has
+ * no more seats than it has had backends at a time.  If there is no memory, the
+ * writer fails: without its announcement readers could pass over its rows.
+ */
 static void
 comb_seat_make(uint32 place)
 {
@@ -241,20 +207,23 @@ comb_seats_make(CombSeries series, uint32 number, uint32 n)
 }
 
 /*
- * Readers look only at seats that were ever taken.  "used" before the counter,
- * and "used_prepared" before the end of "first": a reader that sees the time of
- * a transaction must see that its seat is used.
+ * Readers look only at seats below "used", or "used_prepared".  The caller marks
+ * its seat before it takes a time from the counter, or before it leaves another
+ * seat.  So a reader that sees the time, or that finds the other seat empty,
+ * looks at this one: the exchange keeps its place among the caller's writes.
  */
 static void
-comb_seats_use(pg_atomic_uint64 *used, uint32 number)
+comb_seats_mark_used(pg_atomic_uint64 *used, uint32 number)
 {
 	if (unlikely(pg_atomic_read_u64(used) <= number))
 		(void) pg_atomic_monotonic_advance_u64(used, (uint64) number + 1);
 }
 
 /*
- * PostgreSQL takes the last PGPROC of prepared transactions first.  So it is
- * number 0, and readers can stop at the last one that was ever used.
+ * Return the number of a prepared transaction's seat.  There are as many seats
+ * as PostgreSQL has PGPROCs for prepared transactions, and each transaction
+ * takes the seat of its PGPROC.  PostgreSQL hands out the last PGPROC first, so
+ * this one has number 0, and "used_prepared" stays small.
  */
 static uint32
 comb_prepared_number(const PGPROC *proc)
@@ -264,8 +233,9 @@ comb_prepared_number(const PGPROC *proc)
 
 /*
  * Enter the transactions of this database that were prepared before the server
- * started into their seats, without an announcement.  Those that have ended by
- * now are left to comb_any_forgotten().
+ * started into their seats.  Nothing is left of their announcements.  An empty
+ * history settles nothing for a snapshot that does not see "last".  Those that
+ * have ended by now are left to comb_any_forgotten().
  */
 static void
 comb_seats_recover(void)
@@ -290,7 +260,7 @@ comb_seats_recover(void)
 			pg_atomic_write_u64(&comb_prepared_seat(series, number)->last,
 								comb_full_xid(proc->xid, next));
 		}
-		comb_seats_use(&comb_seats->used_prepared, number);
+		comb_seats_mark_used(&comb_seats->used_prepared, number);
 	}
 	LWLockRelease(TwoPhaseStateLock);
 }
@@ -360,9 +330,20 @@ comb_seats_attach(void)
 
 /*
  * Return the slot of an entry: the number of zeros at the end of the entry's
- * number.  Half of the entries go to slot 0, and each slot has its latest one.
- * Entry 0, with the seat's first announcement, is in the last slot, which the
- * next entry takes after 2^20 commits.
+ * number.  Each slot keeps its latest entry.  Entry 0, with the seat's first
+ * announcement, is in the last slot, which the next entry takes after 2^20
+ * commits.
+ *
+ * So the history has, for each t, the last two entries whose numbers are
+ * multiples of 2^t: one of them is an odd multiple and the latest one in slot
+ * t, and the other one is the latest in its slot, because the multiple of
+ * 2^(t+1) after it is not there yet.  With t = 0 these are the last two entries
+ * of all: a snapshot that misses one or two commits finds the announcement of
+ * the first one that it misses.  A snapshot that misses k commits, 2^t <= k <
+ * 2^(t+1), needs an entry that is k or more from the end.  The last two
+ * multiples of 2^t or those of 2^(t+1) have one, which is at most 3 k from the
+ * end.  So the bound of an old snapshot lags behind, but moves on with each later
+ * snapshot.
  */
 static uint32
 comb_history_slot(uint64 number)
@@ -372,7 +353,18 @@ comb_history_slot(uint64 number)
 	return Min(pg_rightmost_one_pos64(number), COMB_PAST - 1);
 }
 
-/* Remember a transaction that is leaving its seat, and what it announced */
+/*
+ * Remember a transaction that is leaving its seat, and what it announced.
+ *
+ * The entry says: a snapshot that sees the seat's last commit before this
+ * transaction, "prev", sees every transaction of the seat with times below
+ * "first".  Transactions of a seat follow each other, so the snapshot sees all
+ * up to "prev".  A counter only grows, so this transaction and all later ones
+ * have times from "first" on.  comb_history_lower() takes care of the exception.
+ *
+ * What an entry says stays true for ever.  So a reader may use any entries, from
+ * whatever times, and takes the largest "first" whose "prev" it sees.
+ */
 static void
 comb_history_put(CombSeat *seat, uint64 fxid, uint64 first)
 {
@@ -382,16 +374,30 @@ comb_history_put(CombSeat *seat, uint64 fxid, uint64 first)
 	pg_atomic_write_u64(&seat->last, fxid);
 
 	/*
-	 * "prev" before "first": a reader that sees the new "first" must see the
-	 * new "prev".  And "last" before the end of the announcement: a reader
-	 * that finds none must look at the history.
+	 * "prev" before "first", which readers read in the opposite order.  The
+	 * new "first" never comes with the old "prev".  The old "first" may come
+	 * with the new "prev", which is true as well: whoever sees a later commit
+	 * of the seat sees the earlier one.
+	 *
+	 * And "last" before the end of the announcement: a reader that finds none
+	 * must look at the history.
 	 */
 	pg_write_barrier();
 	COMB_INJECTION_POINT("comb-history-entry");
 	pg_atomic_write_u64(&past->first, first);
 }
 
-/* Let no entry of a seat's history promise more than an announcement */
+/*
+ * Let no entry of a seat's history promise more than an announcement.
+ *
+ * Prepared transactions of one seat follow each other, too: the PGPROC is free
+ * when the transaction before has ended.  But a later one may have announced
+ * less than the history has, because it was in its backend's seat before the
+ * earlier one began.  It has no times below its own announcement, so entries
+ * that are lowered to this are true again.  A reader that has used an entry
+ * before still finds the transaction in its backend's seat, where it stays
+ * until all entries are lowered.
+ */
 static void
 comb_history_lower(CombSeat *seat, uint64 first)
 {
@@ -409,7 +415,7 @@ comb_history_lower(CombSeat *seat, uint64 first)
  * Make all seats of prepared transactions now, because nothing may fail later.
  */
 static void
-comb_prepared_make(void)
+comb_before_prepare(void)
 {
 	int			series;
 
@@ -426,6 +432,10 @@ comb_prepared_make(void)
  * The transaction has been prepared.  Enter it into the seats of its PGPROC,
  * before it leaves those of its backend.
  *
+ * PostgreSQL does not call the module for COMMIT PREPARED, so nobody could take
+ * an announcement back.  The transaction therefore enters the history as if it
+ * had committed.  To a snapshot that does not see it, that makes no difference.
+ *
  * Nobody else writes to these seats until PostgreSQL lets other sessions
  * finish the transaction, which is later.
  */
@@ -436,7 +446,7 @@ comb_prepared_enter(const PGPROC *proc)
 	uint32		number = comb_prepared_number(proc);
 	int			series;
 
-	comb_seats_use(&comb_seats->used_prepared, number);
+	comb_seats_mark_used(&comb_seats->used_prepared, number);
 	for (series = 0; series < COMB_SERIES; series++)
 	{
 		CombSeat   *from;
@@ -526,12 +536,12 @@ comb_take_back(uint64 fxid)
  * fail or allocate, except for PRE_PREPARE.
  */
 void
-comb_at_end(XactEvent event, void *arg)
+comb_xact_callback(XactEvent event, void *arg)
 {
 	switch (event)
 	{
 		case XACT_EVENT_PRE_PREPARE:
-			comb_prepared_make();
+			comb_before_prepare();
 			break;
 		case XACT_EVENT_COMMIT:
 			comb_take_back(U64FromFullTransactionId(GetTopFullTransactionIdIfAny()));
@@ -560,9 +570,9 @@ comb_at_end(XactEvent event, void *arg)
  * pause.  The clock would not do as an announcement, because the clock can be
  * set back before the key is made.
  *
- * In a database without keys the announcement is 1, a time of 1970.  As a bound
- * it can hold back the first rows of the database from a snapshot that misses
- * more than a third of the seat's first commits.
+ * In a database without keys the announcement is 1, a time of 1970.  It is the
+ * bound for a snapshot that misses more than a third of the seat's commits while
+ * these are few, see comb_history_slot().
  */
 void
 comb_announce(CombSeries series)
@@ -580,17 +590,19 @@ comb_announce(CombSeries series)
 	if (unlikely(comb_preparing))
 		comb_seats_make(series, MaxBackends, max_prepared_xacts);
 	seat = comb_seat(series, MyProcNumber);
-	comb_seats_use(&comb_seats->used, MyProcNumber);
+	comb_seats_mark_used(&comb_seats->used, MyProcNumber);
 	seat->pid = MyProcPid;
 	seat->role = GetSessionUserId();
 	seat->start = GetCurrentTransactionStartTimestamp();
 
 	/*
 	 * The pid before "first": for comb_unsettled(), which must not show
-	 * another backend's.  comb_settled() needs no order here. It asks only
-	 * for keys up to the counter that it has read, and whoever sees the
-	 * counter moved sees all stores of this function: they come before the
-	 * compare-and-swap.
+	 * another backend's.
+	 *
+	 * comb_settled() needs no barrier here.  It reads the counter first, and
+	 * the seats after a barrier of its own.  The time is taken by a
+	 * compare-and-swap, which keeps all stores of this function before it. So
+	 * a reader that sees the counter moved by us sees our announcement.
 	 */
 	pg_write_barrier();
 	first = comb_series_last(series) + 1;

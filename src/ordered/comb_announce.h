@@ -3,7 +3,7 @@
  * comb_announce.h
  *	  Which transactions may still add rows with ordered keys or Snowflakes.
  *
- * The rules that hold here are in the banner of comb_announce.c.
+ * Why readers may rely on this stands beside the functions of comb_announce.c.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -86,7 +86,7 @@ extern bool comb_in_progress(const CombView *view, uint64 fxid);
 extern void comb_seats_attach(void);
 extern CombSeat *comb_seat(CombSeries series, uint32 number);
 extern CombSeat *comb_prepared_seat(CombSeries series, uint32 number);
-extern void comb_at_end(XactEvent event, void *arg);
+extern void comb_xact_callback(XactEvent event, void *arg);
 extern void comb_announce(CombSeries series);
 
 /*

@@ -44,8 +44,9 @@ sub woken
 	my $seen = count();
 	wait_from($seen, '30 s');
 	$what->();
+	my $begin = time();
 	my ($count, $err) = $reader->result;
-	die "nobody wakes the reader: $err" if $err || $count == $seen;
+	die "nobody wakes the reader: $err" if $err || $count == $seen || time() - $begin > 20;
 	return 'woken';
 }
 
