@@ -173,7 +173,6 @@ lacking() {
 		source          flex                                 flex
 		analyzer        cppcheck                             cppcheck
 		windows         wine                                 wine
-		windows         wine64                               wine64
 		windows         x86_64-w64-mingw32-gcc               gcc-mingw-w64-x86-64-win32
 		windows         gendef                               mingw-w64-tools
 		windows         clang                                clang
