@@ -35,13 +35,13 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "access/xact.h"
 #include "access/xlog.h"
 #include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "portability/instr_time.h"
 #include "postmaster/postmaster.h"
-#include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
@@ -59,8 +59,12 @@ PG_FUNCTION_INFO_V1(comb_wait);
 StaticAssertDecl(MAX_BACKENDS < COMB_END,
 				 "the sessions that sleep must not count as ends");
 
-/* When this process returned from comb_wait(), and whether it sleeps there */
+/*
+ * When this process returned from comb_wait(), whether it is there, and whether
+ * it sleeps there
+ */
 static instr_time comb_returned;
+static bool comb_waiting = false;
 static bool comb_sleeping = false;
 
 static double
@@ -84,12 +88,25 @@ comb_interval_ms(const Interval *interval)
 }
 
 static void
-comb_wait_leave(int code, Datum arg)
+comb_wait_leave(void)
 {
 	if (comb_sleeping)
 		(void) pg_atomic_fetch_sub_u64(&comb_database->ends.value, 1);
+	if (comb_waiting)
+		(void) pg_atomic_fetch_sub_u32(&comb_database->readers, 1);
 	comb_sleeping = false;
-	(void) pg_atomic_fetch_sub_u32(&comb_database->readers, 1);
+	comb_waiting = false;
+}
+
+/*
+ * An error or the end of the process ends the transaction, too.  PG_TRY cannot
+ * be used on Windows, where the server has another compiler.
+ */
+static void
+comb_wait_aborted(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_ABORT)
+		comb_wait_leave();
 }
 
 /*
@@ -192,19 +209,19 @@ comb_wait_count(uint64 seen, double ms)
 {
 	static uint32 event = 0;
 	instr_time	start;
-	uint64		count = seen;
+	uint64		count;
 
 	if (event == 0)
+	{
+		RegisterXactCallback(comb_wait_aborted, NULL);
 		event = WaitEventExtensionNew("CombWait");
+	}
 	INSTR_TIME_SET_CURRENT(start);
 	(void) pg_atomic_fetch_add_u32(&comb_database->readers, 1);
-	PG_ENSURE_ERROR_CLEANUP(comb_wait_leave, (Datum) 0);
-	{
-		comb_wait_pause(start, ms, event);
-		count = comb_wait_sleep(seen, start, ms, event);
-	}
-	PG_END_ENSURE_ERROR_CLEANUP(comb_wait_leave, (Datum) 0);
-	comb_wait_leave(0, (Datum) 0);
+	comb_waiting = true;
+	comb_wait_pause(start, ms, event);
+	count = comb_wait_sleep(seen, start, ms, event);
+	comb_wait_leave();
 	INSTR_TIME_SET_CURRENT(comb_returned);
 	return count;
 }

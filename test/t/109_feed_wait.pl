@@ -3,6 +3,7 @@
 use lib 'test/perl';
 use CombSession;
 use CombTest;
+use List::Util qw(min);
 use Time::HiRes qw(time usleep);
 
 my $node = server('main', init => [ allows_streaming => 1 ], conf => q{
@@ -163,6 +164,12 @@ is(woken(sub { $writer->event }), 'woken', 'it waits again afterwards');
 	like(($dying->result)[1], qr/57P01/, 'terminated');
 	is(woken(sub { $writer->event }), 'woken', 'the others go on');
 }
+
+# Each session that waits makes the pauses of the others longer by 0.5 ms.
+$seen = count();
+$node->psql('postgres', "SET statement_timeout = '3 ms';" . " CALL comb_wait($seen, '1 minute');" x 300, on_error_stop => 0);
+my (undef, @took) = map { my $since = time(); $reader->ask("CALL comb_wait($seen - 1, '1 minute')"); time() - $since } 1 .. 10;
+cmp_ok(min(@took), '<', 0.1, 'sessions that are cancelled do not count as readers any more');
 
 #
 # Where it cannot be called
