@@ -166,7 +166,7 @@ same_structs() {
 # slock_t of MSVC's size, so a struct with a spinlock counts as different.
 same_layouts() {
 	local msvc=(--target=x86_64-pc-windows-msvc -fgnuc-version=4.8 -U_MSC_VER -D__MINGW32__=1 -D__MINGW64__=1
-		-fno-ms-compatibility -fms-extensions -isystem msvc)
+		"-D__declspec(a)=__attribute__((a))" -fno-ms-compatibility -fms-extensions -isystem msvc)
 	mkdir -p msvc/storage && sed 's/^typedef unsigned char slock_t;/typedef long slock_t;/' "$RUN_HEADERS/storage/s_lock.h" >msvc/storage/s_lock.h &&
 		layouts_of "$1" "--target=$win" >"$1.mingw" && layouts_of "$1" "${msvc[@]}" >"$1.msvc" && diff "$1.mingw" "$1.msvc"
 }
