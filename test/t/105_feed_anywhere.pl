@@ -50,7 +50,7 @@ sub polled
 	return $sql =~ s/;$//r unless $sql =~ s/SELECT \* (.*) ORDER.*/SELECT id $1 AND id > planned()/ && $sql =~ s/\$(?=last|bound)/:/g;
 	return "SELECT coalesce(string_agg(id::text, '+' ORDER BY id), '-') AS got, coalesce(max(id), :last) AS last FROM ($sql) AS t \\gset\nSELECT :'got'";
 }
-my @rights = map { s/tool/poller/r =~ s/invoice/orders/r } split(/\n/, recipe('existing rights'));
+my @rights = grep { /UPDATE|SEQUENCE/ } map { s/mover/poller/r } split(/\n/, recipe('feed-mover'));
 my $schedule = CombSchedule->new($node, 'a b f p r t', user => { p => 'poller', map { $_ => 'app' } qw(a b f r t) },
 	clean => 'TRUNCATE app.orders', statements => {
 	serializable => 'BEGIN ISOLATION LEVEL SERIALIZABLE',
