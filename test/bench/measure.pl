@@ -116,9 +116,9 @@ sub restart
 sub missing_functions
 {
 	query('SET client_min_messages = error', 'CREATE SEQUENCE numbers', map { "CREATE EXTENSION $_" } split(/\n/,
-			query("SELECT name FROM pg_available_extensions WHERE name IN ('pg_uuidv7', 'sequential_uuids', 'timescaledb')")));
+			query("SELECT name FROM pg_available_extensions WHERE name IN ('pg_uuidv7', 'pgq', 'sequential_uuids', 'timescaledb')")));
 	return split(/\n/, query("SELECT f FROM unnest('{uuidv7, uuid_extract_timestamp, uuid_generate_v7,
-				uuid_v7_to_timestamptz, uuid_time_nextval, generate_uuidv7}'::text[]) f
+				uuid_v7_to_timestamptz, uuid_time_nextval, generate_uuidv7, next_batch}'::text[]) f
 			WHERE NOT EXISTS (SELECT FROM pg_proc WHERE proname = f)"));
 }
 

@@ -423,6 +423,91 @@ sub measure_delays
 	return;
 }
 
+# Readers of one table, or of PgQ's queue, from a program of their own
+my @ways = ('comb_settled(), each 5 ms', 'comb_settled(), comb_wait()', 'position, each 5 ms', 'position, comb_wait()',
+	'position, NOTIFY', 'xid8 column, each 5 ms', 'pgq.next_batch(), each 5 ms');
+my $followed = [ 'CREATE TABLE followed (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), x xid8 DEFAULT pg_current_xact_id())',
+	'CREATE INDEX ON followed (x)',
+	q{DO $$ BEGIN
+		IF EXISTS (SELECT FROM pg_extension WHERE extname = 'pgq') THEN
+			PERFORM pgq.create_queue('event');
+			PERFORM pgq.set_queue_config('event', 'ticker_max_lag', '50 milliseconds');
+			PERFORM pgq.register_consumer('event', 'bench');
+		END IF;
+	END $$},
+	'CREATE PROCEDURE tick(seconds int) LANGUAGE plpgsql AS $$
+		DECLARE until timestamptz := clock_timestamp() + seconds * interval \'1 s\';
+		BEGIN
+			WHILE clock_timestamp() < until LOOP PERFORM pgq.ticker(\'event\'); COMMIT; PERFORM pg_sleep(0.01); END LOOP;
+		END$$',
+	'CREATE FUNCTION next_events() RETURNS TABLE (state text, us numeric) LANGUAGE plpgsql AS $$
+		DECLARE batch bigint := pgq.next_batch(\'event\', \'bench\');
+		BEGIN
+			IF batch IS NULL THEN RETURN; END IF;
+			RETURN QUERY SELECT NULL, 1e6 * extract(epoch FROM pg_xact_commit_timestamp(ev_txid::text::xid))
+				FROM pgq.get_batch_events(batch);
+			PERFORM pgq.finish_batch(batch);
+		END$$' ];
+
+# For each kind of reader: what it remembers at first, and its poll
+my $us = '1e6 * extract(epoch FROM pg_xact_commit_timestamp(followed.xmin))';
+my %reader = (
+	'comb_settled()' => [ '00000000-0000-0000-0000-000000000000',
+		"SELECT id, $us FROM followed WHERE id > \$1::uuid AND id < comb_settled() ORDER BY id" ],
+	'position' => [ '', "SELECT position, CASE WHEN id IS NOT NULL THEN $us END FROM comb_position(\$1) AS position
+		LEFT JOIN followed ON comb_unread(id, followed.xmin, \$1) ORDER BY id" ],
+	'xid8 column' => [ '0', "SELECT pg_snapshot_xmin(pg_current_snapshot()), $us FROM followed
+		WHERE x >= \$1::xid8 AND x < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY x" ],
+	'pgq.next_batch()' => [ '', 'SELECT * FROM next_events() WHERE $1::text IS NOT NULL' ]);
+my %figures_of;
+
+# Measure a way, also beside a writer that idles.
+sub measure_way
+{
+	my ($name, $idle) = @_;
+	my ($kind, $wait) = $name =~ /^(.*), (?:each (?=5 ms))?(\w+)/;
+	my $seconds = $ENV{QUICK} ? 5 : $idle ? 30 : 10;
+	my $insert = $kind =~ /pgq/ ? "SELECT pgq.insert_event('event', 'row', '')" : 'INSERT INTO followed DEFAULT VALUES';
+	my $writer = $wait eq 'NOTIFY' ? "BEGIN;\n$insert;\nNOTIFY event;\nCOMMIT;" : "$insert;";
+	query('TRUNCATE followed', 'VACUUM followed');
+	my @pids = in_background('reader', "$dir/reader", $seconds + 3, lc($wait =~ s/^comb_//r), @{ $reader{$kind} });
+	push @pids, in_background('log', qw(psql -X -q -c), "CALL tick($seconds + 3)") if $kind =~ /pgq/;
+	push @pids, in_background('log', qw(psql -X -q -c), "BEGIN; $insert; SELECT pg_sleep($seconds); COMMIT") if $idle;
+	pgbench($writer, qw(-M prepared -c 8 -j 2 -R 400 -T), $seconds);
+	waitpid($_, 0) foreach @pids;
+	open(my $fh, '<', "$dir/log/reader") or die "could not open the reader's output: $!\n";
+	my @lines = <$fh>;
+	my ($poll) = ($lines[-1] // '') =~ /^polls \d+ ([\d.]+)/ or die "The reader failed: @lines\n";
+	pop @lines;
+	my @ms = sort { $a <=> $b } @lines;
+	my $with = $idle ? ', idle writer' : '';
+	$figures_of{"$name$with, median"} = sprintf('%.2f', $ms[ $#ms / 2 ]);
+	$figures_of{"$name$with, p99.9"} = sprintf('%.2f', $ms[ $#ms * 0.999 ]);
+	$figures_of{"$name$with, poll"} = sprintf('%.3f', $poll);
+	return;
+}
+
+# A figure, which is measured anew when it has been shown
+sub figure_of
+{
+	my ($label) = @_;
+	my ($name, $idle) = $label =~ /^(.*?)(, idle writer)?, [\w.]+$/;
+	measure_way($name, $idle) unless defined $figures_of{$label};
+	return delete $figures_of{$label};
+}
+
+# Transactions of 16 sessions a second, in thousands, beside so many readers that only wait
+sub beside_waiting
+{
+	my ($wait, $readers) = $_[0] =~ /^(\w+).*, (\d+)/;
+	my @pids = map { in_background("waiting$_", "$dir/reader", 7, lc($wait =~ s/^comb_//r), '') } 1 .. $readers;
+	sleep(1);
+	my $tps = pgbench("BEGIN;\nINSERT INTO followed DEFAULT VALUES;\n" . ($wait eq 'NOTIFY' ? "NOTIFY event;\n" : '') . 'COMMIT;',
+		qw(-M prepared -c 16 -j 2 -T 5));
+	waitpid($_, 0) foreach @pids;
+	return sprintf('%.2f', $tps / 1000);
+}
+
 #
 # The rows
 #
@@ -588,6 +673,25 @@ row('feed_delay', 'From visible to readable, 2000 rows a second from 8 sessions 
 	  . "session moves every 10 ms, or by an `xid8` column and `pg_snapshot_xmin()`.  The long writer of\n"
 	  . 'another table is open for 10 of the 12 seconds.',
 	setup => $feed);
+
+row('feed_ways', 'From commit to delivery, 400 rows a second from 8 sessions (ms)',
+	[ map { ("$_, median", "$_, p99.9") } @ways ], \&figure_of,
+	about => "From the commit's timestamp to the reader's program, over a socket.  The reader polls each 5 ms, or when\n"
+	  . "`comb_wait()` or a notification wakes it.  PgQ's ticker makes a tick each 50 ms; pgqd does each second.",
+	server => ['-c track_commit_timestamp=on'], setup => $followed, rounds => 1);
+
+row('feed_ways_idle', 'The same beside a writer that idles in its transaction for 30 s (ms)',
+	[ map { ("$_, idle writer, median", "$_, idle writer, p99.9") } @ways ], \&figure_of,
+	server => ['-c track_commit_timestamp=on'], setup => $followed, rounds => 1);
+
+row('feed_polls', 'A poll of these readers (ms)',
+	[ map { ("$_, poll", "$_, idle writer, poll") } grep { /5 ms/ } @ways ], \&figure_of,
+	server => ['-c track_commit_timestamp=on'], setup => $followed, rounds => 1);
+
+row('feed_waiting', 'INSERT from 16 sessions beside readers that wait, without their polls (thousand a second)',
+	[ map { my $way = $_; map { "$way, $_ readers" } 0, 10, 100 } 'comb_wait()', 'NOTIFY' ], \&beside_waiting,
+	about => "Each transaction has one key; with NOTIFY, also a notification.",
+	setup => $followed, more_is_better => 1);
 
 row('advance', 'Moving a bound by comb_feed_advance(), net of a trivial function (us)',
 	[ '10 connections', '100 connections', '1000 connections', '1000 connections, 100 open writers' ],
