@@ -39,6 +39,9 @@
  * In the soak t/095 readers lost rows without that.
  *
  * The answer is only older, never wrong: the next transaction has a newer one.
+ * But who takes the largest key from one session, and then rows up to it from
+ * another one, gets fewer rows from that.  So only messages that come during the
+ * transaction count.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -90,11 +93,14 @@ static bool comb_listening = false;
 /*
  * A relation has changed, or any may have if "relid" is invalid.  For
  * CacheRegisterRelcacheCallback().  We must not read the catalog here.
+ *
+ * What we learn between two transactions, or when one starts, the plans of the
+ * next one know.
  */
 void
 comb_plan_changed(Datum arg, Oid relid)
 {
-	if (!comb_listening ||
+	if (!comb_listening || !IsTransactionState() ||
 		(comb_nchanged > 0 && comb_changed[comb_nchanged - 1] == relid))
 		return;
 	if (OidIsValid(relid) && comb_nchanged < COMB_CHANGED)

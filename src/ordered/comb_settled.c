@@ -278,8 +278,8 @@ comb_settled_key(uint64 time)
  * cases in which comb_generate_ordered() raises it for the limit of this
  * database.  Raises an error of dynamic shared memory if there is none left.
  *
- * The bound is that of an earlier transaction of the session, if a table got
- * partitions or children since then (comb_plan.c).
+ * The bound is that of an earlier transaction of the session, if a table gets
+ * partitions or children during this one (comb_plan.c).
  */
 Datum
 comb_settled(PG_FUNCTION_ARGS)

@@ -106,8 +106,8 @@ foreach my $kind (sort keys %kinds)
 	a.first a.row0 r.fresh w.lock r.slow=1 a.fill1 b.row0 w.unlock r.poll=2 r.check
 	# a session that has asked before
 	a.first a.row0 r.fresh r.poll=1 a.row0 w.lock r.slow=0 a.attach1 a.row1 b.row0 w.unlock r.poll=3 r.check
-	# the next poll gets the bound of the one before
-	a.first a.row0 r.fresh r.poll=1 a.attach1 a.row1 r.poll=0 w.lock r.slow=1 a.attach2 a.row2 b.row0 w.unlock r.poll=2 r.check
+	# what the next transaction's plans know holds nothing back, so that two sessions agree
+	a.first a.row0 r.fresh r.poll=1 a.attach1 a.row1 r.poll=1 w.lock r.slow=0 a.attach2 a.row2 b.row0 w.unlock r.poll=2 r.check
 	# the reader's transaction has locked the table, so that its next query does not look what has changed
 	a.first a.row0 r.fresh r.begin r.poll=1 a.attach1 a.row1 b.row0 r.poll=0 r.commit r.poll=2 r.check
 	a.first a.row0 r.fresh r.begin r.poll=1 a.fill1 b.row0 r.poll=0 r.commit r.poll=2 r.check
