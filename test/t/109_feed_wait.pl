@@ -62,6 +62,8 @@ sub sleeps_on
 	return $count eq $seen ? 'slept on' : 'woken';
 }
 
+like(count(), qr/^\d+$/, 'a count');
+
 #
 # What wakes
 #
