@@ -19,8 +19,8 @@
  *
  * Each end wakes all who wait.  If ends follow each other quickly, many readers
  * would take the processors from the writers that they wait for.  So the readers
- * of a database share COMB_WAKES_PER_S returns: the more readers, the longer the
- * pause before each one waits again.
+ * of a database share COMB_RETURNS_PER_S returns: the more readers, the longer
+ * the pause before each one waits again.  A single reader has none.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -51,7 +51,7 @@
 
 PG_FUNCTION_INFO_V1(comb_wait);
 
-#define COMB_WAKES_PER_S		2000
+#define COMB_RETURNS_PER_S		500
 
 /* How often waiting sessions look whether a prepared transaction has ended */
 #define COMB_PREPARED_MS		10
@@ -150,8 +150,8 @@ comb_count_prepared(void)
 static void
 comb_wait_pause(instr_time start, double ms, uint32 event)
 {
-	double		pause = 1000.0 / COMB_WAKES_PER_S *
-		pg_atomic_read_u32(&comb_database->readers);
+	uint32		others = pg_atomic_read_u32(&comb_database->readers) - 1;
+	double		pause = 1000.0 / COMB_RETURNS_PER_S * others;
 
 	for (;;)
 	{
