@@ -50,6 +50,17 @@ sub polled
 	return $sql =~ s/;$//r unless $sql =~ s/SELECT \* (.*) ORDER.*/SELECT id $1 AND id > planned()/ && $sql =~ s/\$(?=last|bound)/:/g;
 	return "SELECT coalesce(string_agg(id::text, '+' ORDER BY id), '-') AS got, coalesce(max(id), :last) AS last FROM ($sql) AS t \\gset\nSELECT :'got'";
 }
+
+# Make the table joined with joined_1, and joined_2 that is to join it.
+sub fresh
+{
+	my ($kind, $first) = @_;
+	return qq{SET client_min_messages = warning; DROP TABLE IF EXISTS joined, joined_2 CASCADE;
+		DELETE FROM comb_feed WHERE name = 'app.joined_id_seq';
+		CREATE TABLE joined (id bigserial, p int) $kind;
+		CREATE TABLE joined_1 $first; CREATE TABLE joined_2 (LIKE joined INCLUDING DEFAULTS);
+		DO \$\$ BEGIN PERFORM comb_feed_add('joined_id_seq'); END \$\$;} . joined(recipe('feed-number')) =~ s/^SELECT.*//r;
+}
 my @rights = grep { /UPDATE|SEQUENCE/ } map { s/mover/poller/r } split(/\n/, recipe('feed-mover'));
 my $schedule = CombSchedule->new($node, 'a b f p r t', user => { p => 'poller', map { $_ => 'app' } qw(a b f r t) },
 	clean => 'TRUNCATE app.orders', statements => {
@@ -99,11 +110,8 @@ my $schedule = CombSchedule->new($node, 'a b f p r t', user => { p => 'poller', 
 	abovefilled => q{SELECT min(at) >= comb_feed_time('part') FROM part_2},
 
 	# readers whose poll is planned, and waits before it is executed
-	fresh   => q{SET client_min_messages = warning; DROP TABLE IF EXISTS joined, joined_2 CASCADE;
-		DELETE FROM comb_feed WHERE name = 'app.joined_id_seq';
-		CREATE TABLE joined (id bigserial, p int) PARTITION BY LIST (p);
-		CREATE TABLE joined_1 PARTITION OF joined FOR VALUES IN (1); CREATE TABLE joined_2 (LIKE joined);
-		DO $$ BEGIN PERFORM comb_feed_add('joined_id_seq'); END $$;} . joined(recipe('feed-number')) =~ s/^SELECT.*//r,
+	fresh   => fresh('PARTITION BY LIST (p)', 'PARTITION OF joined FOR VALUES IN (1)'),
+	parent  => fresh('', '() INHERITS (joined)'),
 	locktwo => q{DO 'BEGIN PERFORM pg_advisory_lock(2); END'},
 	unlocktwo => q{DO 'BEGIN PERFORM pg_advisory_unlock(2); END'},
 	start   => '\set last 0',
@@ -111,7 +119,9 @@ my $schedule = CombSchedule->new($node, 'a b f p r t', user => { p => 'poller', 
 	pollvalue => join(" \\gset\n", map { polled($_) } (split(/\n/, joined(recipe('feed-poll-value'))))[ 1, 2 ]),
 	attach  => q{ALTER TABLE joined ATTACH PARTITION joined_2 FOR VALUES IN (2)},
 	attachlocked => joined(recipe('feed-attach')),
-	join    => 'INSERT INTO joined (p) VALUES (N)' });
+	inherit => 'ALTER TABLE joined_2 INHERIT joined',
+	inheritlocked => joined(recipe('feed-attach')) =~ s/ALTER TABLE.*/ALTER TABLE joined_2 INHERIT joined;/r,
+	join    => 'INSERT INTO joined_N (p) VALUES (N)' });
 
 # Callers that wait for a sequence stop after 100 ms.  Some steps need more time.
 sub lock_timeout
@@ -182,6 +192,10 @@ $schedule->test(q{
 	f.fresh r.start t.locktwo r.repeatable r.poll=- a.attach a.join2 a.join1 f.advance t.unlocktwo r.commit r.poll=1+2
 	f.fresh r.start t.locktwo r.pollvalue=- a.attach a.join2 a.join1 f.advance t.unlocktwo r.pollvalue=1+2
 	f.fresh r.start t.locktwo r.poll=- a.attachlocked t.unlocktwo a.join2 a.join1 f.advance r.poll=1+2
+	f.parent r.start t.locktwo r.poll=2 a.inherit a.join2 a.join1 f.advance t.unlocktwo r.poll=-
+	f.parent r.start t.locktwo r.repeatable r.poll=- a.inherit a.join2 a.join1 f.advance t.unlocktwo r.commit r.poll=1+2
+	f.parent r.start t.locktwo r.pollvalue=- a.inherit a.join2 a.join1 f.advance t.unlocktwo r.pollvalue=1+2
+	f.parent r.start t.locktwo r.poll=- a.inheritlocked t.unlocktwo a.join2 a.join1 f.advance r.poll=1+2
 });
 
 # No open transaction may have a number or a time below the bounds: each writer asks at its end.
