@@ -63,6 +63,13 @@ CREATE FUNCTION comb_position_bound(since text) RETURNS uuid
 COMMENT ON FUNCTION comb_position_bound(text) IS
 	'a reader at a position needs no row with a smaller key again';
 
+CREATE FUNCTION comb_position_edge(since text, edge int) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_position_edge'
+	LANGUAGE C STABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_position_edge(text, int) IS
+	'a part of comb_unread(): a key at which the rows end that a reader at a position needs (odd), or begin again (even)';
+
 CREATE FUNCTION comb_position_limit() RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_position_limit'
 	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED SUPPORT comb_settled_support;
@@ -77,12 +84,20 @@ CREATE FUNCTION comb_unread_row(id uuid, xmin xid, since text) RETURNS boolean
 COMMENT ON FUNCTION comb_unread_row(uuid, xid, text) IS
 	'a part of comb_unread(): whether a row is new since a position';
 
--- PostgreSQL inlines the body, so that the first two conditions are index
--- conditions and prune partitions.
+-- PostgreSQL inlines the body.  The ranges between the edges are the index
+-- conditions of a bitmap scan, and prune partitions.  There is no condition
+-- for them together: the planner would prefer to scan all of it when its
+-- statistics are older than the rows.
 CREATE FUNCTION comb_unread(id uuid, xmin xid, since text) RETURNS boolean
 	LANGUAGE SQL STABLE PARALLEL RESTRICTED
-	RETURN id OPERATOR(pg_catalog.>=) @extschema@.comb_position_bound(since)
-		AND id OPERATOR(pg_catalog.<) @extschema@.comb_position_limit()
+	RETURN (id OPERATOR(pg_catalog.>=) @extschema@.comb_position_edge(since, 6)
+			AND id OPERATOR(pg_catalog.<) @extschema@.comb_position_limit()
+			OR id OPERATOR(pg_catalog.>=) @extschema@.comb_position_bound(since)
+			AND id OPERATOR(pg_catalog.<) LEAST(@extschema@.comb_position_edge(since, 1), @extschema@.comb_position_limit())
+			OR id OPERATOR(pg_catalog.>=) @extschema@.comb_position_edge(since, 2)
+			AND id OPERATOR(pg_catalog.<) LEAST(@extschema@.comb_position_edge(since, 3), @extschema@.comb_position_limit())
+			OR id OPERATOR(pg_catalog.>=) @extschema@.comb_position_edge(since, 4)
+			AND id OPERATOR(pg_catalog.<) LEAST(@extschema@.comb_position_edge(since, 5), @extschema@.comb_position_limit()))
 		AND @extschema@.comb_unread_row(id, xmin, since);
 
 COMMENT ON FUNCTION comb_unread(uuid, xid, text) IS
@@ -116,6 +131,13 @@ CREATE FUNCTION comb_snowflake_position_bound(since text) RETURNS bigint
 COMMENT ON FUNCTION comb_snowflake_position_bound(text) IS
 	'a reader at a position needs no row with a smaller Snowflake again';
 
+CREATE FUNCTION comb_snowflake_position_edge(since text, edge int) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'comb_snowflake_position_edge'
+	LANGUAGE C STABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_snowflake_position_edge(text, int) IS
+	'a part of comb_snowflake_unread(): a Snowflake at which the rows end that a reader at a position needs (odd), or begin again (even)';
+
 CREATE FUNCTION comb_snowflake_position_limit(
 	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
 	instance_bits int DEFAULT 10,
@@ -146,8 +168,14 @@ CREATE FUNCTION comb_snowflake_unread(
 	tick interval DEFAULT '1 ms')
 	RETURNS boolean
 	LANGUAGE SQL STABLE PARALLEL RESTRICTED
-	RETURN id OPERATOR(pg_catalog.>=) @extschema@.comb_snowflake_position_bound(since)
-		AND id OPERATOR(pg_catalog.<) @extschema@.comb_snowflake_position_limit(epoch, instance_bits, sequence_bits, tick)
+	RETURN (id OPERATOR(pg_catalog.>=) @extschema@.comb_snowflake_position_edge(since, 6)
+			AND id OPERATOR(pg_catalog.<) @extschema@.comb_snowflake_position_limit(epoch, instance_bits, sequence_bits, tick)
+			OR id OPERATOR(pg_catalog.>=) @extschema@.comb_snowflake_position_bound(since)
+			AND id OPERATOR(pg_catalog.<) LEAST(@extschema@.comb_snowflake_position_edge(since, 1), @extschema@.comb_snowflake_position_limit(epoch, instance_bits, sequence_bits, tick))
+			OR id OPERATOR(pg_catalog.>=) @extschema@.comb_snowflake_position_edge(since, 2)
+			AND id OPERATOR(pg_catalog.<) LEAST(@extschema@.comb_snowflake_position_edge(since, 3), @extschema@.comb_snowflake_position_limit(epoch, instance_bits, sequence_bits, tick))
+			OR id OPERATOR(pg_catalog.>=) @extschema@.comb_snowflake_position_edge(since, 4)
+			AND id OPERATOR(pg_catalog.<) LEAST(@extschema@.comb_snowflake_position_edge(since, 5), @extschema@.comb_snowflake_position_limit(epoch, instance_bits, sequence_bits, tick)))
 		AND @extschema@.comb_snowflake_unread_row(id, xmin, since);
 
 COMMENT ON FUNCTION comb_snowflake_unread(

@@ -34,6 +34,9 @@ SELECT body FROM event WHERE comb_unread(id, xmin, :'p1');
 -- a position of a key
 SELECT id AS key FROM event ORDER BY id LIMIT 1 OFFSET 990 \gset
 SELECT count(*) = 10 AS rows_after_the_key FROM event WHERE comb_unread(id, xmin, comb_position_after(:'key'));
+SELECT array_agg(n ORDER BY n) AS "{10,20}" FROM (SELECT since, count(*) AS n
+	FROM (SELECT comb_position_after(id) AS since FROM event ORDER BY id OFFSET 980 LIMIT 11) AS places, event
+	WHERE comb_unread(id, xmin, since) GROUP BY since) AS counts WHERE n % 10 = 0;
 SELECT comb_position_bound(comb_position_after(:'key')) > :'key' AS bound_is_after_the_key,
 	comb_position_bound('') = '00000000-0000-0000-0000-000000000000' AS beginning,
 	comb_position_bound(:'p1') <= comb_settled() AS bound_is_settled;
@@ -44,7 +47,7 @@ SELECT comb_unread(NULL, '3', :'p1') IS NULL AS no_key, comb_unread(:'key', NULL
 SELECT regexp_replace(:'p1', '[0-9a-f]{8}-[0-9a-f-]{27}', 'UUID', 'g') ~ '^1 [0-9]+ [0-9]+ UUID UUID [0-9]+ \([0-9]+:[0-9]+:[0-9,]*\)$' AS position,
 	regexp_replace(comb_position_after(:'key'), '[0-9a-f]{8}-[0-9a-f-]{27}', 'UUID') ~ '^1 [0-9]+ [0-9]+ UUID$' AS position_after;
 
--- plans: the bound and the limit are index conditions, and prune partitions
+-- plans: the ranges between the edges are index conditions, and prune partitions
 PREPARE unread(text) AS SELECT * FROM event WHERE comb_unread(id, xmin, $1) ORDER BY id;
 SET plan_cache_mode = force_generic_plan;
 EXPLAIN (COSTS OFF) EXECUTE unread(NULL);
@@ -95,6 +98,21 @@ SELECT what, error_of(since) FROM (VALUES
 	(18, 'a negative xid', regexp_replace(:'p1', '[(].*', '(-3:9:)')),
 	(19, 'a large number', regexp_replace(:'p1', '[(].*', '(3:99999999999999999999:)')),
 	(20, 'one of Snowflakes', comb_snowflake_position_after(5))) AS given (n, what, since) ORDER BY n;
+SELECT what, error_of(regexp_replace(:'p1', '^((?:\S+ ){3})(\S+) ', '\1\2 ' || gaps)) FROM (VALUES
+	(1, 'a gap', 'B/B '),
+	(2, 'three gaps', 'B/B B/B B/B '),
+	(3, 'four gaps', 'B/B B/B B/B B/B '),
+	(4, 'a gap below the bound', '0/B '),
+	(5, 'a gap beyond the end', 'B/f '),
+	(6, 'a gap upside down', 'f/B '),
+	(7, 'a gap before another', 'B/f B/B '),
+	(8, 'a gap without an end', 'B/ '),
+	(9, 'a gap of three', 'B/B/B ')) AS given (n, what, digits),
+	replace(replace(replace(replace(digits, '0', '00000000-0000-0000-0000-000000000000'), 'f', 'ffffffff-ffff-ffff-ffff-ffffffffffff'),
+		'B', split_part(:'p1', ' ', 4)), 'E', split_part(:'p1', ' ', 5)) AS gaps ORDER BY n;
+SELECT comb_position_edge(:'p1', 1) = comb_position_bound(:'p1') AS no_gap,
+	comb_position_edge(:'p1', 6) = comb_position_bound(:'p1') AS begins;
+SELECT comb_position_edge('', 0) IS NULL AND comb_position_edge('', 7) IS NULL AND comb_position_edge('', NULL) IS NULL AS no_edge;
 SELECT comb_position('now');
 SELECT comb_position_after('ffffffff-ffff-ffff-ffff-ffffffffffff');
 

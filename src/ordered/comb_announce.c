@@ -56,6 +56,9 @@ CombSeats  *comb_seats = NULL;
 /* Which series has this transaction announced? */
 bool		comb_announced[COMB_SERIES];
 
+/* This backend's seat, if the transaction has announced the series */
+CombSeat   *comb_own_seat[COMB_SERIES];
+
 /* Where this process has mapped the seats of "places", or NULL */
 static CombSeat **comb_seats_mapped;
 
@@ -126,6 +129,7 @@ comb_seat_init(CombSeat *seat)
 
 	pg_atomic_init_u64(&seat->first, 0);
 	pg_atomic_init_u64(&seat->last, 0);
+	pg_atomic_init_u64(&seat->latest, 0);
 	seat->commits = 0;
 	pg_atomic_init_u64(&seat->counted, 0);
 	for (i = 0; i < COMB_PAST; i++)
@@ -460,7 +464,9 @@ comb_prepared_enter(const PGPROC *proc)
 		first = pg_atomic_read_u64(&from->first);
 		seat->role = from->role;
 		seat->start = from->start;
-		/* the rest before "last": for comb_unsettled() */
+		(void) pg_atomic_monotonic_advance_u64(&seat->latest,
+											   pg_atomic_read_u64(&from->latest));
+		/* the rest before "last": for comb_unsettled() and comb_seats_held() */
 		pg_write_barrier();
 		comb_history_lower(seat, first);
 		comb_history_put(seat, U64FromFullTransactionId(fxid), first);
@@ -608,5 +614,6 @@ comb_announce(CombSeries series)
 	first = comb_series_last(series) + 1;
 	COMB_INJECTION_POINT("comb-announce");
 	pg_atomic_write_u64(&seat->first, first);
+	comb_own_seat[series] = seat;
 	comb_announced[series] = true;
 }

@@ -38,6 +38,9 @@ typedef struct CombPast
 	pg_atomic_uint64 first;
 } CombPast;
 
+/* A backend is taking a time, and nobody can tell yet which */
+#define COMB_TAKING			PG_UINT64_MAX
+
 /*
  * What one backend announces for one series, and the history of its seat.
  * "pid", "role" and "start" are only for comb_unsettled(), "commits" only for
@@ -47,6 +50,7 @@ typedef struct CombSeat
 {
 	pg_atomic_uint64 first;		/* of the running transaction; 0 = none */
 	pg_atomic_uint64 last;		/* full xid of the last commit; 0 = none */
+	pg_atomic_uint64 latest;	/* the last time taken, or COMB_TAKING */
 	int32		pid;
 	Oid			role;
 	TimestampTz start;			/* of the running or prepared transaction */
@@ -79,6 +83,7 @@ typedef struct CombView
 
 extern CombSeats *comb_seats;
 extern bool comb_announced[COMB_SERIES];
+extern CombSeat *comb_own_seat[COMB_SERIES];
 
 extern uint64 comb_full_xid(TransactionId xid, uint64 next);
 extern void comb_view_init(CombView *view, Snapshot snapshot);
@@ -98,6 +103,18 @@ comb_announce_once(CombSeries series)
 {
 	if (unlikely(!comb_announced[series]))
 		comb_announce(series);
+}
+
+/*
+ * Say how far the times of the transaction reach: COMB_TAKING before the
+ * compare-and-swap that takes a time, and the time after it.  "latest" of a seat
+ * is thus never below a time that the seat's transactions have taken and that
+ * the reader has found in the counter.
+ */
+static inline void
+comb_announce_latest(CombSeries series, uint64 latest)
+{
+	pg_atomic_write_u64(&comb_own_seat[series]->latest, latest);
 }
 
 #endif							/* COMB_ANNOUNCE_H */

@@ -94,8 +94,10 @@ comb_lease_take(CombSeries series, CombTime (*step) (void *), void *arg)
 		if (unlikely(!comb_lease_known(series)))
 			comb_lease_read(series, 0);
 		comb_announce_once(series);
+		comb_announce_latest(series, COMB_TAKING);
 		at = step(arg);
 		COMB_INJECTION_POINT("comb-lease-taken");
+		comb_announce_latest(series, at);
 		if (likely(at < comb_leases[series].renew_at) ||
 			comb_lease_extend(series, at))
 			return at;

@@ -141,7 +141,7 @@ comb_unsettled_seats(ReturnSetInfo *result, CombSeries series)
 	uint32		used = (uint32) pg_atomic_read_u64(&comb_seats->used);
 	uint32		i;
 
-	/* the number of seats before their places, as in comb_seats_bound() */
+	/* the number of seats before their places, as in comb_seats_held() */
 	pg_read_barrier();
 	for (i = 0; i < used; i++)
 	{

@@ -20,7 +20,12 @@
  * then gives them out again.  Ordered keys never come again, so a row that is
  * written after the crash has a key beyond the end.
  *
- * The bound keeps the look back short.  It also makes xmin unambiguous: a
+ * The bound keeps the look back short, and so do gaps between the keys of open
+ * transactions: the query saw all rows in a gap, or nobody ever will.  Queries
+ * of the next rows leave the gaps out, so a writer that idles in its transaction
+ * does not make them read all keys made meanwhile.
+ *
+ * The bound also makes xmin unambiguous: a
  * transaction that wrote a row beyond the bound was running when the bound
  * was found, or began later.  PostgreSQL keeps such xids within 2^31 of
  * each other.  We refuse a position whose snapshot is 2^31 xids old.  So 32 bits
@@ -37,11 +42,11 @@
  * the previous one with a larger bound.
  *
  * A position is text: a version, the cluster's system identifier, the
- * database's OID, the bound and, unless it is a key's position, the end, the
- * server's incarnation, and the snapshot as pg_snapshot shows it.  The
+ * database's OID, the bound and, unless it is a key's position, the gaps, the
+ * end, the server's incarnation, and the snapshot as pg_snapshot shows it.  The
  * parentheses show that no xid was cut off.
  *
- *		1 7312345678901234567 16384 0193... 0193... 23...4 (740:745:741,743)
+ *		1 7312345678901234567 16384 0193... 0193.../0193... 0193... 23...4 (740:745:741,743)
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -54,6 +59,7 @@
 
 #include <limits.h>
 
+#include "access/detoast.h"
 #include "access/transam.h"
 #include "access/xlog.h"
 #include "lib/stringinfo.h"
@@ -69,11 +75,13 @@
 PG_FUNCTION_INFO_V1(comb_position);
 PG_FUNCTION_INFO_V1(comb_position_after);
 PG_FUNCTION_INFO_V1(comb_position_bound);
+PG_FUNCTION_INFO_V1(comb_position_edge);
 PG_FUNCTION_INFO_V1(comb_position_limit);
 PG_FUNCTION_INFO_V1(comb_unread_row);
 PG_FUNCTION_INFO_V1(comb_snowflake_position);
 PG_FUNCTION_INFO_V1(comb_snowflake_position_after);
 PG_FUNCTION_INFO_V1(comb_snowflake_position_bound);
+PG_FUNCTION_INFO_V1(comb_snowflake_position_edge);
 PG_FUNCTION_INFO_V1(comb_snowflake_position_limit);
 PG_FUNCTION_INFO_V1(comb_snowflake_unread_row);
 
@@ -88,10 +96,19 @@ typedef struct CombKey
 	uint8		data[UUID_LEN];
 } CombKey;
 
+/* Keys from "from" on and below "to", all of which the reader has */
+typedef struct CombKeySpan
+{
+	CombKey		from;
+	CombKey		to;
+} CombKeySpan;
+
 /* A position.  The beginning is all zeros. */
 typedef struct CombPosition
 {
 	CombKey		bound;
+	int			ngaps;			/* between the bound and the end */
+	CombKeySpan gaps[COMB_GAPS];
 	bool		has_end;		/* else all keys from the bound on are new */
 	CombKey		end;
 	uint64		incarnation;	/* of the server, when the snapshot was taken */
@@ -102,12 +119,14 @@ typedef struct CombPosition
 	uint64		next;			/* came next when the position was read */
 } CombPosition;
 
-/* What a call site of comb_unread_row() keeps */
-typedef struct CombUnread
+/* What a call site keeps: a position, and the bytes of its text */
+typedef struct CombSince
 {
-	text	   *since;
+	Size		size;
+	char	   *since;
+	bool		checked;		/* is it not too old? */
 	CombPosition position;
-} CombUnread;
+} CombSince;
 
 static const uint8 comb_key_last[UUID_LEN] = {
 	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -143,6 +162,15 @@ comb_key_int64(const CombKey *key)
 	return (int64) (pg_ntoh64(number) ^ (UINT64CONST(1) << 63));
 }
 
+static pg_uuid_t *
+comb_key_uuid(const CombKey *key)
+{
+	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
+
+	memcpy(id->data, key->data, UUID_LEN);
+	return id;
+}
+
 static inline int
 comb_key_compare(const CombKey *a, const CombKey *b)
 {
@@ -156,14 +184,16 @@ comb_key_max(CombKey a, CombKey b)
 }
 
 static void
-comb_key_append(StringInfo out, CombSeries series, const CombKey *key)
+comb_key_append(StringInfo out, char before, CombSeries series,
+				const CombKey *key)
 {
+	appendStringInfoChar(out, before);
 	if (series == COMB_SERIES_ORDERED)
-		appendStringInfo(out, " %s",
+		appendStringInfo(out, "%s",
 						 DatumGetCString(DirectFunctionCall1(uuid_out,
 															 UUIDPGetDatum((const pg_uuid_t *) key))));
 	else
-		appendStringInfo(out, " " INT64_FORMAT, comb_key_int64(key));
+		appendStringInfo(out, INT64_FORMAT, comb_key_int64(key));
 }
 
 /*
@@ -197,16 +227,18 @@ comb_read_number(char **at, char end, uint64 *number)
 	return true;
 }
 
-/* Read a key, which ends with a space or with the text */
+/* Read a key, and the character after it unless the text ends there */
 static bool
-comb_read_key(char **at, CombSeries series, CombKey *key)
+comb_read_key(char **at, char after, CombSeries series, CombKey *key)
 {
 	char	   *from = *at;
-	char	   *end = from + strcspn(from, " ");
+	char	   *end = from + strcspn(from, " /");
 	uint64		number;
 	pg_uuid_t  *id;
 
-	*at = *end == ' ' ? end + 1 : end;
+	if (*end != after && *end != '\0')
+		return false;
+	*at = *end != '\0' ? end + 1 : end;
 	*end = '\0';
 	if (series == COMB_SERIES_SNOWFLAKE)
 	{
@@ -220,6 +252,29 @@ comb_read_key(char **at, CombSeries series, CombKey *key)
 	id = DatumGetUUIDP(DirectFunctionCall1(uuid_in, CStringGetDatum(from)));
 	*key = comb_key_from_uuid(id);
 	return true;
+}
+
+/* Read from/to, for each gap.  The gaps are between the bound and the end */
+static bool
+comb_read_gaps(char **at, CombSeries series, CombPosition *position)
+{
+	CombKey		before = position->bound;
+
+	while ((*at)[strcspn(*at, " /")] == '/')
+	{
+		CombKeySpan *gap = &position->gaps[position->ngaps++];
+
+		if (position->ngaps > COMB_GAPS ||
+			!comb_read_key(at, '/', series, &gap->from) ||
+			!comb_read_key(at, ' ', series, &gap->to) ||
+			comb_key_compare(&gap->from, &before) < 0 ||
+			comb_key_compare(&gap->to, &gap->from) < 0)
+			return false;
+		before = gap->to;
+	}
+	return comb_read_key(at, ' ', series, &position->end) &&
+		(position->ngaps == 0 ||
+		 comb_key_compare(&position->end, &before) >= 0);
 }
 
 /* Read (xmin:xmax:xid,xid,...) */
@@ -296,7 +351,7 @@ comb_position_read(CombPosition *position, CombSeries series, const text *since)
 						   COMB_POSITION_VERSION)));
 	if (!comb_read_number(&at, ' ', &cluster) ||
 		!comb_read_number(&at, ' ', &database) ||
-		!comb_read_key(&at, series, &position->bound))
+		!comb_read_key(&at, ' ', series, &position->bound))
 		comb_position_error(series, since);
 	if (cluster != GetSystemIdentifier() || database != MyDatabaseId)
 		ereport(ERROR,
@@ -310,18 +365,61 @@ comb_position_read(CombPosition *position, CombSeries series, const text *since)
 	position->has_end = (*at != '\0');
 	position->next = comb_position_next_xid();
 	if (position->has_end &&
-		(!comb_read_key(&at, series, &position->end) ||
+		(!comb_read_gaps(&at, series, position) ||
 		 !comb_read_number(&at, ' ', &position->incarnation) ||
 		 !comb_read_snapshot(at, position)))
 		comb_position_error(series, since);
 }
 
-/* Return an argument, in which NULL means the beginning */
-static text *
+/*
+ * Return an argument, in which NULL means the beginning.  It may be compressed,
+ * but is not elsewhere.
+ */
+static struct varlena *
 comb_since(FunctionCallInfo fcinfo, int argno)
 {
-	return PG_ARGISNULL(argno) ? cstring_to_text("") :
-		PG_GETARG_TEXT_PP(argno);
+	struct varlena *since;
+
+	if (PG_ARGISNULL(argno))
+		return (struct varlena *) cstring_to_text("");
+	since = PG_GETARG_RAW_VARLENA_P(argno);
+	return VARATT_IS_EXTERNAL(since) ? detoast_external_attr(since) : since;
+}
+
+/*
+ * Return the position in an argument, in which NULL means the beginning.  The
+ * call site keeps the last one, since it is nearly always the same for all rows.
+ * Long positions may be compressed, and are compared as they are.
+ */
+static CombSince *
+comb_since_position(FunctionCallInfo fcinfo, int argno, CombSeries series)
+{
+	CombSince  *kept = (CombSince *) fcinfo->flinfo->fn_extra;
+	struct varlena *since = comb_since(fcinfo, argno);
+	CombPosition position;
+	Size		xips;
+
+	if (likely(kept != NULL && kept->size == VARSIZE_ANY(since) &&
+			   memcmp(kept->since, since, kept->size) == 0))
+		return kept;
+	comb_position_read(&position, series, pg_detoast_datum_packed(since));
+	if (kept != NULL)
+		pfree(kept);
+	fcinfo->flinfo->fn_extra = NULL;
+	xips = position.nxip * sizeof(uint64);
+	kept = (CombSince *)
+		MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
+						   sizeof(CombSince) + xips + VARSIZE_ANY(since));
+	kept->position = position;
+	kept->position.xip = (uint64 *) (kept + 1);
+	if (xips > 0)
+		memcpy(kept->position.xip, position.xip, xips);
+	kept->size = VARSIZE_ANY(since);
+	kept->since = (char *) kept->position.xip + xips;
+	memcpy(kept->since, since, kept->size);
+	kept->checked = false;
+	fcinfo->flinfo->fn_extra = kept;
+	return kept;
 }
 
 static text *
@@ -333,10 +431,15 @@ comb_position_text(CombSeries series, const CombPosition *position)
 	initStringInfo(&out);
 	appendStringInfo(&out, "%d %llu %u", COMB_POSITION_VERSION,
 					 (unsigned long long) GetSystemIdentifier(), MyDatabaseId);
-	comb_key_append(&out, series, &position->bound);
+	comb_key_append(&out, ' ', series, &position->bound);
 	if (position->has_end)
 	{
-		comb_key_append(&out, series, &position->end);
+		for (i = 0; i < position->ngaps; i++)
+		{
+			comb_key_append(&out, ' ', series, &position->gaps[i].from);
+			comb_key_append(&out, '/', series, &position->gaps[i].to);
+		}
+		comb_key_append(&out, ' ', series, &position->end);
 		appendStringInfo(&out, " %llu (%llu:%llu:",
 						 (unsigned long long) position->incarnation,
 						 (unsigned long long) position->xmin,
@@ -403,6 +506,46 @@ comb_position_is_older(const CombPosition *a, const CombPosition *b)
 	return a->xmax < b->xmax || (a->xmax == b->xmax && a->nxip > b->nxip);
 }
 
+/* Raise the bound, and leave out what lies below it */
+static void
+comb_position_raise(CombPosition *position, CombKey bound)
+{
+	int			n = 0;
+	int			i;
+
+	position->bound = comb_key_max(position->bound, bound);
+	for (i = 0; i < position->ngaps; i++)
+	{
+		CombKeySpan gap = position->gaps[i];
+
+		gap.from = comb_key_max(gap.from, position->bound);
+		if (comb_key_compare(&gap.from, &gap.to) < 0)
+			position->gaps[n++] = gap;
+	}
+	position->ngaps = n;
+}
+
+/* Put what a query has found into a position */
+static void
+comb_position_take(FunctionCallInfo fcinfo, CombSeries series,
+				   const CombSettled *settled, CombPosition *position)
+{
+	int			i;
+
+	position->has_end = true;
+	position->end = comb_key_at(fcinfo, 1, series, settled->end);
+	position->ngaps = settled->ngaps;
+	for (i = 0; i < settled->ngaps; i++)
+	{
+		position->gaps[i].from = comb_key_at(fcinfo, 1, series,
+											 settled->gaps[i].from);
+		position->gaps[i].to = comb_key_at(fcinfo, 1, series,
+										   settled->gaps[i].to);
+	}
+	position->incarnation = comb_incarnation();
+	comb_position_take_snapshot(position, comb_settled_snapshot());
+}
+
 /* Return the position of a query whose previous position is argument 0 */
 static text *
 comb_position_next(FunctionCallInfo fcinfo, CombSeries series)
@@ -411,19 +554,16 @@ comb_position_next(FunctionCallInfo fcinfo, CombSeries series)
 	CombPosition previous;
 	CombPosition position;
 
-	comb_position_read(&previous, series, comb_since(fcinfo, 0));
+	previous = comb_since_position(fcinfo, 0, series)->position;
 	position = previous;
 	if (settled.end != 0)
 	{
-		position.has_end = true;
-		position.end = comb_key_at(fcinfo, 1, series, settled.end);
-		position.incarnation = comb_incarnation();
-		comb_position_take_snapshot(&position, comb_settled_snapshot());
+		comb_position_take(fcinfo, series, &settled, &position);
 		if (comb_position_is_older(&position, &previous))
 			position = previous;
 	}
-	position.bound = comb_key_max(position.bound,
-								  comb_key_at(fcinfo, 1, series, settled.bound));
+	comb_position_raise(&position,
+						comb_key_at(fcinfo, 1, series, settled.bound));
 	return comb_position_text(series, &position);
 }
 
@@ -512,12 +652,7 @@ comb_snowflake_position_after(PG_FUNCTION_ARGS)
 Datum
 comb_position_bound(PG_FUNCTION_ARGS)
 {
-	CombPosition position;
-	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
-
-	comb_position_read(&position, COMB_SERIES_ORDERED, comb_since(fcinfo, 0));
-	memcpy(id->data, position.bound.data, UUID_LEN);
-	PG_RETURN_UUID_P(id);
+	PG_RETURN_UUID_P(comb_key_uuid(&comb_since_position(fcinfo, 0, COMB_SERIES_ORDERED)->position.bound));
 }
 
 /*
@@ -528,10 +663,58 @@ comb_position_bound(PG_FUNCTION_ARGS)
 Datum
 comb_snowflake_position_bound(PG_FUNCTION_ARGS)
 {
-	CombPosition position;
+	PG_RETURN_INT64(comb_key_int64(&comb_since_position(fcinfo, 0, COMB_SERIES_SNOWFLAKE)->position.bound));
+}
 
-	comb_position_read(&position, COMB_SERIES_SNOWFLAKE, comb_since(fcinfo, 0));
-	PG_RETURN_INT64(comb_key_int64(&position.bound));
+/*
+ * Find an edge of the position in argument 0.  Its number is argument 1.  The
+ * last edges are those of the gaps.  The others are the bound, so that the ranges
+ * between them are empty.  Returns NULL if there is no edge of this number.
+ */
+static const CombKey *
+comb_position_find_edge(FunctionCallInfo fcinfo, CombSeries series)
+{
+	int			edge = PG_ARGISNULL(1) ? 0 : PG_GETARG_INT32(1);
+	CombPosition *position = &comb_since_position(fcinfo, 0, series)->position;
+	int			gap = (edge - 1) / 2 - (COMB_GAPS - position->ngaps);
+
+	if (edge < 1 || edge > 2 * COMB_GAPS)
+		return NULL;
+	if (gap < 0)
+		return &position->bound;
+	return edge % 2 == 1 ? &position->gaps[gap].from : &position->gaps[gap].to;
+}
+
+/*
+ * comb_position_edge(since text, edge int) returns uuid
+ *
+ * Returns a key at which the rows end that a reader at a position needs (odd
+ * numbers), or at which they begin again (even numbers).  NULL for other numbers
+ * than 1 to 2 * COMB_GAPS.  Raises the errors of comb_position_bound().
+ */
+Datum
+comb_position_edge(PG_FUNCTION_ARGS)
+{
+	const CombKey *key = comb_position_find_edge(fcinfo, COMB_SERIES_ORDERED);
+
+	if (key == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_UUID_P(comb_key_uuid(key));
+}
+
+/*
+ * comb_snowflake_position_edge(since text, edge int) returns bigint
+ *
+ * The same for Snowflakes.
+ */
+Datum
+comb_snowflake_position_edge(PG_FUNCTION_ARGS)
+{
+	const CombKey *key = comb_position_find_edge(fcinfo, COMB_SERIES_SNOWFLAKE);
+
+	if (key == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_INT64(comb_key_int64(key));
 }
 
 /*
@@ -545,11 +728,10 @@ Datum
 comb_position_limit(PG_FUNCTION_ARGS)
 {
 	CombSettled settled = comb_settled_find(COMB_SERIES_ORDERED);
-	pg_uuid_t  *id = comb_settled_key(settled.bound);
 
 	if (settled.end != 0)
-		memcpy(id->data, comb_key_last, UUID_LEN);
-	PG_RETURN_UUID_P(id);
+		PG_RETURN_UUID_P(comb_key_uuid((const CombKey *) comb_key_last));
+	PG_RETURN_UUID_P(comb_settled_key(settled.bound));
 }
 
 /*
@@ -567,33 +749,16 @@ comb_snowflake_position_limit(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(settled.end != 0 ? PG_INT64_MAX : id);
 }
 
-/*
- * Return the position in argument 2.  The call site keeps the last one, since
- * it is nearly always the same for all rows.
- */
+/* Return the position in argument 2.  Raises 55000 if it is too old */
 static CombPosition *
-comb_unread_position(FunctionCallInfo fcinfo, CombSeries series)
+comb_unread_since(FunctionCallInfo fcinfo, CombSeries series)
 {
-	CombUnread *unread = (CombUnread *) fcinfo->flinfo->fn_extra;
-	text	   *since = comb_since(fcinfo, 2);
-	MemoryContext caller;
+	CombSince  *since = comb_since_position(fcinfo, 2, series);
 
-	if (likely(unread != NULL &&
-			   VARSIZE_ANY_EXHDR(unread->since) == VARSIZE_ANY_EXHDR(since) &&
-			   memcmp(VARDATA_ANY(unread->since), VARDATA_ANY(since),
-					  VARSIZE_ANY_EXHDR(since)) == 0))
-		return &unread->position;
-	fcinfo->flinfo->fn_extra = NULL;
-	caller = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-	unread = (CombUnread *) palloc(sizeof(CombUnread));
-	unread->since = cstring_to_text_with_len(VARDATA_ANY(since),
-											 VARSIZE_ANY_EXHDR(since));
-	comb_position_read(&unread->position, series, since);
-	if (unread->position.has_end)
-		comb_position_check_age(series, &unread->position);
-	MemoryContextSwitchTo(caller);
-	fcinfo->flinfo->fn_extra = unread;
-	return &unread->position;
+	if (unlikely(!since->checked) && since->position.has_end)
+		comb_position_check_age(series, &since->position);
+	since->checked = true;
+	return &since->position;
 }
 
 /*
@@ -638,7 +803,7 @@ comb_is_unread(CombPosition *position, const CombKey *key,
 Datum
 comb_unread_row(PG_FUNCTION_ARGS)
 {
-	CombPosition *position = comb_unread_position(fcinfo, COMB_SERIES_ORDERED);
+	CombPosition *position = comb_unread_since(fcinfo, COMB_SERIES_ORDERED);
 	CombKey		key;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
@@ -655,7 +820,7 @@ comb_unread_row(PG_FUNCTION_ARGS)
 Datum
 comb_snowflake_unread_row(PG_FUNCTION_ARGS)
 {
-	CombPosition *position = comb_unread_position(fcinfo, COMB_SERIES_SNOWFLAKE);
+	CombPosition *position = comb_unread_since(fcinfo, COMB_SERIES_SNOWFLAKE);
 	CombKey		key;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))

@@ -43,6 +43,16 @@ PG_FUNCTION_INFO_V1(comb_snowflake_settled_support);
 
 #define COMB_NO_BOUND		PG_UINT64_MAX
 
+/* A second range of an index costs more than the rows of a shorter gap */
+#define COMB_GAP_MIN		(10 * COMB_TIME_PER_MS)
+
+/* The times of each seat that may not be settled */
+typedef struct CombHeld
+{
+	CombSpan   *spans;
+	uint32		n;
+} CombHeld;
+
 /*
  * Return a bound for the commits of a seat that the snapshot does not see, from
  * the seat's history.  COMB_UNKNOWN if the history does not reach back far
@@ -116,14 +126,17 @@ comb_any_forgotten(const CombView *view)
 }
 
 /*
- * Return the smallest time that transactions of these seats may have taken.
- * "seat_of" is comb_seat() or comb_prepared_seat().
+ * Find the times that transactions of these seats may have taken.  "seat_of" is
+ * comb_seat() or comb_prepared_seat().
+ *
+ * "latest" is read after what has led to the transaction.  So it is the
+ * transaction's or that of a later one, which is larger.  It says nothing of
+ * transactions that were recovered.
  */
-static uint64
-comb_seats_bound(CombSeat *(*seat_of) (CombSeries, uint32), CombSeries series,
-				 pg_atomic_uint64 *used, const CombView *view)
+static void
+comb_seats_held(CombSeat *(*seat_of) (CombSeries, uint32), CombSeries series,
+				pg_atomic_uint64 *used, const CombView *view, CombHeld *held)
 {
-	uint64		bound = COMB_NO_BOUND;
 	uint32		n = (uint32) pg_atomic_read_u64(used);
 	uint32		i;
 
@@ -132,32 +145,94 @@ comb_seats_bound(CombSeat *(*seat_of) (CombSeries, uint32), CombSeries series,
 	for (i = 0; i < n; i++)
 	{
 		CombSeat   *seat = seat_of(series, i);
+		CombSpan	span;
 
-		if (seat != NULL)
-		{
-			/* Min() evaluates its arguments twice, and a seat may change */
-			uint64		first = comb_seat_bound(seat, view);
-
-			bound = Min(bound, first);
-		}
+		if (seat == NULL)
+			continue;
+		span.from = comb_seat_bound(seat, view);
+		if (span.from == COMB_NO_BOUND)
+			continue;
+		pg_read_barrier();
+		span.to = pg_atomic_read_u64(&seat->latest);
+		if (span.from == COMB_UNKNOWN)
+			span.to = COMB_TAKING;
+		if (span.to != COMB_TAKING)
+			span.to++;
+		held->spans[held->n++] = span;
 	}
-	return bound;
+}
+
+static int
+comb_span_compare(const void *a, const void *b)
+{
+	uint64		x = ((const CombSpan *) a)->from;
+	uint64		y = ((const CombSpan *) b)->from;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Add a gap to those found, and keep the longest ones */
+static void
+comb_gap_add(CombSettled *settled, uint64 from, uint64 to)
+{
+	CombSpan   *gaps = settled->gaps;
+	int			shortest = 0;
+	int			i;
+
+	if (to <= from || to - from < COMB_GAP_MIN)
+		return;
+	if (settled->ngaps == COMB_GAPS)
+	{
+		for (i = 1; i < COMB_GAPS; i++)
+		{
+			if (gaps[i].to - gaps[i].from < gaps[shortest].to - gaps[shortest].from)
+				shortest = i;
+		}
+		if (to - from <= gaps[shortest].to - gaps[shortest].from)
+			return;
+		settled->ngaps--;
+		memmove(&gaps[shortest], &gaps[shortest + 1],
+				(settled->ngaps - shortest) * sizeof(CombSpan));
+	}
+	gaps[settled->ngaps].from = from;
+	gaps[settled->ngaps++].to = to;
+}
+
+/* Find the bound below all times that are held, and the gaps between them */
+static void
+comb_settled_between(CombSettled *settled, CombTime end, CombHeld *held)
+{
+	uint64		to;
+	uint32		i;
+
+	qsort(held->spans, held->n, sizeof(CombSpan), comb_span_compare);
+	settled->bound = end;
+	if (held->n > 0)
+		settled->bound = Min(end, held->spans[0].from);
+	to = settled->bound;
+	for (i = 0; i < held->n && held->spans[i].from < end; i++)
+	{
+		comb_gap_add(settled, to, held->spans[i].from);
+		to = Max(to, held->spans[i].to);
+	}
+	comb_gap_add(settled, to, end);
 }
 
 /*
- * Return the smallest time that is not settled, as of now, or COMB_UNKNOWN, and
- * the end of the keys that the snapshot sees.  The counter is read after the
+ * Return the smallest time that is not settled, as of now, or COMB_UNKNOWN, the
+ * end of the keys that the snapshot sees, and the gaps.  The counter is read after the
  * snapshot was taken, so the end is beyond these keys.  A restart continues from
  * the end or later, so the end is not beyond keys made later.
  */
 static CombSettled
 comb_settled_scan(CombSeries series, const CombView *view)
 {
-	CombSettled settled;
+	CombSettled settled = {.ngaps = 0};
 	CombTime	end = comb_series_last(series) + 1;
-	uint64		running;
-	uint64		prepared;
+	CombHeld	held = {.n = 0};
 
+	held.spans = (CombSpan *) palloc((MaxBackends + max_prepared_xacts) *
+									 sizeof(CombSpan));
 	settled.end = comb_lease_survives(series, &end) ? end : 0;
 
 	/*
@@ -168,14 +243,15 @@ comb_settled_scan(CombSeries series, const CombView *view)
 	 */
 	pg_memory_barrier();
 	COMB_INJECTION_POINT("comb-counter-read");
-	running = comb_seats_bound(comb_seat, series, &comb_seats->used, view);
+	comb_seats_held(comb_seat, series, &comb_seats->used, view, &held);
 	/* these seats before the next ones, which have what has left these */
 	pg_read_barrier();
 	COMB_INJECTION_POINT("comb-seats-read");
-	prepared = comb_seats_bound(comb_prepared_seat, series,
-								&comb_seats->used_prepared, view);
-	settled.bound = Min(end, running);
-	settled.bound = Min(settled.bound, prepared);
+	comb_seats_held(comb_prepared_seat, series, &comb_seats->used_prepared,
+					view, &held);
+	comb_settled_between(&settled, end, &held);
+	pfree(held.spans);
+	/* what is forgotten took times below all gaps, before the server started */
 	if (comb_any_forgotten(view))
 		settled.bound = COMB_UNKNOWN;
 	return settled;

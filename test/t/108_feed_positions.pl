@@ -45,6 +45,9 @@ sub poll
 	SELECT count(*) FROM got";
 }
 
+# How many gaps a position has
+sub gaps { return "SELECT length($_[0]) - length(replace($_[0], '/', '')) FROM place WHERE $_[1]" }
+
 my %statements = (
 	poll     => poll('position', 'comb_position(position)'),
 	pollate  => poll('late(position)', 'comb_position(position)'),
@@ -79,6 +82,14 @@ my %statements = (
 	full     => 'VACUUM FULL event',
 	cluster  => 'CLUSTER event USING event_pkey',
 	settled  => 'SELECT count(*) FROM event WHERE id < comb_settled()',
+	pause    => 'DO $$ BEGIN PERFORM pg_sleep(N / 1000.0); END $$',
+	gaps     => gaps('position', 'NOT number'),
+	numgaps  => gaps('position', 'number'),
+	# which rows a poll would read again
+	again    => q{SELECT count(*) FROM event, (SELECT position AS p FROM place WHERE NOT number) AS place
+		WHERE id >= comb_position_bound(p) AND (id < comb_position_edge(p, 1)
+		OR id >= comb_position_edge(p, 2) AND id < comb_position_edge(p, 3)
+		OR id >= comb_position_edge(p, 4) AND id < comb_position_edge(p, 5) OR id >= comb_position_edge(p, 6))},
 	behind   => 'SELECT count(*) FROM event, place WHERE NOT number AND id < comb_position_bound(position)');
 
 my $node = server('main', conf => q{
@@ -109,6 +120,21 @@ $schedule->test(q{
 	b.event r.poll=1 a.begin a.event b.event r.poll=1 z.begin z.empty70 b.event r.poll=0 r.poll=0 z.rollback r.poll=1 a.commit r.poll=1 r.check
 	b.event r.poll=1 a.begin a.event b.event r.poll=1 z.begin z.nested70 b.event r.poll=0 z.rollback r.poll=1 a.commit r.poll=1 r.check
 	b.event r.poll=1 a.begin a.event b.event r.poll=1 z.begin z.nested70 b.event a.commit r.poll=1 r.behind=3 z.commit r.poll=71 r.check
+	# keys between those of open transactions are not read again
+	a.begin a.event b.pause20 b.event r.poll=1 r.gaps=1 r.again=0 r.behind=0 a.event b.event a.commit r.poll=3 r.again=0 r.check
+	a.begin a.event b.event b.pause20 b.event r.poll=2 a.sub b.pause20 b.event b.event r.poll=2 r.gaps=1 r.again=2 a.commit r.poll=2 r.check
+	a.begin a.key b.pause20 b.event r.poll=1 r.gaps=1 r.again=0 a.late a.commit r.poll=1 r.check
+	a.begin a.event b.pause20 b.event r.poll=1 r.gaps=1 a.rollback a.begin a.event b.pause20 b.event r.poll=1 r.again=0 a.commit r.poll=1 r.check
+	a.begin a.event b.pause20 b.event z.begin z.event b.pause20 b.event r.poll=2 r.gaps=2 r.again=0 z.commit r.poll=1 r.again=0 a.commit r.poll=1 r.check
+	a.begin a.event b.pause60 b.event u.begin u.event b.pause20 b.event w.begin w.event b.pause60 b.event z.begin z.event b.pause60 b.event b.event r.poll=5 r.gaps=3 r.again=1 u.commit r.poll=1 w.commit a.commit r.poll=2 z.commit r.poll=1 r.check
+	a.begin a.event b.pause20 b.event r.repeatable r.count=1 a.commit r.poll=1 r.gaps=1 r.commit r.poll=1 r.check
+	a.begin a.event b.pause20 b.event r.poll=1 z.begin z.nested70 b.event r.poll=0 r.gaps=1 r.again=1 a.commit r.poll=1 z.rollback r.poll=1 r.check
+	a.begin a.event b.event b.pause20 b.event a.commit r.poll=3 r.gaps=0 r.again=0 r.check
+	a.begin a.event b.pause20 b.event a.prepare1 b.pause20 b.event r.poll=2 r.gaps=1 r.again=0 b.commitp1 r.poll=1 r.check
+	a.begin a.event b.pause20 b.event u.begin u.event a.prepare1 u.prepare2 b.pause20 b.event r.poll=2 r.gaps=2 r.again=0 b.commitp1 b.commitp2 r.poll=2 r.check
+	u.begin u.event b.pause20 a.begin a.event a.prepare1 b.rollbackp1 u.prepare2 b.pause20 b.event r.poll=1 r.gaps=1 b.commitp2 r.poll=1 r.check
+	a.begin a.event b.pause20 b.event a.prepare1 r.poll=1 r.gaps=1 restart b.pause20 b.event r.poll=1 r.gaps=0 b.commitp1 r.poll=1 r.check
+	a.begin a.number b.pause20 b.number r.numbers=1 r.numgaps=1 a.number a.commit r.numbers=2
 	# prepared transactions
 	a.begin a.event a.prepare1 b.event r.poll=1 b.commitp1 r.poll=1 r.check
 	a.begin a.sub a.prepare1 b.event r.poll=1 b.event b.rollbackp1 r.poll=1 r.check
