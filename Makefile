@@ -12,12 +12,12 @@ PGFILEDESC = "pg_comb - time-ordered uuid keys"
 OBJS       = src/pg_comb.o src/comb_codec.o src/comb_layout.o src/comb_time.o src/comb_convert.o \
              src/comb_inspect.o src/comb_text.o src/comb_mask.o src/comb_generate.o \
              src/comb_snowflake.o src/comb_period.o \
-             src/comb_selfuncs.o src/comb_support.o src/comb_mssql.o \
+             src/comb_call.o src/comb_selfuncs.o src/comb_support.o src/comb_mssql.o \
              src/ordered/comb_sequence.o src/ordered/comb_shared.o src/ordered/comb_announce.o \
              src/ordered/comb_lease.o src/ordered/comb_ordered.o src/ordered/comb_answers.o \
              src/ordered/comb_plan.o src/ordered/comb_settled.o src/ordered/comb_snowflake_generate.o \
              src/ordered/comb_position.o src/ordered/comb_wait.o src/ordered/comb_monitor.o
-HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_period.h \
+HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_period.h src/comb_call.h \
              src/comb_snowflake.h \
              src/ordered/comb_sequence.h src/ordered/comb_shared.h src/ordered/comb_announce.h \
              src/ordered/comb_lease.h src/ordered/comb_answers.h src/ordered/comb_plan.h \

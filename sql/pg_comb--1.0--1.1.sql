@@ -26,6 +26,30 @@ COMMENT ON FUNCTION comb_recheck(uuid, tstzrange) IS
 COMMENT ON FUNCTION comb_recheck(uuid, tstzrange, text) IS
 	'comb_created(), in plans that compare the key with bounds; false for an unknown layout';
 
+-- Its estimate is that of the bounds beside it.
+CREATE FUNCTION comb_recheck(id bigint) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'comb_recheck_snowflake'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 2
+	SUPPORT comb_period_support;
+
+COMMENT ON FUNCTION comb_recheck(bigint) IS
+	'is the number a Snowflake? In plans that compare it with bounds';
+
+-- Row security allows plans to use indexes with these.
+CREATE FUNCTION comb_bound_min(period tstzrange, layout text) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_bound_min'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_bound_min(tstzrange, text) IS
+	'comb_range_min(), in plans; NULL for an unknown layout';
+
+CREATE FUNCTION comb_bound_max(period tstzrange, layout text) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_bound_max'
+	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_bound_max(tstzrange, text) IS
+	'comb_range_max(), in plans; NULL for an unknown layout';
+
 CREATE FUNCTION comb_instant(at date) RETURNS timestamptz
 	AS 'MODULE_PATHNAME', 'comb_instant_date'
 	LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
@@ -71,7 +95,10 @@ DROP FUNCTION comb_in_range(uuid, tstzrange, text);
 
 -- The planner puts a call of these in place of a call of another function, and a
 -- session's other users share the plan.  So everyone may call them.
-GRANT EXECUTE ON FUNCTION comb_instant(date),
+GRANT EXECUTE ON FUNCTION comb_recheck(bigint),
+	comb_bound_min(tstzrange, text),
+	comb_bound_max(tstzrange, text),
+	comb_instant(date),
 	comb_instant(timestamp),
 	comb_min(timestamptz),
 	comb_min(timestamptz, text),

@@ -257,6 +257,14 @@ SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'
 -- extension only
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange(now() - interval '1 day', NULL), 'ulid');
+-- the user's own functions see no other rows
+RESET ROLE;
+CREATE FUNCTION seen(n int) RETURNS boolean COST 0.0001 LANGUAGE plpgsql AS
+$$ BEGIN RETURN 1 / (n < 1000)::int = 1; END $$;
+SET ROLE regress_comb_reader;
+SELECT count(*) AS "1000" FROM orders WHERE comb_timestamp(id) >= '2026-01-01' AND n >= 0 AND seen(n);
+RESET ROLE;
+DROP FUNCTION seen;
 -- extension and sql/portable
 RESET ROLE;
 DROP VIEW barrier;
@@ -440,6 +448,8 @@ SET enable_seqscan = off;
 -- an index on the time serves as before
 CREATE INDEX posts_time ON posts (comb_timestamp(id) DESC NULLS LAST);
 EXPLAIN (COSTS OFF) SELECT n FROM posts p WHERE p.created_at < '2026-02-01' ORDER BY p.created_at DESC NULLS LAST LIMIT 10;
+SELECT count(*) AS "1" FROM plan('SELECT p.n FROM periods, posts p WHERE p.created_at < ''2026-02-01''') line
+WHERE line ~ 'comb_timestamp\(id\) <';
 DROP VIEW posts_with_time;
 DROP FUNCTION created_at;
 DROP TABLE posts;

@@ -21,11 +21,14 @@
 
 PG_FUNCTION_INFO_V1(comb_range_min);
 PG_FUNCTION_INFO_V1(comb_range_max);
+PG_FUNCTION_INFO_V1(comb_bound_min);
+PG_FUNCTION_INFO_V1(comb_bound_max);
 PG_FUNCTION_INFO_V1(comb_contained);
 PG_FUNCTION_INFO_V1(comb_contains);
 PG_FUNCTION_INFO_V1(comb_created_layout);
 PG_FUNCTION_INFO_V1(comb_recheck);
 PG_FUNCTION_INFO_V1(comb_recheck_layout);
+PG_FUNCTION_INFO_V1(comb_recheck_snowflake);
 PG_FUNCTION_INFO_V1(comb_in_range);
 PG_FUNCTION_INFO_V1(comb_times_min);
 PG_FUNCTION_INFO_V1(comb_times_max);
@@ -89,6 +92,37 @@ comb_range_max(PG_FUNCTION_ARGS)
 	comb_check_sorts(layout);
 	PG_RETURN_UUID_P(comb_period_bound(layout, comb_period(PG_GETARG_DATUM(0)),
 									   true));
+}
+
+/*
+ * comb_bound_min(period tstzrange, layout text) returns uuid
+ * comb_bound_max(period tstzrange, layout text) returns uuid
+ *
+ * The same, but NULL for an unknown layout, and for one that no database sorts
+ * by time.  An error would show the label, and the functions could not be
+ * leakproof.
+ */
+static Datum
+comb_bound(FunctionCallInfo fcinfo, bool last)
+{
+	const CombLayout *layout = comb_layout_arg_extended(fcinfo, 1, true);
+
+	if (layout == NULL || layout->sorts_in == COMB_SORTS_NOWHERE)
+		PG_RETURN_NULL();
+	PG_RETURN_UUID_P(comb_period_bound(layout, comb_period(PG_GETARG_DATUM(0)),
+									   last));
+}
+
+Datum
+comb_bound_min(PG_FUNCTION_ARGS)
+{
+	return comb_bound(fcinfo, false);
+}
+
+Datum
+comb_bound_max(PG_FUNCTION_ARGS)
+{
+	return comb_bound(fcinfo, true);
 }
 
 /* Is the argument "idno" a UUIDv7 whose time is in the argument "periodno"? */
@@ -238,6 +272,18 @@ comb_recheck_layout(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(layout != NULL &&
 				   comb_layout_in_range(layout, PG_GETARG_UUID_P(0),
 										PG_GETARG_DATUM(1)));
+}
+
+/*
+ * comb_recheck(id bigint) returns boolean
+ *
+ * Is the number a Snowflake?  Returns false for a negative number.  No input
+ * raises an error.
+ */
+Datum
+comb_recheck_snowflake(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(PG_GETARG_INT64(0) >= 0);
 }
 
 /*

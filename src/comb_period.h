@@ -3,9 +3,9 @@
  * comb_period.h
  *	  "Created during": periods, and clauses that compare keys with periods.
  *
- * Three files share this header.  comb_period.c has the functions that users
- * call, comb_selfuncs.c estimates how many keys are in a period, and
- * comb_support.c answers the planner's requests with both.
+ * comb_period.c has the functions that users call.  comb_call.c recognizes
+ * them in queries, comb_selfuncs.c estimates how many keys are in a period, and
+ * comb_support.c puts ranges of keys into plans.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -88,9 +88,11 @@ comb_period(Datum range)
 }
 
 /*
- * The code of the functions in clauses and plans.  comb_support.c recognizes
+ * The code of the functions in clauses and plans.  comb_call.c recognizes
  * the extension's own functions by their code.
  */
+extern PGDLLEXPORT Datum comb_bound_max(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_bound_min(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_contained(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_contained_times(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_contains(PG_FUNCTION_ARGS);
@@ -107,6 +109,7 @@ extern PGDLLEXPORT Datum comb_range_max(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_range_min(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_recheck(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_recheck_layout(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum comb_recheck_snowflake(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_snowflake_max(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_snowflake_min(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_snowflake_timestamp(PG_FUNCTION_ARGS);
@@ -115,13 +118,10 @@ extern PGDLLEXPORT Datum comb_times_max(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_times_min(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_timestamp_layout(PG_FUNCTION_ARGS);
 
-/* comb_support.c */
-extern void comb_support_init(void);
-extern void comb_add_ranges(PlannerInfo *root, RelOptInfo * rel);
+/* comb_call.c */
+extern void comb_call_init(void);
 
-/* comb_selfuncs.c */
-extern double comb_period_estimate(PlannerInfo *root, Node *id, int varRelid,
-								   const CombLayout *layout,
-								   const CombPeriod *period, bool *newer);
+/* comb_support.c */
+extern void comb_add_ranges(PlannerInfo *root, RelOptInfo * rel);
 
 #endif							/* COMB_PERIOD_H */

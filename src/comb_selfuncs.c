@@ -7,6 +7,12 @@
  * interpolates by time.  Core does not interpolate between uuids.  It assumes
  * that a value is in the middle of its bin.
  *
+ * Core multiplies the estimates of all conditions in a list.  So the first of
+ * our functions in a list looks at all bounds beside it, estimates how many
+ * keys are between them, and hands this estimate to the bounds.  Both the
+ * number of rows and the cost of an index scan follow from it.  See
+ * comb_hand_over().
+ *
  * Only periods that the planner can compute have an estimate.  For columns of
  * periods PostgreSQL has histograms, too, but what joins gain by them is not
  * worth the code.
@@ -23,11 +29,16 @@
 #include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
 #include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
-#include "comb_period.h"
+#include "comb_call.h"
+
+PG_FUNCTION_INFO_V1(comb_period_sel);
+PG_FUNCTION_INFO_V1(comb_period_joinsel);
 
 /*
  * A column's statistics, as times.
@@ -246,7 +257,7 @@ comb_period_share(const CombStats *stats, const CombPeriod *period)
  * histogram ends with other uuids, core would take them for keys in a period
  * without an end.
  */
-double
+static double
 comb_period_estimate(PlannerInfo *root, Node *id, int varRelid,
 					 const CombLayout *layout, const CombPeriod *period,
 					 bool *newer)
@@ -269,4 +280,319 @@ comb_period_estimate(PlannerInfo *root, Node *id, int varRelid,
 	}
 	ReleaseVariableStats(vardata);
 	return sel;
+}
+
+/*
+ * Estimates of conditions, and of the bounds beside them
+ */
+
+/* The conditions on a key that stand in one list */
+typedef struct CombBeside
+{
+	List	   *bounds;			/* the RestrictInfos of its bounds */
+	List	   *values;			/* what the key is compared with there */
+	List	   *times;			/* those of comparisons of its time */
+	CombPeriod	period;			/* between the known bounds */
+	bool		known;			/* is any bound known? */
+	bool		unknown;		/* is any not? */
+	bool		lower;
+	bool		upper;
+} CombBeside;
+
+/*
+ * Find the list of conditions that has the one with these arguments: a table's
+ * list, or an AND below OR.  NIL if there is none.
+ */
+static List *
+comb_list_of(List *infos, const List *args)
+{
+	ListCell   *lc;
+
+	foreach(lc, infos)
+	{
+		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
+		ListCell   *lc2;
+
+		if (!IsA(info, RestrictInfo))
+			continue;
+		if (comb_call_args((Node *) info->clause) == args)
+			return infos;
+		if (info->orclause == NULL || !is_orclause(info->orclause))
+			continue;
+		foreach(lc2, ((BoolExpr *) info->orclause)->args)
+		{
+			List	   *found;
+
+			if (!is_andclause(lfirst(lc2)))
+				continue;
+			found = comb_list_of(((BoolExpr *) lfirst(lc2))->args, args);
+			if (found != NIL)
+				return found;
+		}
+	}
+	return NIL;
+}
+
+/* Narrow the period by a bound.  False if the bound is not known. */
+static bool
+comb_narrow(const CombCall *call, CombBeside *beside, const Const *value,
+			bool lower)
+{
+	const unsigned char *id;
+	int64		at;
+
+	if (!IsA(value, Const) || value->consttype != UUIDOID)
+		return false;
+	if (value->constisnull)
+	{
+		beside->period.last = PG_INT64_MIN;
+		return true;
+	}
+	id = DatumGetUUIDP(value->constvalue)->data;
+	if (!call->layout->codec->decode(comb_get_field(call->layout, id), &at))
+		return false;
+	if (lower)
+		beside->period.first = Max(beside->period.first, at);
+	else
+		beside->period.last = Min(beside->period.last, at);
+	return true;
+}
+
+/* Collect the conditions on the call's key in a list */
+static void
+comb_look_beside(PlannerInfo *root, const CombCall *call, List *infos,
+				 CombBeside *beside)
+{
+	ListCell   *lc;
+	Node	   *key = comb_call_key(call);
+
+	memset(beside, 0, sizeof(CombBeside));
+	beside->period.first = PG_INT64_MIN;
+	beside->period.last = PG_INT64_MAX;
+	foreach(lc, infos)
+	{
+		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
+		OpExpr	   *op = (OpExpr *) info->clause;
+		Node	   *value;
+		bool		lower;
+		CombCall	time;
+		int			i;
+
+		if (!IsA(info, RestrictInfo) || !IsA(op, OpExpr) ||
+			list_length(op->args) != 2)
+			continue;
+		lower = op->opno == call->ge || op->opno == call->gt;
+		if (lower || op->opno == call->le || op->opno == call->lt)
+		{
+			if (!equal(linitial(op->args), key))
+				continue;
+			value = estimate_expression_value(root, lsecond(op->args));
+			beside->bounds = lappend(beside->bounds, info);
+			beside->values = lappend(beside->values, value);
+			if (comb_narrow(call, beside, (Const *) value, lower))
+				beside->known = true;
+			else
+				beside->unknown = true;
+			beside->lower = beside->lower || lower;
+			beside->upper = beside->upper || !lower;
+			continue;
+		}
+		for (i = 0; i < 2; i++)
+		{
+			if (comb_time_call(&time, list_nth(op->args, i)) &&
+				equal(time.key, call->key))
+				beside->times = lappend(beside->times, info);
+		}
+	}
+}
+
+/* Return core's estimate for bounds, without computing their values again */
+static double
+comb_core_sel(PlannerInfo *root, const CombBeside *beside, int varRelid)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	forboth(lc, beside->bounds, lc2, beside->values)
+	{
+		OpExpr	   *op = (OpExpr *) ((RestrictInfo *) lfirst(lc))->clause;
+
+		clauses = lappend(clauses,
+						  make_opclause(op->opno, BOOLOID, false,
+										(Expr *) linitial(op->args),
+										(Expr *) lfirst(lc2), InvalidOid,
+										InvalidOid));
+	}
+	return clauselist_selectivity(root, clauses, varRelid, JOIN_INNER, NULL);
+}
+
+/* Set the estimate that a condition will have, in all contexts */
+static void
+comb_set_sel(RestrictInfo * info, double sel)
+{
+	CLAMP_PROBABILITY(sel);
+	info->norm_selec = sel;
+	info->outer_selec = sel;
+}
+
+/*
+ * Hand the estimate of a key's bounds to them, and say whether there are any.
+ *
+ * The list has the bounds behind the first of our conditions, whose estimate
+ * the planner asks for first.  What the planner then finds in the RestrictInfos
+ * of the bounds it takes for its own.  Of a lower and an upper bound it adds
+ * the estimates and subtracts 1, after adding the share of NULLs, which it
+ * believes to be excluded twice.  So the lower bounds get the whole estimate,
+ * and the upper ones what makes that sum right.
+ *
+ * Bounds that are not known yet keep core's estimates, which are those of a
+ * column of times.
+ *
+ * Of a period that starts after all times that ANALYZE saw, as usual in
+ * queries for the newest keys, core has the better estimate: it looks up the
+ * column's largest key in an index.
+ */
+static bool
+comb_hand_over(PlannerInfo *root, const CombCall *call, int varRelid,
+			   List *infos)
+{
+	CombBeside	beside;
+	bool		newer;
+	double		sel;
+	double		rest = 1.0;
+	ListCell   *lc;
+
+	comb_look_beside(root, call, infos, &beside);
+	if (beside.bounds == NIL)
+		return false;
+	foreach(lc, beside.times)
+		comb_set_sel((RestrictInfo *) lfirst(lc), 1.0);
+	if (!beside.known || beside.unknown)
+		return true;
+	sel = comb_period_estimate(root, call->key, varRelid, call->layout,
+							   &beside.period, &newer);
+	if (newer)
+	{
+		double		core_sel = comb_core_sel(root, &beside, varRelid);
+
+		sel = Max(sel, core_sel);	/* a macro, which evaluates twice */
+	}
+	if (beside.lower && beside.upper)
+		rest -= nulltestsel(root, IS_NULL, comb_call_key(call), varRelid,
+							JOIN_INNER, NULL);
+	foreach(lc, beside.bounds)
+	{
+		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
+		Oid			opno = ((OpExpr *) info->clause)->opno;
+
+		comb_set_sel(info, !beside.lower || opno == call->ge ||
+					 opno == call->gt ? sel : rest);
+	}
+	return true;
+}
+
+/*
+ * The same for the bounds of a join, which are not known.  A lower and an
+ * upper one get the default for a range, which core gives to none of them.
+ */
+static void
+comb_hand_over_join(PlannerInfo *root, const CombCall *call, List *infos)
+{
+	CombBeside	beside;
+	ListCell   *lc;
+	bool		first = true;
+
+	if (infos == NIL)
+		return;
+	comb_look_beside(root, call, infos, &beside);
+	if (!beside.lower || !beside.upper)
+		return;
+	foreach(lc, beside.bounds)
+	{
+		comb_set_sel((RestrictInfo *) lfirst(lc),
+					 first ? DEFAULT_RANGE_INEQ_SEL : 1.0);
+		first = false;
+	}
+}
+
+/* Return the table of a key, or NULL */
+static RelOptInfo *
+comb_key_rel(PlannerInfo *root, Node *key)
+{
+	int			varno;
+
+	if (root->simple_rel_array == NULL ||
+		!bms_get_singleton_member(pull_varnos(root, key), &varno) ||
+		varno >= root->simple_rel_array_size)
+		return NULL;
+	return root->simple_rel_array[varno];
+}
+
+/*
+ * Return the share of the rows that a condition on a key's period finds, beside
+ * its bounds if it has any.
+ */
+double
+comb_selectivity(PlannerInfo *root, const CombCall *call, List *args,
+				 int varRelid, bool is_join)
+{
+	RelOptInfo *rel = is_join ? NULL : comb_key_rel(root, call->key);
+	Node	   *value;
+	CombPeriod	period;
+	bool		newer;
+
+	if (rel != NULL)
+	{
+		List	   *infos = comb_list_of(rel->baserestrictinfo, args);
+
+		comb_hand_over_join(root, call, rel->joininfo);
+		if (infos != NIL && comb_hand_over(root, call, varRelid, infos))
+			return 1.0;
+	}
+	if (call->period == NULL)
+		return 1.0;
+	value = estimate_expression_value(root, call->period);
+	if (is_join || !IsA(value, Const))
+		return DEFAULT_RANGE_INEQ_SEL;
+	if (((Const *) value)->constisnull)
+		return 0.0;
+	period = comb_period(((Const *) value)->constvalue);
+	if (call->function->role == COMB_HAS_TIME && comb_has_all_times(&period))
+		return 1.0;
+	return comb_period_estimate(root, call->key, varRelid, call->layout,
+								&period, &newer);
+}
+
+/*
+ * comb_period_sel(internal, oid, internal, integer) returns float8
+ *
+ * Restriction estimator of the operators <@ and @>.  Returns
+ * DEFAULT_RANGE_INEQ_SEL for operators that do not compare a uuid with a
+ * tstzrange, and for periods that are not constant.
+ */
+Datum
+comb_period_sel(PG_FUNCTION_ARGS)
+{
+	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
+	Oid			opno = PG_GETARG_OID(1);
+	List	   *args = (List *) PG_GETARG_POINTER(2);
+	int			varRelid = PG_GETARG_INT32(3);
+	CombCall	call;
+
+	if (!comb_take_apart(&call, get_opcode(opno), args) || !call.period)
+		PG_RETURN_FLOAT8(DEFAULT_RANGE_INEQ_SEL);
+	PG_RETURN_FLOAT8(comb_selectivity(root, &call, args, varRelid, false));
+}
+
+/*
+ * comb_period_joinsel(internal, oid, internal, smallint, internal) returns float8
+ *
+ * Join estimator of the operators <@ and @>: DEFAULT_RANGE_INEQ_SEL.  Core has
+ * no function that returns this.
+ */
+Datum
+comb_period_joinsel(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(DEFAULT_RANGE_INEQ_SEL);
 }

@@ -36,11 +36,13 @@
  * A condition and its replacement stand in the same list.  This keeps their
  * place among outer joins, and their security level.
  *
- * Estimates: core multiplies the estimates of all conditions in a list, and
- * does not interpolate between uuids.  So the first of our functions in a list
- * looks at all bounds beside it, estimates by time how many keys are between
- * them, and hands this estimate to the bounds.  Both the number of rows and the
- * cost of an index scan follow from it.  See comb_hand_over().
+ * Elsewhere, as in CASE, in FILTER, below NOT and in the select list, conditions
+ * stay as they are, and need no index.  There, comb_simplify() spares
+ * "id <@ tstzrange(a, b)" the range.
+ *
+ * For Snowflakes, has_time is comb_recheck(id), and the comparison stays beside
+ * it except for > and <=: the largest bigint is a Snowflake, but comb_snowflake_min()
+ * also returns it for times that no Snowflake has.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -51,17 +53,10 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/stratnum.h"
-#include "access/transam.h"
 #include "catalog/pg_collation.h"
-#include "catalog/pg_language.h"
-#include "catalog/pg_operator.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
@@ -69,548 +64,18 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
-#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/inval.h"
-#include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
-#include "utils/syscache.h"
 
-#include "comb_period.h"
+#include "comb_call.h"
 
-PG_FUNCTION_INFO_V1(comb_period_sel);
-PG_FUNCTION_INFO_V1(comb_period_joinsel);
 PG_FUNCTION_INFO_V1(comb_period_support);
-
-/* What pg_operator.dat and pg_opfamily.dat give no symbols */
-#define COMB_UUID_LT_OP		2974
-#define COMB_UUID_GT_OP		2975
-#define COMB_UUID_LE_OP		2976
-#define COMB_UUID_GE_OP		2977
-#define COMB_INT8_LT_OP		412
-#define COMB_INT8_GT_OP		413
-#define COMB_INT8_LE_OP		414
-#define COMB_INT8_GE_OP		415
-#define COMB_DATETIME_FAMILY	434 /* datetime_ops of btree */
-
-/* What one of our functions does in a condition */
-typedef enum CombRole
-{
-	COMB_IN_PERIOD,				/* compares a key with a period */
-	COMB_HAS_TIME,				/* the same, where a plan has bounds */
-	COMB_TIME,					/* returns the time of a uuid */
-	COMB_SNOWFLAKE_TIME,		/* returns the time of a Snowflake */
-	COMB_HELPER					/* is only called by plans */
-} CombRole;
-
-typedef struct CombFunction
-{
-	const char *symbol;			/* its name in C */
-	PGFunction	code;
-	CombRole	role;
-} CombFunction;
-
-static const CombFunction comb_functions[] = {
-	{"comb_contained", comb_contained, COMB_IN_PERIOD},
-	{"comb_contained_times", comb_contained_times, COMB_IN_PERIOD},
-	{"comb_contains", comb_contains, COMB_IN_PERIOD},
-	{"comb_created_layout", comb_created_layout, COMB_IN_PERIOD},
-	{"comb_recheck", comb_recheck, COMB_HAS_TIME},
-	{"comb_recheck_layout", comb_recheck_layout, COMB_HAS_TIME},
-	{"comb_timestamp", comb_timestamp, COMB_TIME},
-	{"comb_timestamp_layout", comb_timestamp_layout, COMB_TIME},
-	{"comb_snowflake_timestamp", comb_snowflake_timestamp, COMB_SNOWFLAKE_TIME},
-	{"comb_instant_date", comb_instant_date, COMB_HELPER},
-	{"comb_instant_timestamp", comb_instant_timestamp, COMB_HELPER},
-	{"comb_min", comb_min, COMB_HELPER},
-	{"comb_max", comb_max, COMB_HELPER},
-	{"comb_range_min", comb_range_min, COMB_HELPER},
-	{"comb_range_max", comb_range_max, COMB_HELPER},
-	{"comb_times_min", comb_times_min, COMB_HELPER},
-	{"comb_times_max", comb_times_max, COMB_HELPER},
-	{"comb_snowflake_min", comb_snowflake_min, COMB_HELPER},
-	{"comb_snowflake_max", comb_snowflake_max, COMB_HELPER},
-	{"comb_mssql_lt", comb_mssql_lt, COMB_HELPER},
-	{"comb_mssql_le", comb_mssql_le, COMB_HELPER},
-	{"comb_mssql_ge", comb_mssql_ge, COMB_HELPER},
-	{"comb_mssql_gt", comb_mssql_gt, COMB_HELPER}
-};
-
-/* A call of one of our functions, taken apart */
-typedef struct CombCall
-{
-	const CombFunction *function;
-	Oid			funcid;			/* its schema has the extension's functions */
-	Node	   *key;
-	Node	   *period;			/* NULL if the function has none */
-	List	   *times;			/* what a period is made of, or NIL */
-	List	   *rest;			/* the label, or the parameters of a Snowflake */
-	const CombLayout *layout;	/* NULL for Snowflakes */
-	Oid			lt;				/* the operators of the key's order */
-	Oid			le;
-	Oid			ge;
-	Oid			gt;
-} CombCall;
-
-/*
- * Taking a call apart
- */
-
-/*
- * Return which of our C functions a function in SQL names, whoever owns the
- * function and whatever its name and schema are.  NULL if it is none of them.
- *
- * Only superusers can make functions in C, so a function with our code is one
- * of ours.  The symbol alone could be another library's, and the code alone
- * does not suffice either: linkers may fold functions of equal code into one.
- * SECURITY DEFINER functions and functions with SET clauses go through
- * fmgr_security_definer(), so they never match.
- */
-static const CombFunction *
-comb_look_up_function(Oid funcid)
-{
-	const CombFunction *result = NULL;
-	HeapTuple	tuple;
-	FmgrInfo	flinfo;
-	char	   *symbol;
-	int			i;
-
-	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(funcid));
-	if (!HeapTupleIsValid(tuple))
-		return NULL;
-	if (((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId)
-	{
-		symbol = TextDatumGetCString(SysCacheGetAttrNotNull(PROCOID, tuple,
-															Anum_pg_proc_prosrc));
-		for (i = 0; i < (int) lengthof(comb_functions) && result == NULL; i++)
-		{
-			if (strcmp(comb_functions[i].symbol, symbol) == 0)
-				result = &comb_functions[i];
-		}
-		pfree(symbol);
-	}
-	ReleaseSysCache(tuple);
-	if (result == NULL)
-		return NULL;
-	fmgr_info(funcid, &flinfo);
-	return flinfo.fn_addr == result->code ? result : NULL;
-}
-
-/*
- * The functions that were looked up last.  One query asks for the same few
- * functions ten times, and again for each partition.
- */
-#define COMB_KNOWN_FUNCTIONS	64
-
-typedef struct CombKnown
-{
-	Oid			funcid;
-	const CombFunction *function;
-} CombKnown;
-
-static CombKnown comb_known[COMB_KNOWN_FUNCTIONS];
-
-/* A function has changed, so forget all */
-static void
-comb_forget_functions(Datum arg, int cacheid, uint32 hashvalue)
-{
-	memset(comb_known, 0, sizeof(comb_known));
-}
-
-/* Return which of our C functions this is, or NULL */
-static const CombFunction *
-comb_function(Oid funcid)
-{
-	CombKnown  *known = &comb_known[funcid % COMB_KNOWN_FUNCTIONS];
-
-	if (funcid < FirstNormalObjectId)
-		return NULL;
-	if (known->funcid != funcid)
-	{
-		const CombFunction *function = comb_look_up_function(funcid);
-
-		known->funcid = funcid;
-		known->function = function;
-	}
-	return known->function;
-}
-
-/* Start to notice changes of functions.  _PG_init() calls this. */
-void
-comb_support_init(void)
-{
-	CacheRegisterSyscacheCallback(PROCOID, comb_forget_functions, (Datum) 0);
-}
-
-/* Is the expression of this type, or of a domain over this type? */
-static inline bool
-comb_is_of_type(Node *arg, Oid type)
-{
-	Oid			argtype = exprType(arg);
-
-	return argtype == type || getBaseType(argtype) == type;
-}
-
-/*
- * May the user call this function?  The user did not write the calls that we
- * put into plans, so they must not fail for lack of a privilege.
- */
-static inline bool
-comb_may_execute(Oid funcid)
-{
-	return object_aclcheck(ProcedureRelationId, funcid, GetUserId(),
-						   ACL_EXECUTE) == ACLCHECK_OK;
-}
-
-/*
- * Find one of the extension's own operators on two uuids.  InvalidOid if the
- * user may not call the operator's function.
- */
-static Oid
-comb_find_operator(const CombCall *call, const char *name, PGFunction code)
-{
-	const CombFunction *function;
-	Oid			opno;
-
-	opno = GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid,
-						   CStringGetDatum(name),
-						   ObjectIdGetDatum(UUIDOID),
-						   ObjectIdGetDatum(UUIDOID),
-						   ObjectIdGetDatum(get_func_namespace(call->funcid)));
-	function = comb_function(get_opcode(opno));
-	if (function == NULL || function->code != code ||
-		!comb_may_execute(get_opcode(opno)))
-		return InvalidOid;
-	return opno;
-}
-
-/*
- * Find the operators of the key's order.  False if no operators have this
- * order, and if the user may not call them.
- */
-static bool
-comb_find_operators(CombCall *call)
-{
-	if (call->layout == NULL)
-	{
-		call->lt = COMB_INT8_LT_OP;
-		call->le = COMB_INT8_LE_OP;
-		call->ge = COMB_INT8_GE_OP;
-		call->gt = COMB_INT8_GT_OP;
-	}
-	else if (call->layout->sorts_in == COMB_SORTS_PLAIN)
-	{
-		call->lt = COMB_UUID_LT_OP;
-		call->le = COMB_UUID_LE_OP;
-		call->ge = COMB_UUID_GE_OP;
-		call->gt = COMB_UUID_GT_OP;
-	}
-	else if (call->layout->sorts_in == COMB_SORTS_MSSQL)
-	{
-		/* the planner calls all four to find conditions that exclude others */
-		call->lt = comb_find_operator(call, "#<#", comb_mssql_lt);
-		call->le = comb_find_operator(call, "#<=#", comb_mssql_le);
-		call->ge = comb_find_operator(call, "#>=#", comb_mssql_ge);
-		call->gt = comb_find_operator(call, "#>#", comb_mssql_gt);
-	}
-	else
-		return false;
-	return OidIsValid(call->lt) && OidIsValid(call->le) &&
-		OidIsValid(call->ge) && OidIsValid(call->gt);
-}
-
-/*
- * Return the layout of a call: the default without a label, NULL if no layout
- * has the label, and if the label is not a constant.
- */
-static const CombLayout *
-comb_call_layout(const List *rest)
-{
-	const Const *label;
-
-	if (rest == NIL)
-		return comb_layout_default;
-	label = (const Const *) linitial(rest);
-	if (list_length(rest) != 1 || !IsA(label, Const) || label->constisnull ||
-		label->consttype != TEXTOID)
-		return NULL;
-	return comb_layout_find(DatumGetTextPP(label->constvalue));
-}
-
-/* Do the arguments have the types of comb_snowflake_timestamp()? */
-static bool
-comb_is_snowflake_call(List *args)
-{
-	static const Oid types[] = {
-		INT8OID, TIMESTAMPTZOID, INT4OID, INT4OID, INTERVALOID
-	};
-	int			i;
-
-	if (list_length(args) != (int) lengthof(types))
-		return false;
-	for (i = 0; i < (int) lengthof(types); i++)
-	{
-		if (exprType((Node *) list_nth(args, i)) != types[i])
-			return false;
-	}
-	return true;
-}
-
-/*
- * Return the two times and the flags of core's constructor of ranges, as
- * comb_contained() and the bounds take them.  NIL for other periods.
- *
- * The constructor takes NULL for an open end.  comb_contained() is strict, as
- * the condition is in its key, so it gets an infinite time instead.
- */
-static List *
-comb_period_times(Node *period)
-{
-	const FuncExpr *range = (const FuncExpr *) period;
-	const Const *flags = NULL;
-	List	   *times = NIL;
-	const char *spelled = "[)";
-	int			i;
-
-	if (IsA(period, RelabelType))
-		range = (const FuncExpr *) ((RelabelType *) period)->arg;
-	if (!IsA(range, FuncExpr))
-		return NIL;
-	if (range->funcid == F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ_TEXT)
-	{
-		flags = (const Const *) lthird(range->args);
-		if (!IsA(flags, Const) || flags->constisnull)
-			return NIL;
-		spelled = TextDatumGetCString(flags->constvalue);
-
-		if (strlen(spelled) != 2 || !strchr("[(", spelled[0]) ||
-			!strchr("])", spelled[1]))
-			return NIL;
-	}
-	else if (range->funcid != F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ)
-		return NIL;
-	for (i = 0; i < 2; i++)
-	{
-		CoalesceExpr *time = makeNode(CoalesceExpr);
-		TimestampTz end = i == 0 ? DT_NOBEGIN : DT_NOEND;
-
-		time->coalescetype = TIMESTAMPTZOID;
-		time->args = list_make2(copyObject(list_nth(range->args, i)),
-								makeConst(TIMESTAMPTZOID, -1, InvalidOid,
-										  sizeof(TimestampTz),
-										  TimestampTzGetDatum(end), false,
-										  FLOAT8PASSBYVAL));
-		time->location = -1;
-		times = lappend(times, time);
-	}
-	return lappend(lappend(times, makeBoolConst(spelled[0] == '[', false)),
-				   makeBoolConst(spelled[1] == ']', false));
-}
-
-/*
- * Return the period of the two times and the flags of comb_contained().  NULL
- * if they have other types, or if a flag is not a constant.
- */
-static Node *
-comb_times_period(List *times)
-{
-	const Const *with_since;
-	const Const *with_until;
-	char		flags[3] = "()";
-
-	if (list_length(times) != 4 ||
-		exprType((Node *) linitial(times)) != TIMESTAMPTZOID ||
-		exprType((Node *) lsecond(times)) != TIMESTAMPTZOID)
-		return NULL;
-	with_since = (const Const *) lthird(times);
-	with_until = (const Const *) lfourth(times);
-	if (!IsA(with_since, Const) || with_since->constisnull ||
-		with_since->consttype != BOOLOID || !IsA(with_until, Const) ||
-		with_until->constisnull || with_until->consttype != BOOLOID)
-		return NULL;
-	if (DatumGetBool(with_since->constvalue))
-		flags[0] = '[';
-	if (DatumGetBool(with_until->constvalue))
-		flags[1] = ']';
-	return (Node *) makeFuncExpr(F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ_TEXT,
-								 TSTZRANGEOID,
-								 list_make3(linitial(times), lsecond(times),
-											makeConst(TEXTOID, -1,
-													  DEFAULT_COLLATION_OID, -1,
-													  CStringGetTextDatum(flags),
-													  false, false)),
-								 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
-}
-
-/*
- * Take a call apart.  False if it does not compare or read a key, or if no
- * order of keys is that of their times.
- *
- * Anyone can attach the estimators to an operator of their own, and
- * superusers can attach the support function to any function.  What such a
- * function answers need not have anything to do with times, so only our own
- * code counts.
- *
- * The callers of this function read constants and statistics as keys, periods
- * and labels.  With a value of another type they would read wrong memory, as
- * in CVE-2026-2004.  A superuser can declare our code with any types, so the
- * types are checked as well.
- */
-static bool
-comb_take_apart(CombCall *call, Oid funcid, List *args)
-{
-	bool		timed;
-	bool		reversed = false;
-
-	memset(call, 0, sizeof(CombCall));
-	call->funcid = funcid;
-	call->function = comb_function(funcid);
-	if (call->function == NULL || call->function->role == COMB_HELPER ||
-		args == NIL)
-		return false;
-	if (call->function->role == COMB_SNOWFLAKE_TIME)
-	{
-		call->key = (Node *) linitial(args);
-		call->rest = list_copy_tail(args, 1);
-		return get_func_rettype(funcid) == TIMESTAMPTZOID &&
-			comb_is_snowflake_call(args) && comb_find_operators(call);
-	}
-	timed = call->function->role == COMB_TIME;
-	if (call->function->code == comb_contained_times)
-	{
-		call->key = (Node *) linitial(args);
-		call->times = list_copy_tail(args, 1);
-		call->period = comb_times_period(call->times);
-		call->layout = comb_layout_default;
-		return call->period != NULL && get_func_rettype(funcid) == BOOLOID &&
-			comb_is_of_type(call->key, UUIDOID) && comb_find_operators(call);
-	}
-	if (!timed)
-	{
-		if (list_length(args) < 2)
-			return false;
-		reversed = !comb_is_of_type((Node *) linitial(args), UUIDOID);
-		call->period = (Node *) (reversed ? linitial(args) : lsecond(args));
-		if (!comb_is_of_type(call->period, TSTZRANGEOID))
-			return false;
-	}
-	call->key = (Node *) (reversed ? lsecond(args) : linitial(args));
-	call->rest = list_copy_tail(args, timed ? 1 : 2);
-	call->layout = comb_call_layout(call->rest);
-	return get_func_rettype(funcid) == (timed ? TIMESTAMPTZOID : BOOLOID) &&
-		comb_is_of_type(call->key, UUIDOID) &&
-		call->layout != NULL && comb_find_operators(call);
-}
-
-/* Return the arguments of an operator's or a function's call, or NIL */
-static List *
-comb_call_args(const Node *node)
-{
-	if (is_opclause(node))
-		return ((const OpExpr *) node)->args;
-	if (is_funcclause(node))
-		return ((const FuncExpr *) node)->args;
-	return NIL;
-}
-
-/* Is this a condition that compares a key with a period? */
-static bool
-comb_period_clause(CombCall *call, Node *clause)
-{
-	Oid			funcid = InvalidOid;
-
-	if (is_funcclause(clause))
-		funcid = ((FuncExpr *) clause)->funcid;
-	else if (is_opclause(clause) &&
-			 ((OpExpr *) clause)->opno >= FirstNormalObjectId)
-		funcid = get_opcode(((OpExpr *) clause)->opno);
-	return funcid >= FirstNormalObjectId &&
-		comb_take_apart(call, funcid, comb_call_args(clause)) &&
-		call->period != NULL;
-}
-
-/* Is this a call that returns the time of a key? */
-static inline bool
-comb_time_call(CombCall *call, Node *node)
-{
-	return IsA(node, FuncExpr) &&
-		comb_take_apart(call, ((FuncExpr *) node)->funcid,
-						((FuncExpr *) node)->args) &&
-		call->period == NULL;
-}
-
-/*
- * Return the strategy of btree for an operator that compares a timestamptz
- * with another time, seen from the side of the timestamptz.  Zero for other
- * operators.  A timestamptz may be on the right.
- */
-static int
-comb_time_strategy(Oid opno, bool right)
-{
-	static const int mirrored[] = {
-		0, BTGreaterStrategyNumber, BTGreaterEqualStrategyNumber,
-		BTEqualStrategyNumber, BTLessEqualStrategyNumber, BTLessStrategyNumber
-	};
-	int			strategy = get_op_opfamily_strategy(opno, COMB_DATETIME_FAMILY);
-	Oid			lefttype;
-	Oid			righttype;
-
-	if (strategy == 0)
-		return 0;
-	op_input_types(opno, &lefttype, &righttype);
-	if ((right ? righttype : lefttype) != TIMESTAMPTZOID)
-		return 0;
-	return right ? mirrored[strategy] : strategy;
-}
 
 /*
  * Building what is put beside a condition
  */
-
-/*
- * Return a call of one of the extension's functions.  NULL if the user may not
- * call the function.
- *
- * The function is found by its name in the schema of the call's function, so
- * search_path plays no part.  LookupFuncName() would demand that the user has
- * rights on the schema.
- *
- * A superuser can have made the call's function, and in another schema than
- * the extension's.  There a function of this name can be anybody's, and may
- * not get into plans of other users.  Hence the look at its code.
- */
-static Node *
-comb_make_call(PlannerInfo *root, const CombCall *call, const char *name,
-			   PGFunction code, Oid rettype, List *args)
-{
-	Oid			argtypes[FUNC_MAX_ARGS];
-	const CombFunction *function;
-	Oid			collation = InvalidOid;
-	int			nargs = 0;
-	Oid			funcid;
-	ListCell   *lc;
-
-	foreach(lc, args)
-	{
-		argtypes[nargs++] = exprType((Node *) lfirst(lc));
-		if (exprType((Node *) lfirst(lc)) == TEXTOID)
-			collation = exprCollation((Node *) lfirst(lc));
-	}
-	funcid = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
-							 CStringGetDatum(name),
-							 PointerGetDatum(buildoidvector(argtypes, nargs)),
-							 ObjectIdGetDatum(get_func_namespace(call->funcid)));
-	function = comb_function(funcid);
-	if (function == NULL || function->code != code ||
-		get_func_rettype(funcid) != rettype || !comb_may_execute(funcid))
-		return NULL;
-	return eval_const_expressions(root, (Node *)
-								  makeFuncExpr(funcid, rettype, args,
-											   InvalidOid, collation,
-											   COERCE_EXPLICIT_CALL));
-}
 
 /*
  * Return a copy of the call's period as an expression of type tstzrange.  The
@@ -637,33 +102,21 @@ comb_call_period(const CombCall *call)
 }
 
 /*
- * Return a copy of the key as an expression of its base type, as uuid's own
- * operators take it
- */
-static Node *
-comb_call_key(const CombCall *call)
-{
-	Node	   *key = copyObject(call->key);
-	Oid			type = call->layout ? UUIDOID : INT8OID;
-
-	if (exprType(key) == type)
-		return key;
-	return (Node *) makeRelabelType((Expr *) key, type, -1, InvalidOid,
-									COERCE_IMPLICIT_CAST);
-}
-
-/*
  * Return the condition that the key is one of the layout, with a time.  NULL
  * if the user may not call the function.
  */
 static Node *
 comb_has_time(PlannerInfo *root, const CombCall *call)
 {
-	Const	   *all = makeConst(TSTZRANGEOID, -1, InvalidOid, -1,
-								OidInputFunctionCall(F_RANGE_IN, "(,)",
-													 TSTZRANGEOID, -1),
-								false, false);
+	Const	   *all;
 
+	if (call->layout == NULL)
+		return comb_make_call(root, call, "comb_recheck",
+							  comb_recheck_snowflake, BOOLOID,
+							  list_make1(comb_call_key(call)));
+	all = makeConst(TSTZRANGEOID, -1, InvalidOid, -1,
+					OidInputFunctionCall(F_RANGE_IN, "(,)", TSTZRANGEOID, -1),
+					false, false);
 	return comb_make_call(root, call, "comb_recheck",
 						  call->rest ? comb_recheck_layout : comb_recheck,
 						  BOOLOID,
@@ -672,12 +125,12 @@ comb_has_time(PlannerInfo *root, const CombCall *call)
 }
 
 /*
- * Add a comparison of the key with a function of "arg" to a list.  False if
+ * Add a comparison of the key with a function of "args" to a list.  False if
  * the user may not call the function.
  */
 static bool
-comb_add_bound_of(PlannerInfo *root, const CombCall *call, List **bounds,
-				  Oid opno, const char *name, PGFunction code, List *args)
+comb_add_bound(PlannerInfo *root, const CombCall *call, List **bounds,
+			   Oid opno, const char *name, PGFunction code, List *args)
 {
 	Node	   *bound;
 	OpExpr	   *clause;
@@ -694,15 +147,6 @@ comb_add_bound_of(PlannerInfo *root, const CombCall *call, List **bounds,
 	set_opfuncid(clause);
 	*bounds = lappend(*bounds, clause);
 	return true;
-}
-
-/* The same for a function of one argument, and of the call's others */
-static inline bool
-comb_add_bound(PlannerInfo *root, const CombCall *call, List **bounds,
-			   Oid opno, const char *name, PGFunction code, Node *arg)
-{
-	return comb_add_bound_of(root, call, bounds, opno, name, code,
-							 list_make1(arg));
 }
 
 /*
@@ -729,21 +173,31 @@ comb_add_times(PlannerInfo *root, const CombCall *call, List **bounds)
 			(i == 0 ? DT_NOBEGIN : DT_NOEND))
 			lfirst(list_nth_cell(args, i)) = linitial(time->args);
 	}
-	return comb_add_bound_of(root, call, bounds, call->ge, "comb_range_min",
-							 comb_times_min, args) &&
-		comb_add_bound_of(root, call, bounds, call->le, "comb_range_max",
-						  comb_times_max, args);
+	return comb_add_bound(root, call, bounds, call->ge, "comb_range_min",
+						  comb_times_min, args) &&
+		comb_add_bound(root, call, bounds, call->le, "comb_range_max",
+					   comb_times_max, args);
 }
 
-/* Add the two bounds of a period, given as a tstzrange */
+/*
+ * Add the two bounds of a period, given as a tstzrange.  PostgreSQL lets
+ * functions of a column wait for policies of row security unless they are
+ * leakproof.
+ */
 static bool
 comb_add_period(PlannerInfo *root, const CombCall *call, List **bounds,
 				Node *period)
 {
+	bool		leakproof = call->rest != NIL && contain_var_clause(period);
+
 	return comb_add_bound(root, call, bounds, call->ge,
-						  "comb_range_min", comb_range_min, period) &&
+						  leakproof ? "comb_bound_min" : "comb_range_min",
+						  leakproof ? comb_bound_min : comb_range_min,
+						  list_make1(period)) &&
 		comb_add_bound(root, call, bounds, call->le,
-					   "comb_range_max", comb_range_max, period);
+					   leakproof ? "comb_bound_max" : "comb_range_max",
+					   leakproof ? comb_bound_max : comb_range_max,
+					   list_make1(period));
 }
 
 /*
@@ -821,41 +275,33 @@ comb_add_time(PlannerInfo *root, const CombCall *call, List **bounds,
 	const char *max = snowflake ? "comb_snowflake_max" : "comb_max";
 	PGFunction	min_code = snowflake ? comb_snowflake_min : comb_min;
 	PGFunction	max_code = snowflake ? comb_snowflake_max : comb_max;
+	bool		before = strategy == BTLessStrategyNumber && !snowflake;
+	bool		after = strategy == BTGreaterStrategyNumber;
+	List	   *args;
 
 	at = comb_other_time(root, call, at);
 	if (at == NULL)
 		return false;
-	*exact = strategy != BTEqualStrategyNumber;
+	*exact = false;
 	if (!snowflake && !call->layout->versioned)
-	{
-		*exact = false;
 		return comb_add_period(root, call, bounds,
 							   comb_strategy_range(root, strategy, at));
-	}
-	switch (strategy)
-	{
-		case BTLessStrategyNumber:
-			if (!snowflake)
-				return comb_add_bound(root, call, bounds, call->lt, min, min_code, at);
-			*exact = false;
-			return comb_add_bound(root, call, bounds, call->le, max, max_code, at);
-		case BTLessEqualStrategyNumber:
-			*exact = !snowflake;
-			return comb_add_bound(root, call, bounds, call->le, max, max_code, at);
-		case BTEqualStrategyNumber:
-			return comb_add_bound(root, call, bounds, call->ge, min, min_code, at) &&
-				comb_add_bound(root, call, bounds, call->le, max, max_code, at);
-		case BTGreaterEqualStrategyNumber:
-			*exact = !snowflake;
-			return comb_add_bound(root, call, bounds, call->ge, min, min_code, at);
-		default:
-			return comb_add_bound(root, call, bounds, call->gt, max, max_code, at);
-	}
+	*exact = strategy != BTEqualStrategyNumber &&
+		!(snowflake && strategy == BTLessStrategyNumber) &&
+		!(snowflake && strategy == BTGreaterEqualStrategyNumber);
+	args = list_make1(at);
+	if (strategy >= BTEqualStrategyNumber &&
+		!comb_add_bound(root, call, bounds, after ? call->gt : call->ge,
+						after ? max : min, after ? max_code : min_code, args))
+		return false;
+	return strategy > BTEqualStrategyNumber ||
+		comb_add_bound(root, call, bounds, before ? call->lt : call->le,
+					   before ? min : max, before ? min_code : max_code, args);
 }
 
 /*
- * Is this expression cheap, and does it read one table only?  Columns are.
- * Others may have an index.
+ * Is this expression cheap, and does it read one table only?  Columns are, and
+ * those of outer queries are parameters by now.  Others may have an index.
  */
 static bool
 comb_is_key(PlannerInfo *root, Node *key)
@@ -865,7 +311,7 @@ comb_is_key(PlannerInfo *root, Node *key)
 	if (IsA(key, RelabelType))
 		key = (Node *) ((RelabelType *) key)->arg;
 	if (IsA(key, Var))
-		return ((Var *) key)->varlevelsup == 0;
+		return true;
 	if (contain_subplans(key) ||
 		bms_membership(pull_varnos(root, key)) != BMS_SINGLETON)
 		return false;
@@ -930,7 +376,7 @@ comb_has_expressions(const RelOptInfo * rel)
 /* What comes into the place of a list of conditions */
 typedef struct CombQuals
 {
-	List	   *filters;		/* come first, see comb_hand_over() */
+	List	   *filters;		/* come first, see comb_selfuncs.c */
 	List	   *rest;
 	bool		changed;
 } CombQuals;
@@ -1045,8 +491,12 @@ comb_side_quals(PlannerInfo *root, const RelOptInfo * rel, OpExpr *clause,
 		!comb_add_time(root, &call, &bounds, strategy, other, exact))
 		return false;
 
-	/* the estimate of an equality with a column is core's */
-	if (call.layout && !(equal && contain_var_clause(other)))
+	/*
+	 * Every Snowflake after another has a time.  The estimate of an equality
+	 * with a column is core's.
+	 */
+	if (!(call.layout == NULL && strategy == BTGreaterStrategyNumber) &&
+		!(equal && contain_var_clause(other)))
 	{
 		filter = comb_has_time(root, &call);
 		if (filter == NULL)
@@ -1368,301 +818,6 @@ comb_add_ranges(PlannerInfo *root, RelOptInfo * rel)
 }
 
 /*
- * Estimating
- */
-
-/* The conditions on a key that stand in one list */
-typedef struct CombBeside
-{
-	List	   *bounds;			/* the RestrictInfos of its bounds */
-	List	   *times;			/* those of comparisons of its time */
-	CombPeriod	period;			/* between the known bounds */
-	bool		known;			/* is any bound known? */
-	bool		unknown;		/* is any not? */
-	bool		lower;
-	bool		upper;
-} CombBeside;
-
-/*
- * Find the list of conditions that has the one with these arguments: a table's
- * list, or an AND below OR.  NIL if there is none.
- */
-static List *
-comb_list_of(List *infos, const List *args)
-{
-	ListCell   *lc;
-
-	foreach(lc, infos)
-	{
-		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
-		ListCell   *lc2;
-
-		if (!IsA(info, RestrictInfo))
-			continue;
-		if (comb_call_args((Node *) info->clause) == args)
-			return infos;
-		if (info->orclause == NULL || !is_orclause(info->orclause))
-			continue;
-		foreach(lc2, ((BoolExpr *) info->orclause)->args)
-		{
-			List	   *found;
-
-			if (!is_andclause(lfirst(lc2)))
-				continue;
-			found = comb_list_of(((BoolExpr *) lfirst(lc2))->args, args);
-			if (found != NIL)
-				return found;
-		}
-	}
-	return NIL;
-}
-
-/* Narrow the period by a bound.  False if the bound is not known. */
-static bool
-comb_narrow(PlannerInfo *root, const CombCall *call, CombBeside *beside,
-			Node *bound, bool lower)
-{
-	Const	   *value = (Const *) estimate_expression_value(root, bound);
-	const unsigned char *id;
-	int64		at;
-
-	if (!IsA(value, Const) || value->consttype != UUIDOID)
-		return false;
-	if (value->constisnull)
-	{
-		beside->period.last = PG_INT64_MIN;
-		return true;
-	}
-	id = DatumGetUUIDP(value->constvalue)->data;
-	if (!call->layout->codec->decode(comb_get_field(call->layout, id), &at))
-		return false;
-	if (lower)
-		beside->period.first = Max(beside->period.first, at);
-	else
-		beside->period.last = Min(beside->period.last, at);
-	return true;
-}
-
-/* Collect the conditions on the call's key in a list */
-static void
-comb_look_beside(PlannerInfo *root, const CombCall *call, List *infos,
-				 CombBeside *beside)
-{
-	ListCell   *lc;
-	Node	   *key = comb_call_key(call);
-
-	memset(beside, 0, sizeof(CombBeside));
-	beside->period.first = PG_INT64_MIN;
-	beside->period.last = PG_INT64_MAX;
-	foreach(lc, infos)
-	{
-		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
-		OpExpr	   *op = (OpExpr *) info->clause;
-		bool		lower;
-		CombCall	time;
-		int			i;
-
-		if (!IsA(info, RestrictInfo) || !IsA(op, OpExpr) ||
-			list_length(op->args) != 2)
-			continue;
-		lower = op->opno == call->ge || op->opno == call->gt;
-		if (lower || op->opno == call->le || op->opno == call->lt)
-		{
-			if (!equal(linitial(op->args), key))
-				continue;
-			beside->bounds = lappend(beside->bounds, info);
-			if (comb_narrow(root, call, beside, lsecond(op->args), lower))
-				beside->known = true;
-			else
-				beside->unknown = true;
-			beside->lower = beside->lower || lower;
-			beside->upper = beside->upper || !lower;
-			continue;
-		}
-		for (i = 0; i < 2; i++)
-		{
-			if (comb_time_call(&time, list_nth(op->args, i)) &&
-				equal(time.key, call->key))
-				beside->times = lappend(beside->times, info);
-		}
-	}
-}
-
-/* Return core's estimate for bounds */
-static double
-comb_core_sel(PlannerInfo *root, const List *bounds, int varRelid)
-{
-	List	   *clauses = NIL;
-	ListCell   *lc;
-
-	foreach(lc, bounds)
-		clauses = lappend(clauses, ((RestrictInfo *) lfirst(lc))->clause);
-	return clauselist_selectivity(root, clauses, varRelid, JOIN_INNER, NULL);
-}
-
-/* Set the estimate that a condition will have, in all contexts */
-static void
-comb_set_sel(RestrictInfo * info, double sel)
-{
-	CLAMP_PROBABILITY(sel);
-	info->norm_selec = sel;
-	info->outer_selec = sel;
-}
-
-/*
- * Hand the estimate of a key's bounds to them, and say whether there are any.
- *
- * The list has the bounds behind the first of our conditions, whose estimate
- * the planner asks for first.  What the planner then finds in the RestrictInfos
- * of the bounds it takes for its own.  Of a lower and an upper bound it adds
- * the estimates and subtracts 1, after adding the share of NULLs, which it
- * believes to be excluded twice.  So the lower bounds get the whole estimate,
- * and the upper ones what makes that sum right.
- *
- * Bounds that are not known yet keep core's estimates, which are those of a
- * column of times.
- *
- * Of a period that starts after all times that ANALYZE saw, as usual in
- * queries for the newest keys, core has the better estimate: it looks up the
- * column's largest key in an index.
- */
-static bool
-comb_hand_over(PlannerInfo *root, const CombCall *call, int varRelid,
-			   List *infos)
-{
-	CombBeside	beside;
-	bool		newer;
-	double		sel;
-	double		rest = 1.0;
-	ListCell   *lc;
-
-	comb_look_beside(root, call, infos, &beside);
-	if (beside.bounds == NIL)
-		return false;
-	foreach(lc, beside.times)
-		comb_set_sel((RestrictInfo *) lfirst(lc), 1.0);
-	if (!beside.known || beside.unknown)
-		return true;
-	sel = comb_period_estimate(root, call->key, varRelid, call->layout,
-							   &beside.period, &newer);
-	if (newer)
-		sel = Max(sel, comb_core_sel(root, beside.bounds, varRelid));
-	if (beside.lower && beside.upper)
-		rest -= nulltestsel(root, IS_NULL, comb_call_key(call), varRelid,
-							JOIN_INNER, NULL);
-	foreach(lc, beside.bounds)
-	{
-		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
-		Oid			opno = ((OpExpr *) info->clause)->opno;
-
-		comb_set_sel(info, !beside.lower || opno == call->ge ||
-					 opno == call->gt ? sel : rest);
-	}
-	return true;
-}
-
-/*
- * The same for the bounds of a join, which are not known.  A lower and an
- * upper one get the default for a range, which core gives to none of them.
- */
-static void
-comb_hand_over_join(PlannerInfo *root, const CombCall *call, List *infos)
-{
-	CombBeside	beside;
-	ListCell   *lc;
-	bool		first = true;
-
-	comb_look_beside(root, call, infos, &beside);
-	if (!beside.lower || !beside.upper)
-		return;
-	foreach(lc, beside.bounds)
-	{
-		comb_set_sel((RestrictInfo *) lfirst(lc),
-					 first ? DEFAULT_RANGE_INEQ_SEL : 1.0);
-		first = false;
-	}
-}
-
-/* Return the table of a key, or NULL */
-static RelOptInfo *
-comb_key_rel(PlannerInfo *root, Node *key)
-{
-	int			varno;
-
-	if (root->simple_rel_array == NULL ||
-		!bms_get_singleton_member(pull_varnos(root, key), &varno) ||
-		varno >= root->simple_rel_array_size)
-		return NULL;
-	return root->simple_rel_array[varno];
-}
-
-/*
- * Return the share of the rows that a condition on a key's period finds, beside
- * its bounds if it has any.
- */
-static double
-comb_selectivity(PlannerInfo *root, const CombCall *call, List *args,
-				 int varRelid, bool is_join)
-{
-	RelOptInfo *rel = is_join ? NULL : comb_key_rel(root, call->key);
-	Node	   *value;
-	CombPeriod	period;
-	bool		newer;
-
-	if (rel != NULL)
-	{
-		List	   *infos = comb_list_of(rel->baserestrictinfo, args);
-
-		comb_hand_over_join(root, call, rel->joininfo);
-		if (infos != NIL && comb_hand_over(root, call, varRelid, infos))
-			return 1.0;
-	}
-	value = estimate_expression_value(root, call->period);
-	if (is_join || !IsA(value, Const))
-		return DEFAULT_RANGE_INEQ_SEL;
-	if (((Const *) value)->constisnull)
-		return 0.0;
-	period = comb_period(((Const *) value)->constvalue);
-	if (call->function->role == COMB_HAS_TIME && comb_has_all_times(&period))
-		return 1.0;
-	return comb_period_estimate(root, call->key, varRelid, call->layout,
-								&period, &newer);
-}
-
-/*
- * comb_period_sel(internal, oid, internal, integer) returns float8
- *
- * Restriction estimator of the operators <@ and @>.  Returns
- * DEFAULT_RANGE_INEQ_SEL for operators that do not compare a uuid with a
- * tstzrange, and for periods that are not constant.
- */
-Datum
-comb_period_sel(PG_FUNCTION_ARGS)
-{
-	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
-	Oid			opno = PG_GETARG_OID(1);
-	List	   *args = (List *) PG_GETARG_POINTER(2);
-	int			varRelid = PG_GETARG_INT32(3);
-	CombCall	call;
-
-	if (!comb_take_apart(&call, get_opcode(opno), args) || !call.period)
-		PG_RETURN_FLOAT8(DEFAULT_RANGE_INEQ_SEL);
-	PG_RETURN_FLOAT8(comb_selectivity(root, &call, args, varRelid, false));
-}
-
-/*
- * comb_period_joinsel(internal, oid, internal, smallint, internal) returns float8
- *
- * Join estimator of the operators <@ and @>: DEFAULT_RANGE_INEQ_SEL.  Core has
- * no function that returns this.
- */
-Datum
-comb_period_joinsel(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_FLOAT8(DEFAULT_RANGE_INEQ_SEL);
-}
-
-/*
  * Return the condition id <@ tstzrange(since, until) as a comparison with the
  * two times, or NULL.  The executor would build the range for each row.
  *
@@ -1715,7 +870,8 @@ comb_period_support(PG_FUNCTION_ARGS)
 	if (!IsA(node, SupportRequestSelectivity))
 		PG_RETURN_POINTER(NULL);
 	req->selectivity = DEFAULT_RANGE_INEQ_SEL;
-	if (comb_take_apart(&call, req->funcid, req->args) && call.period)
+	if (comb_take_apart(&call, req->funcid, req->args) &&
+		(call.period || call.function->role == COMB_HAS_TIME))
 		req->selectivity = comb_selectivity(req->root, &call, req->args,
 											req->varRelid, req->is_join);
 	PG_RETURN_POINTER(req);
