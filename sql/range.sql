@@ -412,6 +412,23 @@ SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT n FROM posts p WHERE p.created_at >= '2026-02-01' AND p.created_at < '2026-02-02';
 SELECT count(*) AS "24" FROM posts p WHERE p.created_at >= '2026-02-01' AND p.created_at < '2026-02-02';
 EXPLAIN (COSTS OFF) SELECT n FROM posts_with_time WHERE created_at BETWEEN '2026-02-01' AND '2026-02-02';
+-- as PostgREST and Hasura ask for a computed field
+PREPARE posts_of (timestamptz, timestamptz) AS
+WITH pgrst_source AS (SELECT "public"."posts"."n", "public"."posts"."created_at" FROM "public"."posts"
+	WHERE "public"."posts"."created_at" >= $1 AND "public"."posts"."created_at" < $2
+	ORDER BY "public"."posts"."id" DESC LIMIT 20 OFFSET 0)
+SELECT pg_catalog.count(_postgrest_t) AS page_total, coalesce(json_agg(_postgrest_t), '[]') AS body
+FROM (SELECT * FROM pgrst_source) _postgrest_t;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE posts_of('2026-02-01', '2026-02-02');
+RESET plan_cache_mode;
+DEALLOCATE posts_of;
+EXPLAIN (COSTS OFF)
+SELECT coalesce(json_agg("root"), '[]') AS "root" FROM
+	(SELECT row_to_json((SELECT "_e" FROM (SELECT "_root.base"."n" AS "n", "public"."created_at"("_root.base") AS "created_at") AS "_e")) AS "root"
+	 FROM (SELECT * FROM "public"."posts"
+		WHERE (("public"."created_at"("posts")) >= (('2026-02-01') :: timestamptz)
+			AND ("public"."created_at"("posts")) < (('2026-02-02') :: timestamptz))) AS "_root.base") AS "_root";
 EXPLAIN (COSTS OFF) SELECT n FROM posts WHERE now() - interval '1 day' < comb_timestamp(id);
 EXPLAIN (COSTS OFF) SELECT n FROM posts WHERE comb_timestamp(id) <= '2026-02-01'::date;
 EXPLAIN (COSTS OFF) SELECT n FROM posts WHERE comb_timestamp(id) = '2026-02-01';

@@ -19,6 +19,7 @@ class Orders extends Client {
 		@Generated @Column(nullable = false) @ColumnDefault("comb_snowflake()") public long number;
 		@Column(nullable = false, unique = true, columnDefinition = "text") public String item;
 		@Generated @Column(nullable = false) @ColumnDefault("comb_generate('rtcomb_sql')") public UUID ref;
+		@Formula("comb_timestamp(id)") public OffsetDateTime createdAt;
 
 		static Row of(String item) {
 			Row row = new Row();
@@ -73,7 +74,10 @@ class Orders extends Client {
 			return made.size() == 3 && made.get(0).startsWith("create table orders (id uuid default comb_generate() not null")
 				&& made.stream().skip(1).allMatch(statement -> statement.startsWith("alter table if exists orders "));
 		});
-		new Orders().check();
+		Orders orders = new Orders();
+		orders.ways.put(", by @Formula", (text, values) ->
+			query("from Order o where o.createdAt >= ?1 and o.createdAt < ?2 order by o.createdAt, o.id", values));
+		orders.check();
 		test("a second schema update is empty", () -> update().isEmpty());
 	}
 }
