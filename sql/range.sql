@@ -412,6 +412,16 @@ SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT n FROM posts p WHERE p.created_at >= '2026-02-01' AND p.created_at < '2026-02-02';
 SELECT count(*) AS "24" FROM posts p WHERE p.created_at >= '2026-02-01' AND p.created_at < '2026-02-02';
 EXPLAIN (COSTS OFF) SELECT n FROM posts_with_time WHERE created_at BETWEEN '2026-02-01' AND '2026-02-02';
+-- as Cube and Superset ask a view
+EXPLAIN (COSTS OFF)
+SELECT date_trunc('day', ("orders".created_at::timestamptz AT TIME ZONE 'Europe/Paris')) "orders__created_at_day", count("orders".id) "orders__count"
+FROM posts_with_time AS "orders" WHERE ("orders".created_at >= '2026-01-31T23:00:00.000Z'::timestamptz AND "orders".created_at <= '2026-02-01T22:59:59.999Z'::timestamptz)
+GROUP BY 1 ORDER BY 1 ASC;
+SELECT count(*) AS "1" FROM plan($$
+SELECT DATE_TRUNC('day', created_at) AS __timestamp, COUNT(*) AS count FROM public.posts_with_time
+WHERE created_at >= TO_TIMESTAMP('2026-02-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')
+AND created_at < TO_TIMESTAMP('2026-02-02 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') GROUP BY DATE_TRUNC('day', created_at) LIMIT 1000$$) line
+WHERE line ~ 'Index Cond: \(\(id >= comb_min\(to_timestamp.* AND \(id < comb_min\(to_timestamp';
 -- as PostgREST and Hasura ask for a computed field
 PREPARE posts_of (timestamptz, timestamptz) AS
 WITH pgrst_source AS (SELECT "public"."posts"."n", "public"."posts"."created_at" FROM "public"."posts"
