@@ -150,6 +150,23 @@ comb_add_bound(PlannerInfo *root, const CombCall *call, List **bounds,
 }
 
 /*
+ * Is this end of a period infinite, while the planner can compute the other
+ * one?  Then a bound for it excludes nothing, and only costs planning.  For two
+ * bounds of a generic plan, core assumes fewer rows than for one.
+ */
+static bool
+comb_is_open(PlannerInfo *root, List *times, int end)
+{
+	const Const *time = (const Const *) list_nth(times, end);
+
+	return IsA(time, Const) && !time->constisnull &&
+		DatumGetTimestampTz(time->constvalue) ==
+		(end == 0 ? DT_NOBEGIN : DT_NOEND) &&
+		IsA(estimate_expression_value(root, (Node *) list_nth(times, 1 - end)),
+			Const);
+}
+
+/*
  * Add the two bounds of the times that a period is made of.  They take NULL
  * for an open end.  PostgreSQL believes that COALESCE leaks values, and would
  * let the bounds wait for policies of row security.
@@ -173,10 +190,12 @@ comb_add_times(PlannerInfo *root, const CombCall *call, List **bounds)
 			(i == 0 ? DT_NOBEGIN : DT_NOEND))
 			lfirst(list_nth_cell(args, i)) = linitial(time->args);
 	}
-	return comb_add_bound(root, call, bounds, call->ge, "comb_range_min",
-						  comb_times_min, args) &&
-		comb_add_bound(root, call, bounds, call->le, "comb_range_max",
-					   comb_times_max, args);
+	return (comb_is_open(root, args, 0) ||
+			comb_add_bound(root, call, bounds, call->ge, "comb_range_min",
+						   comb_times_min, args)) &&
+		(comb_is_open(root, args, 1) ||
+		 comb_add_bound(root, call, bounds, call->le, "comb_range_max",
+						comb_times_max, args));
 }
 
 /*
