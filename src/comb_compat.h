@@ -105,7 +105,7 @@ comb_make_restrictinfo(PlannerInfo *root, Expr *clause, RestrictInfo * like)
 static inline TimestampTz
 comb_date_instant(DateADT date)
 {
-	ErrorSaveContext context = {T_ErrorSaveContext};
+	ErrorSaveContext context = {.type = T_ErrorSaveContext};
 
 	return date2timestamptz_safe(date, (Node *) &context);
 }
@@ -113,7 +113,7 @@ comb_date_instant(DateADT date)
 static inline TimestampTz
 comb_timestamp_instant(Timestamp timestamp)
 {
-	ErrorSaveContext context = {T_ErrorSaveContext};
+	ErrorSaveContext context = {.type = T_ErrorSaveContext};
 
 	return timestamp2timestamptz_safe(timestamp, (Node *) &context);
 }
