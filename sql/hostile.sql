@@ -170,10 +170,13 @@ RESET ROLE;
 SET plan_cache_mode = force_generic_plan;
 PREPARE asked(tstzrange) AS SELECT count(*) AS "24" FROM plain WHERE id <@ $1;
 EXECUTE asked('[2026-01-02,2026-01-03)');
+PREPARE computed(timestamptz) AS SELECT count(*) AS "24" FROM plain WHERE id <@ tstzrange($1, $1 + interval '1 day');
+EXECUTE computed('2026-01-02');
 SET ROLE regress_comb_app;
 EXECUTE asked('[2026-01-02,2026-01-03)');
+EXECUTE computed('2026-01-02');
 RESET ROLE;
-DEALLOCATE asked;
+DEALLOCATE ALL;
 RESET plan_cache_mode;
 -- the script's own grants to PUBLIC do not matter either
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
