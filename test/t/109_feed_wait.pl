@@ -152,6 +152,8 @@ $reader->ask('SELECT count(*) FROM event');
 wait_from($seen, '1 minute');
 is($writer->ask("SELECT backend_xmin IS NULL, backend_xid IS NULL FROM pg_stat_activity WHERE pid = $reader->{pid}"), 't|t', 'no snapshot is held');
 is($writer->ask("SELECT count(*) FROM pg_locks WHERE pid = $reader->{pid} AND locktype <> 'virtualxid'"), '0', 'no lock is held');
+is($writer->ask("SELECT wait_event FROM pg_stat_activity WHERE pid = $reader->{pid}"),
+	$node->pg_version >= 17 ? 'CombWait' : 'Extension', 'the name of the wait');
 $writer->ask("SELECT pg_cancel_backend($reader->{pid})");
 like(($reader->result)[1], qr/ERROR:  57014: canceling statement due to user request/, 'cancelled');
 like($reader->complaints("SET statement_timeout = '100 ms'; CALL comb_wait($seen, '1 minute')"), qr/57014: canceling statement due to statement timeout/, 'statement_timeout');
