@@ -62,6 +62,7 @@
 #include "access/detoast.h"
 #include "access/transam.h"
 #include "access/xlog.h"
+#include "lib/qunique.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -463,7 +464,8 @@ comb_xid_compare(const void *a, const void *b)
 
 /*
  * Put the statement's snapshot into a position.  Subtransactions are in an array
- * of their own, which has those that began after the snapshot's xmax, too.
+ * of their own, which has those that began after the snapshot's xmax, too.  A
+ * snapshot has an xid twice while the transaction is being prepared.
  */
 static void
 comb_position_take_snapshot(CombPosition *position, Snapshot snapshot)
@@ -482,6 +484,7 @@ comb_position_take_snapshot(CombPosition *position, Snapshot snapshot)
 			xip[n++] = comb_full_xid(snapshot->subxip[i], next);
 	}
 	qsort(xip, n, sizeof(uint64), comb_xid_compare);
+	n = (int) qunique(xip, n, sizeof(uint64), comb_xid_compare);
 	position->xip = xip;
 	position->nxip = n;
 	position->xmax = comb_full_xid(snapshot->xmax, next);

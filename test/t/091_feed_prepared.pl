@@ -43,9 +43,9 @@ $schedule->test(q{
 	restart b.twophase1 r.poll=1 a.begin a.event u.event b.prepared1 w.lock r.pollate=0 u.commitp1 a.prepare2 w.unlock u.commitp2 r.check
 	restart b.twophase2 r.poll=2 a.begin a.event u.event b.prepared1 w.lock r.pollate=0 u.commitp1 a.prepare2 w.unlock u.commitp2 r.check
 	restart b.twophase4 r.poll=4 a.begin a.event u.event b.prepared1 w.lock r.pollate=0 u.commitp1 a.prepare2 w.unlock u.commitp2 r.check
-	# a snapshot that sees none of a new seat's commits
-	restart b.event r.repeatable r.count=1 a.many5 r.atleast1=t r.commit r.check
-	restart b.event r.repeatable r.count=1 a.twophase5 r.atleast1=t r.commit r.check
+	# a snapshot that sees none of a new seat's commits.  The reader has asked before, or its bound would be of its start.
+	restart r.poll=0 b.event r.repeatable r.count=1 a.many5 r.atleast1=t r.commit r.check
+	restart r.poll=0 b.event r.repeatable r.count=1 a.twophase5 r.atleast1=t r.commit r.check
 	# one of another database
 	o.prepared1 b.event r.poll=1 o.rollbackp1
 	# a plain transaction and many prepared ones end after the snapshot: the bound lags behind,
