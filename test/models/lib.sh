@@ -14,7 +14,7 @@ TIMEFORMAT=%U
 chosen_models() {
 	local source wanted
 	wanted=$(IFS='|'; say "$*")
-	for source in layouts/{bounds,fields} twins/{settled,lease,snowflake,portable,layouts} layouts/{uuidv7,tenths,units} barriers \
+	for source in layouts/{bounds,fields} twins/{settled,position,lease,snowflake,portable,layouts} layouts/{uuidv7,tenths,units} barriers \
 		$(runs | awk -v full="${COMB_SET:-short}" '$1 == "short" || full == "full" { print $2 }'); do
 		! grep -qE -- "$wanted" <<<"$source $(case $source in twins/*) titles "${source#*/}" ;; esac)" || say "models/$source"
 	done
