@@ -26,9 +26,10 @@
  *	 of the planning.  PostgreSQL took that snapshot before it looked for the
  *	 partitions of the query's tables.
  * - If there is a plan already, we take the time of the transaction's start.
- *	 Keys of rows written later are no smaller, unless the clock was set back
- *	 between.  This bound can be behind if the counter is ahead of the clock, so
- *	 it is only for this case.
+ *	 Keys made later are no smaller, unless the clock was set back between.  This
+ *	 bound can be behind if the counter is ahead of the clock, so it is only for
+ *	 this case.  It has a gap: a transaction that was open at the start can have
+ *	 a smaller key, and put it into a table that was attached since then.
  *
  * PostgreSQL itself can lose a table.  If a message for the parent is processed
  * while RelationBuildPartitionDesc() waits to look a partition up, the list that
@@ -38,10 +39,9 @@
  * builds no such list.  The plans that were made with it are forgotten as well.
  * In the soak t/095 readers lost rows without that.
  *
- * The answer is only older, never wrong: the next transaction has a newer one.
- * But who takes the largest key from one session, and then rows up to it from
- * another one, gets fewer rows from that.  So only messages that come during the
- * transaction count.
+ * The answer is only older: the next transaction has a newer one.  But who takes
+ * the largest key from one session, and then rows up to it from another one, gets
+ * fewer rows from that.  So only messages that come during the transaction count.
  *
  * Copyright (c) 2026, pg_comb developers
  *

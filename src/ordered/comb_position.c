@@ -25,10 +25,9 @@
  * of the next rows leave the gaps out, so a writer that idles in its transaction
  * does not make them read all keys made meanwhile.
  *
- * The bound also makes xmin unambiguous: a
- * transaction that wrote a row beyond the bound was running when the bound
- * was found, or began later.  PostgreSQL keeps such xids within 2^31 of
- * each other.  We refuse a position whose snapshot is 2^31 xids old.  So 32 bits
+ * The bound also makes xmin unambiguous: a transaction that wrote a row beyond
+ * the bound was running when the bound was found, or began later.  PostgreSQL
+ * keeps such xids within 2^31 of each other.  We refuse a position whose snapshot is 2^31 xids old.  So 32 bits
  * of xmin lie within 2^32 of the next xid, and can be completed.  VACUUM FREEZE
  * does not change the xmin that SQL sees.
  *

@@ -220,9 +220,9 @@ comb_settled_between(CombSettled *settled, CombTime end, CombHeld *held)
 
 /*
  * Return the smallest time that is not settled, as of now, or COMB_UNKNOWN, the
- * end of the keys that the snapshot sees, and the gaps.  The counter is read after the
- * snapshot was taken, so the end is beyond these keys.  A restart continues from
- * the end or later, so the end is not beyond keys made later.
+ * end of the keys that the snapshot sees, and the gaps.  The counter is read
+ * after the snapshot was taken, so the end is beyond these keys.  A restart
+ * continues from the end or later, so the end is not beyond keys made later.
  */
 static CombSettled
 comb_settled_scan(CombSeries series, const CombView *view)

@@ -252,8 +252,9 @@ comb_wait_commit(FunctionCallInfo fcinfo)
  * Commits, waits until a transaction that made ordered keys or Snowflakes in
  * this database has ended since the count was "seen", and returns the count.
  * Returns at once if "seen" is NULL, and "seen" after the timeout, which is at
- * most 24 days.  NULL is the longest.  Raises 25001 inside a transaction block or a function, 55000
- * on a standby, and an error of dynamic shared memory if there is none left.
+ * most 24 days.  NULL is the longest.  Raises 25001 inside a transaction block
+ * or a function, 55000 on a standby, and an error of dynamic shared memory if
+ * there is none left.
  */
 Datum
 comb_wait(PG_FUNCTION_ARGS)
