@@ -126,12 +126,13 @@ $schedule->test(q{
 	a.begin a.key b.pause20 b.event r.poll=1 r.gaps=1 r.again=0 a.late a.commit r.poll=1 r.check
 	a.begin a.event b.pause20 b.event r.poll=1 r.gaps=1 a.rollback a.begin a.event b.pause20 b.event r.poll=1 r.again=0 a.commit r.poll=1 r.check
 	a.begin a.event b.pause20 b.event z.begin z.event b.pause20 b.event r.poll=2 r.gaps=2 r.again=0 z.commit r.poll=1 r.again=0 a.commit r.poll=1 r.check
-	a.begin a.event b.pause60 b.event b.event u.begin u.event b.pause20 b.event w.begin w.event b.pause60 b.event b.event z.begin z.event b.pause60 b.event b.event r.poll=7 r.gaps=3 r.again=1 u.commit r.poll=1 w.commit a.commit r.poll=2 z.commit r.poll=1 r.check
-	a.begin a.event b.pause60 b.event b.event u.begin u.event b.pause60 b.event b.event w.begin w.event b.pause60 b.event b.event z.begin z.event b.pause20 b.event r.poll=7 r.gaps=3 r.again=1 a.commit u.commit w.commit z.commit r.poll=4 r.check
+	a.begin a.event b.pause300 b.event b.event u.begin u.event b.pause20 b.event w.begin w.event b.pause300 b.event b.event z.begin z.event b.pause300 b.event b.event r.poll=7 r.gaps=3 r.again=1 u.commit r.poll=1 w.commit a.commit r.poll=2 z.commit r.poll=1 r.check
+	a.begin a.event b.pause300 b.event b.event u.begin u.event b.pause300 b.event b.event w.begin w.event b.pause300 b.event b.event z.begin z.event b.pause20 b.event r.poll=7 r.gaps=3 r.again=1 a.commit u.commit w.commit z.commit r.poll=4 r.check
 	a.begin a.event u.begin u.event b.pause20 a.event b.event r.poll=1 a.commit r.poll=2 u.commit r.poll=1 r.check
 	a.begin a.event b.pause20 b.event r.repeatable r.count=1 a.commit r.poll=1 r.gaps=1 r.commit r.poll=1 r.check
 	a.begin a.event b.pause20 b.event r.poll=1 z.begin z.nested70 b.event r.poll=0 r.gaps=1 r.again=1 a.commit r.poll=1 z.rollback r.poll=1 r.check
 	a.begin a.event b.event b.pause20 b.event a.commit r.poll=3 r.gaps=0 r.again=0 r.check
+	a.begin a.event b.pause20 b.event r.poll=1 r.gaps=1 b.update r.poll=0 a.commit r.poll=1 r.check
 	a.begin a.event b.pause20 b.event a.prepare1 b.pause20 b.event r.poll=2 r.gaps=1 r.again=0 b.commitp1 r.poll=1 r.check
 	a.begin a.event b.pause20 b.event u.begin u.event a.prepare1 u.prepare2 b.pause20 b.event r.poll=2 r.gaps=2 r.again=0 b.commitp1 b.commitp2 r.poll=2 r.check
 	u.begin u.event b.pause20 a.begin a.event a.prepare1 b.rollbackp1 u.prepare2 b.pause20 b.event r.poll=1 r.gaps=1 b.commitp2 r.poll=1 r.check
@@ -164,7 +165,7 @@ $schedule->test(q{
 	r.begin b.event r.poll=1 r.event r.commit r.poll=1 r.check
 	# rows that are updated, deleted, frozen or moved
 	a.begin a.event b.event r.poll=1 b.delete a.commit r.poll=1
-	a.begin a.event b.event r.poll=1 b.update r.poll=1 a.commit r.poll=1
+	a.begin a.event b.event a.event r.poll=1 b.update r.poll=1 a.commit r.poll=2
 	b.event r.poll=1 b.update r.poll=0 r.check
 	a.begin a.event b.event r.poll=1 b.freeze a.commit b.freeze r.poll=1 r.check
 	u.begin u.key a.begin a.event b.event r.poll=1 a.commit b.freeze r.poll=1 b.full b.event r.poll=1 b.cluster r.poll=0 u.late u.commit r.poll=1 b.full r.poll=0 r.check
