@@ -7,8 +7,8 @@
 # on them.  After each pg_upgrade the test checks that everything is still there
 # and in use, and that keys continue.
 #
-# The extension's version does not change here.  test/t/009_updates.pl tests
-# updates of the extension.
+# A second database keeps version 1.0 of the extension until the last server, and
+# updates it there.  test/t/009_updates.pl tests all updates of the extension.
 use lib 'test/perl';
 use CombTest;
 use CombShop;
@@ -19,13 +19,14 @@ my @versions = split(' ', $ENV{UPGRADE});
 chdir(tempdir()) or die "could not change to a temporary directory: $!";
 
 my $bin = '/usr/lib/postgresql';
+my @databases = qw(shop older);
 my ($node, $major);
 
-sub query { return $node->safe_psql('shop', $_[0]); }
+sub query { return join('', map { $node->safe_psql($_, $_[0]) } @databases); }
 
 sub state
 {
-	return digest($node, 'shop') . query(q{
+	return join('', map { digest($node, $_) } @databases) . query(q{
 		SELECT last_value FROM comb_internal.comb_lease_ordered;
 		SELECT last_value FROM comb_internal.comb_lease_snowflake});
 }
@@ -59,6 +60,27 @@ sub forget_column_versions
 	return;
 }
 
+# How a database's extension differs from one newly created
+sub newest
+{
+	my ($database) = @_;
+	my $differs;
+	$node->safe_psql('postgres', 'CREATE DATABASE fresh');
+	$node->safe_psql('fresh', 'CREATE SCHEMA keys; CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE');
+	$differs = objects_differ($node, 'fresh', $database);
+	$node->safe_psql('postgres', 'DROP DATABASE fresh');
+	return $differs;
+}
+
+# The old database, if this is the last server, and so the extension is updated now
+sub updated
+{
+	return () if @versions;
+	like(newest('older'), qr/comb_wait/, "$major: older: the extension has version 1.0 until now");
+	$node->safe_psql('older', 'ALTER EXTENSION pg_comb UPDATE; ALTER EXTENSION pg_comb_ordered UPDATE');
+	return 'older';
+}
+
 my $rows;
 while (defined(my $next = shift(@versions)))
 {
@@ -75,19 +97,19 @@ while (defined(my $next = shift(@versions)))
 	if ($old)
 	{
 		is(state(), $rows, "$major: the rows are those of $before");
-		$node->safe_psql('postgres', 'CREATE DATABASE fresh');
-		$node->safe_psql('fresh', 'CREATE SCHEMA keys; CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE');
-		is(objects_differ($node, 'fresh', 'shop'), '', "$major: the extension is as one newly created");
-		$node->safe_psql('postgres', 'DROP DATABASE fresh');
+		is(newest($_), '', "$major: $_: the extension is as one newly created") foreach 'shop', updated();
 	}
 	else
 	{
-		$node->safe_psql('postgres', 'CREATE DATABASE shop');
-		query($fill);
+		fill($node, 'shop');
+		fill($node, 'older', '1.0');
 	}
-	uses_indexes($node, 'shop', $major);
-	goes_on($node, 'shop', $major);
-	indexes_are_whole($node, 'shop', $major);
+	foreach my $database (@databases)
+	{
+		uses_indexes($node, $database, "$major: $database");
+		goes_on($node, $database, $major);
+		indexes_are_whole($node, $database, "$major: $database");
+	}
 	$rows = state();
 	forget_column_versions($versions[0]) if @versions;
 	$node->stop;

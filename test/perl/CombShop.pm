@@ -8,13 +8,14 @@ use warnings;
 use Exporter 'import';
 use Test::More;
 
-our @EXPORT = qw($fill goes_on indexes_are_whole digest uses_indexes);
+our @EXPORT = qw(fill goes_on indexes_are_whole digest uses_indexes);
 
 # The extension is in a schema that is on nobody's search_path: pg_dump and pg_upgrade
 # restore with none.
-our $fill = q{
+my $fill = q{
 	CREATE SCHEMA keys;
-	CREATE EXTENSION pg_comb_ordered SCHEMA keys CASCADE;
+	CREATE EXTENSION pg_comb SCHEMA keys;
+	CREATE EXTENSION pg_comb_ordered SCHEMA keys;
 	CREATE EXTENSION amcheck;
 	CREATE TABLE orders (
 		id uuid PRIMARY KEY DEFAULT keys.comb_generate(),
@@ -69,6 +70,15 @@ our $fill = q{
 		FROM unnest('{ordered,snowflake}'::text[]) AS series;
 	INSERT INTO tickets (server) SELECT 0 FROM generate_series(1, 500);
 	ANALYZE};
+
+# Create the database.  The extensions have a version, or their newest one.
+sub fill
+{
+	my ($node, $database, $version) = @_;
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql($database, defined $version ? $fill =~ s/(EXTENSION pg_comb\w*)/$1 VERSION '$version'/gr : $fill);
+	return;
+}
 
 # New rows by the defaults come after all others.
 sub goes_on

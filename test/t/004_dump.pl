@@ -7,8 +7,7 @@ use CombShop;
 my $node = server('main', conf => "timezone = 'UTC'\njit = off\npg_comb.snowflake_instance = 5\n");
 my $dir = tempdir();
 
-$node->safe_psql('postgres', 'CREATE DATABASE source');
-$node->safe_psql('source',   $fill);
+fill($node, 'source');
 my $rows = digest($node, 'source');
 my @dump = ('pg_dump', '--no-sync');
 $node->command_ok([ @dump, '-f', "$dir/source.sql", $node->connstr('source') ], 'dump');
