@@ -7,6 +7,7 @@
  * The file needs PostgreSQL 15 or later and CREATE on the first schema of search_path,
  * where only you may create; no superuser, no extension, no other file.  It works with
  * any search_path: bodies in SQL are parsed here, those in PL/pgSQL use pg_catalog alone.
+ * Outside of strings it has no $1, because Flyway takes that for a quote.
  * Run it again, in one transaction, to go to another version: bounds, views and privileges stay.
  * DROP TABLE comb_feed CASCADE drops everything, and the views that use it.
  *
@@ -126,12 +127,12 @@ END $$;
 
 CREATE OR REPLACE FUNCTION comb_feed_advance(source regclass DEFAULT NULL) RETURNS integer LANGUAGE sql
 BEGIN ATOMIC
-	SELECT comb_feed_refuse($1, 'subscriber') FROM pg_subscription_rel WHERE srrelid = 'comb_feed'::regclass;
-	SELECT comb_feed_refuse($1, 'bound') WHERE pg_is_in_recovery() OR current_setting('transaction_isolation') NOT LIKE 'read %'
-		OR $1 IS NOT NULL AND NOT EXISTS (SELECT FROM comb_feed AS f WHERE f.source = $1);
+	SELECT comb_feed_refuse(source, 'subscriber') FROM pg_subscription_rel WHERE srrelid = 'comb_feed'::regclass;
+	SELECT comb_feed_refuse(source, 'bound') WHERE pg_is_in_recovery() OR current_setting('transaction_isolation') NOT LIKE 'read %'
+		OR source IS NOT NULL AND NOT EXISTS (SELECT FROM comb_feed AS f WHERE f.source = comb_feed_advance.source);
 	-- No caller waits for another one, and only a caller whose row nobody else has moved meanwhile writes.
-	WITH feeds AS MATERIALIZED (SELECT was, comb_feed_next(was, $1 IS NOT NULL) AS now
-		FROM (SELECT array_agg(f) AS was FROM comb_feed AS f WHERE f.source = $1 OR $1 IS NULL) AS f),
+	WITH feeds AS MATERIALIZED (SELECT was, comb_feed_next(was, source IS NOT NULL) AS now
+		FROM (SELECT array_agg(f) AS was FROM comb_feed AS f WHERE f.source = comb_feed_advance.source OR comb_feed_advance.source IS NULL) AS f),
 	step AS (SELECT was[i] AS was, now[i] AS now FROM feeds, generate_subscripts(was, 1) AS i),
 	mine AS MATERIALIZED (SELECT f.number, f.at, s.now FROM step AS s
 		JOIN comb_feed AS f ON f = s.was WHERE s.was <> s.now FOR UPDATE OF f SKIP LOCKED),
@@ -147,28 +148,28 @@ COMMENT ON FUNCTION comb_feed_next IS 'what the rows of sources become now; stri
 CREATE OR REPLACE FUNCTION comb_feed_add(source regclass, margin interval DEFAULT '1 second') RETURNS void LANGUAGE sql
 BEGIN ATOMIC
 	INSERT INTO comb_feed (source, name, margin, number)
-		SELECT c.oid, format('%I.%I', nspname, relname), $2, CASE relkind WHEN 'S' THEN -9223372036854775808 END
-		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace WHERE c.oid = $1
+		SELECT c.oid, format('%I.%I', nspname, relname), margin, CASE relkind WHEN 'S' THEN -9223372036854775808 END
+		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace WHERE c.oid = source
 		ON CONFLICT (source) DO UPDATE SET margin = excluded.margin;
-	SELECT comb_feed_refuse($1, format('%s %s DEFAULT %s', attname, atttypid::regtype, pg_get_expr(adbin, adrelid)))
+	SELECT comb_feed_refuse(source, format('%s %s DEFAULT %s', attname, atttypid::regtype, pg_get_expr(adbin, adrelid)))
 		FROM pg_attribute JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-		WHERE attrelid = $1 AND pg_get_expr(adbin, adrelid) ~ 'now\(\)|_timestamp\(\)|(CURRENT_|LOCAL)TIMESTAMP'
+		WHERE attrelid = source AND pg_get_expr(adbin, adrelid) ~ 'now\(\)|_timestamp\(\)|(CURRENT_|LOCAL)TIMESTAMP'
 			AND (atttypid = 'timestamp'::regtype OR atttypid = 'timestamptz'::regtype AND pg_get_expr(adbin, adrelid) !~ 'clock_timestamp');
-	SELECT comb_feed_advance($1);
+	SELECT comb_feed_advance(source);
 END;
 COMMENT ON FUNCTION comb_feed_add IS 'follow a sequence, or the clock of a table, which may be set back by less than the margin';
 CREATE OR REPLACE FUNCTION comb_feed_remove(source regclass) RETURNS void LANGUAGE sql
 BEGIN ATOMIC
-	SELECT comb_feed_refuse($1, 'row') WHERE NOT EXISTS (SELECT FROM comb_feed AS f WHERE f.source = $1);
-	DELETE FROM comb_feed AS f WHERE f.source = $1;
+	SELECT comb_feed_refuse(source, 'row') WHERE NOT EXISTS (SELECT FROM comb_feed AS f WHERE f.source = comb_feed_remove.source);
+	DELETE FROM comb_feed AS f WHERE f.source = comb_feed_remove.source;
 END;
 COMMENT ON FUNCTION comb_feed_remove IS 'do not follow a source any longer';
 
 CREATE OR REPLACE FUNCTION comb_feed_number(source regclass) RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE RETURN
-	coalesce((SELECT number FROM comb_feed AS f WHERE f.source = $1), (comb_feed_refuse($1, 'number')).number);
+	coalesce((SELECT number FROM comb_feed AS f WHERE f.source = comb_feed_number.source), (comb_feed_refuse(source, 'number')).number);
 COMMENT ON FUNCTION comb_feed_number IS 'bound of a sequence: id < comb_feed_number(...)';
 CREATE OR REPLACE FUNCTION comb_feed_time(source regclass) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE RETURN
-	coalesce((SELECT at FROM comb_feed AS f WHERE f.source = $1 AND number IS NULL), (comb_feed_refuse($1, 'time')).at);
+	coalesce((SELECT at FROM comb_feed AS f WHERE f.source = comb_feed_time.source AND number IS NULL), (comb_feed_refuse(source, 'time')).at);
 COMMENT ON FUNCTION comb_feed_time IS 'bound of a table''s times: created_at < comb_feed_time(...)';
 CREATE OR REPLACE FUNCTION comb_feed_uuid(source regclass) RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE RETURN
 	rpad(lpad(to_hex(floor(1000 * extract(epoch FROM greatest(comb_feed_time(source), 'epoch')))::bigint), 12, '0'), 32, '0')::uuid;
