@@ -94,6 +94,7 @@ void
 comb_view_init(CombView *view, Snapshot snapshot)
 {
 	view->snapshot = snapshot;
+	view->until = PG_INT64_MAX;
 	view->next = comb_next_full_xid();
 	view->xmin = comb_full_xid(snapshot->xmin, view->next);
 	view->xmax = comb_full_xid(snapshot->xmax, view->next);
@@ -129,12 +130,14 @@ comb_seat_init(CombSeat *seat)
 
 	pg_atomic_init_u64(&seat->first, 0);
 	pg_atomic_init_u64(&seat->last, 0);
+	pg_atomic_init_u64(&seat->ended, (uint64) PG_INT64_MIN);
 	pg_atomic_init_u64(&seat->latest, 0);
 	seat->commits = 0;
 	pg_atomic_init_u64(&seat->counted, 0);
 	for (i = 0; i < COMB_PAST; i++)
 	{
 		pg_atomic_init_u64(&seat->past[i].prev, 0);
+		pg_atomic_init_u64(&seat->past[i].ended, (uint64) PG_INT64_MIN);
 		pg_atomic_init_u64(&seat->past[i].first, 0);
 	}
 }
@@ -368,6 +371,10 @@ comb_history_slot(uint64 number)
  *
  * What an entry says stays true for ever.  So a reader may use any entries, from
  * whatever times, and takes the largest "first" whose "prev" it sees.
+ *
+ * A session's first query asks what was settled when its transaction began
+ * (comb_plan.c).  For this, "ended" is when PostgreSQL began to commit "prev":
+ * all its rows were written before.
  */
 static void
 comb_history_put(CombSeat *seat, uint64 fxid, uint64 first)
@@ -375,13 +382,15 @@ comb_history_put(CombSeat *seat, uint64 fxid, uint64 first)
 	CombPast   *past = &seat->past[comb_history_slot(seat->commits++)];
 
 	pg_atomic_write_u64(&past->prev, pg_atomic_read_u64(&seat->last));
+	pg_atomic_write_u64(&past->ended, pg_atomic_read_u64(&seat->ended));
 	pg_atomic_write_u64(&seat->last, fxid);
+	pg_atomic_write_u64(&seat->ended, (uint64) GetCurrentTransactionStopTimestamp());
 
 	/*
-	 * "prev" before "first", which readers read in the opposite order.  The
-	 * new "first" never comes with the old "prev".  The old "first" may come
-	 * with the new "prev", which is true as well: whoever sees a later commit
-	 * of the seat sees the earlier one.
+	 * "prev" and "ended" before "first", which readers read in the opposite
+	 * order.  The new "first" never comes with the old ones.  The old "first"
+	 * may come with any of the new ones, which is true as well: whoever sees a
+	 * later commit of the seat sees the earlier one, which ended earlier.
 	 *
 	 * And "last" before the end of the announcement: a reader that finds none
 	 * must look at the history.

@@ -21,20 +21,19 @@
 
 #include "comb_shared.h"
 
-/*
- * How many commits a seat remembers.  With these a seat fills three cache
- * lines, and reaches back a million commits.
- */
+/* How many commits a seat remembers.  These reach back a million commits */
 #define COMB_PAST			21
 
 /*
  * A transaction of the seat announced "first", and the one before it was
- * "prev".  A snapshot that sees "prev" sees all transactions of the seat with
- * keys below "first".  An unused entry has zeros, which settle nothing.
+ * "prev", which ended at "ended".  A snapshot that sees "prev" sees all
+ * transactions of the seat with keys below "first".  "first" of an unused entry
+ * is 0, which settles nothing.
  */
 typedef struct CombPast
 {
 	pg_atomic_uint64 prev;		/* full xid of a top-level transaction */
+	pg_atomic_uint64 ended;		/* a TimestampTz */
 	pg_atomic_uint64 first;
 } CombPast;
 
@@ -50,6 +49,7 @@ typedef struct CombSeat
 {
 	pg_atomic_uint64 first;		/* of the running transaction; 0 = none */
 	pg_atomic_uint64 last;		/* full xid of the last commit; 0 = none */
+	pg_atomic_uint64 ended;		/* when that was, a TimestampTz */
 	pg_atomic_uint64 latest;	/* the last time taken, or COMB_TAKING */
 	int32		pid;
 	Oid			role;
@@ -72,10 +72,14 @@ typedef struct CombSeats
 	dsa_pointer_atomic places[FLEXIBLE_ARRAY_MEMBER];
 } CombSeats;
 
-/* A snapshot, with its xids completed */
+/*
+ * A snapshot, with its xids completed, and a time.  The reader does not count on
+ * commits from this time on, even if the snapshot sees them.
+ */
 typedef struct CombView
 {
 	Snapshot	snapshot;
+	TimestampTz until;			/* or PG_INT64_MAX */
 	uint64		next;			/* full xid that came next, read later */
 	uint64		xmin;
 	uint64		xmax;

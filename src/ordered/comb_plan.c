@@ -25,11 +25,10 @@
  * - The planner calls comb_settled_support(), which finds one with the snapshot
  *	 of the planning.  PostgreSQL took that snapshot before it looked for the
  *	 partitions of the query's tables.
- * - If there is a plan already, we take the time of the transaction's start.
- *	 Keys made later are no smaller, unless the clock was set back between.  This
- *	 bound can be behind if the counter is ahead of the clock, so it is only for
- *	 this case.  It has a gap: a transaction that was open at the start can have
- *	 a smaller key, and put it into a table that was attached since then.
+ * - If there is a plan already, comb_settled_find() finds one without the commits
+ *	 since the transaction's start.  Times are compared, so the clock must not be
+ *	 set back between.  This bound comes without the end that a position needs,
+ *	 so it is only for this case.
  *
  * PostgreSQL itself can lose a table.  If a message for the parent is processed
  * while RelationBuildPartitionDesc() waits to look a partition up, the list that
@@ -61,7 +60,6 @@
 #include "utils/inval.h"
 #include "utils/syscache.h"
 
-#include "comb_clock.h"
 #include "comb_plan.h"
 
 /* How many changed relations to remember before all count as parents */
@@ -175,6 +173,13 @@ comb_count_changes(void)
 	return comb_changes;
 }
 
+/* Has the session a bound from before? */
+bool
+comb_plan_started(CombSeries series)
+{
+	return comb_found[series].lxid != InvalidLocalTransactionId;
+}
+
 /*
  * The planner simplifies a query that asks.  May it find the session's first
  * bound?  Not if the query is part of another one that has been planned, or if
@@ -183,9 +188,8 @@ comb_count_changes(void)
 bool
 comb_plan_can_start(CombSeries series, const PlannerInfo *root)
 {
-	return comb_found[series].lxid == InvalidLocalTransactionId &&
-		root != NULL && root->glob->partition_directory == NULL &&
-		ActivePortal == NULL;
+	return !comb_plan_started(series) && root != NULL &&
+		root->glob->partition_directory == NULL && ActivePortal == NULL;
 }
 
 /* A bound was found with the snapshot of a planning that has just begun */
@@ -199,12 +203,20 @@ comb_plan_start(CombSeries series, uint64 bound)
 }
 
 /*
+ * A bound was found that held when the transaction began.  Which parents have
+ * changed since then is unknown, so all queries of the transaction get this
+ * bound: no count is 0.
+ */
+void
+comb_plan_start_late(CombSeries series, uint64 bound)
+{
+	comb_found[series].bound = bound;
+	comb_found[series].changes = 0;
+}
+
+/*
  * A bound has just been found.  Replace it with an older one if the plan may
  * be older.  Returns false in this case.
- *
- * The first transaction that asks has no bound from before.  If that was not
- * found by the planner, changes of this transaction may have been missed: all
- * its queries get a bound no younger than its start.
  */
 bool
 comb_plan_bound(CombSeries series, uint64 *bound)
@@ -213,15 +225,7 @@ comb_plan_bound(CombSeries series, uint64 *bound)
 	CombFound  *before = &comb_before[series];
 	LocalTransactionId lxid = comb_local_xid();
 
-	if (found->lxid == InvalidLocalTransactionId)
-	{
-		int64		start = GetCurrentTransactionStartTimestamp() -
-			COMB_UNIX_EPOCH;
-
-		before->bound = comb_time_from_us(Max(start, 0));
-		before->changes = 0;	/* less than any count */
-	}
-	else if (found->lxid != lxid)
+	if (found->lxid != lxid)
 		*before = *found;
 	found->lxid = lxid;
 	found->bound = *bound;

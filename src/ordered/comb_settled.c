@@ -53,10 +53,16 @@ typedef struct CombHeld
 	uint32		n;
 } CombHeld;
 
+/* Does the reader not count on a commit, which ended at "ended"? */
+static inline bool
+comb_misses(const CombView *view, uint64 fxid, uint64 ended)
+{
+	return comb_in_progress(view, fxid) || (TimestampTz) ended >= view->until;
+}
+
 /*
- * Return a bound for the commits of a seat that the snapshot does not see, from
- * the seat's history.  COMB_UNKNOWN if the history does not reach back far
- * enough.
+ * Return a bound for the commits of a seat that the reader misses, from the
+ * seat's history.  COMB_UNKNOWN if the history does not reach back far enough.
  */
 static uint64
 comb_history_bound(CombSeat *seat, const CombView *view)
@@ -68,10 +74,11 @@ comb_history_bound(CombSeat *seat, const CombView *view)
 	{
 		uint64		first = pg_atomic_read_u64(&seat->past[i].first);
 
-		/* "first" before "prev", which must not be that of an older entry */
+		/* "first" before the rest, which must not be that of an older entry */
 		pg_read_barrier();
 		COMB_INJECTION_POINT("comb-history-read");
-		if (!comb_in_progress(view, pg_atomic_read_u64(&seat->past[i].prev)))
+		if (!comb_misses(view, pg_atomic_read_u64(&seat->past[i].prev),
+						 pg_atomic_read_u64(&seat->past[i].ended)))
 			bound = Max(bound, first);
 	}
 	return bound;
@@ -94,7 +101,7 @@ comb_seat_bound(CombSeat *seat, const CombView *view)
 	/* "first" before "last", which must have the commit that took it back */
 	pg_read_barrier();
 	last = pg_atomic_read_u64(&seat->last);
-	if (!comb_in_progress(view, last))
+	if (!comb_misses(view, last, pg_atomic_read_u64(&seat->ended)))
 		return first;
 	bound = comb_history_bound(seat, view);
 	return Min(bound, first);
@@ -258,11 +265,12 @@ comb_settled_scan(CombSeries series, const CombView *view)
 }
 
 /*
- * Return what is settled for a snapshot.  The lease must be known, because the
- * counter is behind the keys of earlier incarnations until then.
+ * Return what is settled for a snapshot without the commits from a time on.  The
+ * lease must be known, because the counter is behind the keys of earlier
+ * incarnations until then.
  */
 static CombSettled
-comb_settled_compute(CombSeries series, Snapshot snapshot)
+comb_settled_compute(CombSeries series, Snapshot snapshot, TimestampTz until)
 {
 	CombSettled settled = {.bound = COMB_UNKNOWN,.end = 0};
 	CombView	view;
@@ -271,6 +279,7 @@ comb_settled_compute(CombSeries series, Snapshot snapshot)
 	if (snapshot->takenDuringRecovery)
 		return settled;
 	comb_view_init(&view, snapshot);
+	view.until = until;
 	if (!comb_lease_known(series))
 		comb_lease_read(series, 0);
 	comb_seats_attach();
@@ -325,7 +334,10 @@ comb_settled_find(CombSeries series)
 
 	if (comb_answer_find(series, snapshot, &settled))
 		return settled;
-	settled = comb_settled_compute(series, snapshot);
+	if (!comb_plan_started(series))
+		comb_plan_start_late(series, comb_settled_compute(series, snapshot,
+														  GetCurrentTransactionStartTimestamp()).bound);
+	settled = comb_settled_compute(series, snapshot, PG_INT64_MAX);
 	if (!comb_plan_bound(series, &settled.bound) ||
 		snapshot->suboverflowed || comb_announced[series])
 		settled.end = 0;
@@ -381,7 +393,8 @@ comb_settled_plan(PG_FUNCTION_ARGS, CombSeries series)
 		!RecoveryInProgress() && !IsParallelWorker())
 		comb_plan_start(series,
 						comb_settled_compute(series,
-											 comb_settled_snapshot()).bound);
+											 comb_settled_snapshot(),
+											 PG_INT64_MAX).bound);
 	PG_RETURN_POINTER(NULL);
 }
 

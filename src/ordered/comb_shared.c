@@ -48,7 +48,7 @@
  * counters, and keys would lose their order.
  */
 #ifndef COMB_LAYOUT
-#define COMB_LAYOUT			3
+#define COMB_LAYOUT			4
 #endif
 
 /*

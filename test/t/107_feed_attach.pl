@@ -67,7 +67,7 @@ sub position
 		ORDER BY id RETURNING id), moved AS (UPDATE place SET position = comb_position(position)) SELECT count(*) FROM got";
 }
 
-my $node = server('main', conf => "autovacuum = off\n");
+my $node = server('main', conf => "autovacuum = off\nmax_prepared_transactions = 2\n");
 foreach my $kind (sort keys %kinds)
 {
 	my %ddl = %{ $kinds{$kind} };
@@ -80,6 +80,7 @@ foreach my $kind (sort keys %kinds)
 			%ddl,
 			fresh   => sub { $_[1]->again; return },
 			row     => 'INSERT INTO partN (n) VALUES (N)',
+			late    => "INSERT INTO partN (id, n) VALUES (current_setting('feed.key')::uuid, N)",
 			other   => 'CREATE TABLE IF NOT EXISTS unrelated (i int); ALTER TABLE unrelated ALTER i SET STATISTICS 7',
 			poll    => poll('id < comb_settled()'),
 			slow    => poll('id < comb_settled() AND n >= wait_here()'),
@@ -89,6 +90,8 @@ foreach my $kind (sort keys %kinds)
 			fn      => poll('id < (SELECT wait_settled())'),
 			cached  => q{PREPARE cached AS } . poll('id < comb_settled()') . '; SET plan_cache_mode = force_generic_plan',
 			exec    => 'EXECUTE cached',
+			slowexec => 'PREPARE slowcached AS ' . poll('id < comb_settled() AND n >= wait_here()') . '; EXECUTE slowcached',
+			slowposexec => 'PREPARE slowcached AS ' . position('AND n >= wait_here()') . '; EXECUTE slowcached',
 			loop    => 'SELECT loop()',
 			pos     => position(''),
 			once    => 'SELECT (SELECT array_agg(id ORDER BY id) FROM seen) = (SELECT array_agg(id ORDER BY id) FROM event)',
@@ -124,9 +127,16 @@ foreach my $kind (sort keys %kinds)
 	# nothing holds the reader back if other tables change
 	a.first a.row0 r.fresh r.begin r.poll=1 b.other b.row0 r.poll=1 b.row0 r.poll=1 r.commit r.check
 	a.first a.row0 r.fresh r.cached r.exec=1 r.begin b.row0 r.exec=1 b.other b.row0 r.exec=1 r.commit b.other b.row0 r.exec=1 r.check
-	# a session's first transaction that begins with a plan has a bound of its start
+	# a session's first transaction that begins with a plan has the bound of its start
 	a.first a.row0 r.fresh r.cached r.begin r.exec=1 b.row0 r.exec=0 r.commit r.exec=1 r.check
 	a.first a.row0 r.fresh w.lock r.slowfn=1 a.attach1 a.row1 b.row0 w.unlock r.fn=2 r.check
+	# a transaction that was open then has made a key
+	a.first a.row0 a.begin a.key b.row0 r.fresh w.lock r.slowfn=1 b.attach1 a.late1 a.commit b.row0 w.unlock r.fn=3 r.check
+	a.first a.row0 a.begin a.key b.row0 r.fresh w.lock r.slowexec=1 b.attach1 a.late1 a.commit b.row0 w.unlock r.fn=3 r.check
+	a.first a.row0 a.begin a.key b.row0 r.fresh w.lock r.slowpos=1 b.attach1 a.late1 a.commit b.row0 w.unlock r.pos=3 r.once=t
+	a.first a.row0 a.begin a.key b.row0 r.fresh w.lock r.slowposexec=1 b.attach1 a.late1 a.commit b.row0 w.unlock r.pos=3 r.once=t
+	a.first a.row0 a.begin a.key b.row0 r.fresh w.lock r.slowfn=1 b.attach1 a.late1 a.commit a.row1 w.unlock r.fn=3 r.check
+	a.first a.begin a.key b.row0 r.fresh w.lock r.slowfn=0 b.attach1 a.late1 a.prepare1 b.commitp1 b.row0 w.unlock r.fn=3 r.check
 });
 	# PostgreSQL makes its list of partitions from pg_inherits, and then waits to look one up in
 	# pg_class.  The list is kept although the table gets another partition meanwhile.  The second poll
