@@ -18,7 +18,7 @@
  * What is left out, and why that is sound:
  * - How the bound is found is in settled.pml.  Here it is the largest that is right.
  * - That keys go on after the end is in lease.pml.
- * - Gaps: a gap has no key of a transaction that the snapshot does not see.
+ * - Gaps, which have no key of a transaction that the snapshot does not see, are in settled.pml, too.
  * - Xids do not wrap around: a position that is too old for 32 bits is refused.
  */
 #ifndef NW

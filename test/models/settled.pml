@@ -14,6 +14,7 @@
  *   RECOVERED  the first transaction has a key, and was prepared before the server started
  *   LIVE       the reader begins when nothing that may hold it back is open
  *   LAG        the reader takes its snapshot at any time, and begins when all writers have ended
+ *   GAPS       the reader looks for the spans of keys that a position has to read again
  *
  * What must hold:
  * Safety     No transaction that is in progress to the snapshot, and that is not aborted, has a key
@@ -24,11 +25,14 @@
  *            announcements.  If k is 1 or 2, the bound is the announcement of the first one missed.  With
  *            prepared transactions, and one seat for them: if the snapshot misses up to two in each
  *            seat, the bound is their smallest announcement.  The bound is never unknown.
+ * GAPS       Each key of such a transaction that is below the end of the keys lies in a span.  Gaps lie
+ *            between spans (comb_settled_between()), so no gap has such a key.
  *
  * What is left out, and why that is sound:
  * - Memory is sequentially consistent.  Twins swap the accesses that a barrier keeps apart.  Two
  *   stores of a commit that no barrier keeps apart are made in either order.
  * - A transaction takes one key.  Its later keys are larger, and the same announcement covers them.
+ *   A span goes on to the last key, or beyond.
  * - One series stands for two, which have a seat each.
  * - Leases are in lease.pml.  Counters only grow while a server runs.
  * - Other databases, whose seats and counters are their own.
@@ -86,6 +90,17 @@ bit  stop;			/* the reader's answer is sure to be right, so the rest does not ma
 
 /* Shared memory of the module (comb_shared.h, comb_announce.h) */
 byte counter;
+#ifdef GAPS
+#define TAKING 7		/* COMB_TAKING, larger than all keys */
+byte latest[NS + NP];
+#define BEFORE_CAS latest[w] = TAKING;	/* comb_lease_take() */
+#define AFTER_CAS latest[w] = (me -> key[me] : wkey[w]);
+#define PREPARED_LATEST latest[place] = MAX(latest[place], latest[w]);
+#else
+#define BEFORE_CAS
+#define AFTER_CAS
+#define PREPARED_LATEST
+#endif
 typedef Seat { byte first, last, commits; byte prev[PAST], low[PAST] }
 Seat seat[NS + NP];		/* low is CombPast.first; prepared transactions have the last NP seats */
 #ifdef RECOVERED
@@ -131,8 +146,10 @@ proctype writer(byte w) provided (!stop) {
 #endif
 		MAKE_SEATS;			/* comb_seats_attach() */
 		atomic { f = counter + 1; seat[w].first = f };	/* comb_announce(); an older counter is a smaller bound */
+		BEFORE_CAS
 		/* comb_ordered_step(): the CAS */
 		atomic { counter++; if :: me -> key[me] = counter :: !me -> wkey[w] = counter fi };
+		AFTER_CAS
 		if				/* heap_insert() takes the xid after the default was computed */
 		:: me
 		:: !me -> TAKE_XID
@@ -163,6 +180,7 @@ ending:		if
 #ifdef LAG
 				atomic { announced[me] = f; wasprepared[me] = 1 };
 #endif
+				PREPARED_LATEST
 				do	/* comb_history_lower() */
 				:: n < PAST -> atomic { seat[place].low[n] = MIN(seat[place].low[n], f); n++ }
 				:: else -> break
@@ -213,18 +231,31 @@ inline snapshot() {
  * The bound only goes down, and keys taken from now on are above the counter.  So once no unseen key
  * is below the bound, the answer is right.
  */
+#ifdef GAPS
+#define RIGHT(k) (k == 0 || k >= bound || (held >> k) & 1)
+#else
 #define RIGHT(k) (k == 0 || k >= bound)
+#endif
 #define SURE (bound <= counter + 1 && RIGHT(wkey[0]) && RIGHT(wkey[NS / 2]) && RIGHT(wkey[NS - 1]) && \
 	RIGHT(key[2]) && RIGHT(key[3]) && RIGHT(key[4]) && RIGHT(key[5]) && RIGHT(key[6]))
-#ifdef LIVE
+#define STOP_IF_SURE if :: SURE -> goto sure :: else fi
+#ifdef GAPS	/* "bound" is the end of the keys, and "from" begins a span */
+#define LOWER(to) from = MIN(from, to)
+#define UNKNOWN atomic { held = held | BELOW(low); STOP_IF_SURE }
+#define BELOW(k) ((1 << (k)) - 1)	/* as bits */
+#elif defined(LIVE)
 #define LOWER(to) bound = MIN(bound, to)
 #define UNKNOWN assert(false)	/* COMB_UNKNOWN: no key is below */
 #else
-#define LOWER(to) bound = MIN(bound, to); if :: SURE -> goto sure :: else fi
+#define LOWER(to) bound = MIN(bound, to); STOP_IF_SURE
 #define UNKNOWN goto sure
 #endif
 
+#ifdef GAPS
+inline read_counter() { atomic { bound = counter + 1; low = bound; STOP_IF_SURE } }
+#else
 inline read_counter() { atomic { x = counter + 1; LOWER(x); x = 0 } }
+#endif
 
 /* comb_seat_bound(), the announcement of the running transaction */
 inline read_first() {
@@ -248,10 +279,27 @@ inline read_history() {
 	fi
 }
 
-inline read_seats(from, to) {
-	i = from;
+#ifdef GAPS
+/* comb_seats_held(): the span from "from" to "latest" */
+inline read_latest() {
+	if
+	:: from != NOBOUND ->
+		f = latest[i];
+		atomic { f = (from == 0 -> TAKING : f);
+			held = held | (BELOW(f + 1) & ~BELOW(from)); low = MIN(low, from);
+			from = NOBOUND; f = 0; STOP_IF_SURE }
+	:: else
+	fi
+}
+#define READ_LATEST read_latest();
+#else
+#define READ_LATEST
+#endif
+
+inline read_seats(begin, to) {
+	i = begin;
 	do
-	:: i < to -> read_first(); read_history(); i++
+	:: i < to -> read_first(); read_history(); READ_LATEST i++
 	:: else -> i = 0; break
 	od
 }
@@ -268,6 +316,9 @@ inline read_forgotten() {
 
 proctype reader() {
 	byte bound = NOBOUND, i, f, e, b, x;
+#ifdef GAPS
+	byte from = NOBOUND, low, held;	/* held: the keys in spans, as bits */
+#endif
 
 #define HOLDS(x) (st[x] == PREP && key[x])
 #if defined(LIVE) && !defined(LAG)
