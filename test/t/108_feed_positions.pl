@@ -136,6 +136,7 @@ $schedule->test(q{
 	a.begin a.event b.pause20 b.event a.prepare1 b.pause20 b.event r.poll=2 r.gaps=1 r.again=0 b.commitp1 r.poll=1 r.check
 	a.begin a.event b.pause20 b.event u.begin u.event a.prepare1 u.prepare2 b.pause20 b.event r.poll=2 r.gaps=2 r.again=0 b.commitp1 b.commitp2 r.poll=2 r.check
 	u.begin u.event b.pause20 a.begin a.event a.prepare1 b.rollbackp1 u.prepare2 b.pause20 b.event r.poll=1 r.gaps=1 b.commitp2 r.poll=1 r.check
+	a.begin a.event u.begin u.event b.pause20 b.event u.prepare1 r.repeatable r.count=1 b.commitp1 a.prepare2 r.poll=1 r.commit r.poll=1 b.commitp2 r.poll=1 r.check
 	a.begin a.event b.pause20 b.event a.prepare1 r.poll=1 r.gaps=1 restart b.pause20 b.event r.poll=1 r.gaps=0 b.commitp1 r.poll=1 r.check
 	a.begin a.number b.pause20 b.number r.numbers=1 r.numgaps=1 a.number a.commit r.numbers=2
 	# prepared transactions
