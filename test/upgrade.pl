@@ -81,7 +81,7 @@ sub updated
 	return 'older';
 }
 
-my $rows;
+my ($rows, $position);
 while (defined(my $next = shift(@versions)))
 {
 	my ($old, $before) = ($node, $major);
@@ -98,6 +98,8 @@ while (defined(my $next = shift(@versions)))
 	{
 		is(state(), $rows, "$major: the rows are those of $before");
 		is(newest($_), '', "$major: $_: the extension is as one newly created") foreach 'shop', updated();
+		like(error_of($node, 'shop', "SELECT keys.comb_position('$position')"),
+			qr/ERROR:  22023: position is of another database/, "$major: a position of $before is refused");
 	}
 	else
 	{
@@ -111,6 +113,7 @@ while (defined(my $next = shift(@versions)))
 		indexes_are_whole($node, $database, "$major: $database");
 	}
 	$rows = state();
+	$position = $node->safe_psql('shop', "SELECT keys.comb_position('')");
 	forget_column_versions($versions[0]) if @versions;
 	$node->stop;
 }
