@@ -144,10 +144,13 @@ sub kinds
 # Clients
 #
 
-# Run a command of a client again and again, until the file "stop NAME" exists.
+# Run a command of a client again and again, until the file "stop NAME" exists.  A process of the
+# server can end before it has taken over its client's socket.  Wine keeps that socket open, so
+# that the client would wait for ever: there a client gets a minute.
 sub start_loop
 {
 	my ($name, @command) = @_;
+	unshift @command, 'timeout', 60 if ($ENV{RUN_FOREIGN} // '') eq 'windows';
 	my $file = "$dir/loop" . $files++;
 	unlink("$dir/stop $name");
 	local $ENV{PGAPPNAME} = $name;

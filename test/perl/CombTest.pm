@@ -219,19 +219,23 @@ sub crash
 }
 
 # Wait until a server takes queries again.  If the server refuses the connection, psql
-# can end before it has read the query.
+# can end before it has read the query.  Under Wine it may get no answer at all.
 sub wait_for_server
 {
 	my ($node) = @_;
+	my ($rc, $late, $stdout, $stderr);
 
 	for (1 .. 600)
 	{
-		my $rc = eval { $node->psql('postgres', 'SELECT true') };
-		die $@ if $@ && $@ !~ /Broken pipe/;
-		return if defined $rc && $rc == 0;
+		$late = 0;
+		eval {
+			$rc = $node->psql('postgres', 'SELECT true', timeout => 30, timed_out => \$late, stdout => \$stdout, stderr => \$stderr);
+			1;
+		} || $@ =~ /Broken pipe/ || die $@;
+		return if defined $rc && $rc == 0 && !$late;
 		usleep(100_000);
 	}
-	die 'the server does not come back';
+	die "the server does not come back: $stderr";
 }
 
 # Return the columns of a query's single row
