@@ -65,7 +65,8 @@ my %lost;
 foreach my $loop ('wrong', 'right')
 {
 	my $reader = reader_of('outbox');
-	my $text = $loop eq 'wrong' ? recipe('wrong-loop') : recipe('right-loop');
+	my $text = $loop eq 'wrong' ? recipe('wrong-loop')
+	  : "FOR i IN 1..100 LOOP INSERT INTO outbox (body) VALUES ('event'); COMMIT; END LOOP;";
 	$other->ask('TRUNCATE outbox; SELECT pg_advisory_lock(2)');
 	$writer->send("DO \$\$ DECLARE key uuid; BEGIN $text END \$\$");
 	waits_for_lock($writer);
