@@ -177,13 +177,13 @@ none('PG_VERSION_NUM only in comb_compat.h',
 	grep { !m{/comb_compat\.h$} && $source{$_} =~ /PG_VERSION_NUM/ } @sources);
 
 # The reference describes every function and setting once, and the list at its top leads to
-# each.  Return the text below each heading of this name, or its row in the table of
-# functions that only plans show.
+# each.  Return the text below each heading of this name, or its row in a table, which may
+# have a second function.
 sub entries
 {
 	my ($heading) = @_;
 	return ($reference =~ /^### \Q$heading\E\n(.*?)(?=^##|\z)/msg,
-		$reference =~ /^\| `\Q$heading\E\([^`]*` \| (.*) \|$/mg);
+		$reference =~ /^\| (?:`[^`]+`, )?`\Q$heading\E\([^`]*`(?:, `[^`]+`)? \| (.*) \|$/mg);
 }
 
 my $script = join('', map { slurp($_) } @scripts);
