@@ -175,7 +175,8 @@ comb_answers_shrink(CombAnswers *answers)
 
 /* Keep the answer for a query's snapshot until the transaction ends */
 void
-comb_answer_keep(CombSeries series, Snapshot snapshot, CombSettled settled)
+comb_answer_keep(CombSeries series, Snapshot snapshot,
+				 const CombSettled *settled)
 {
 	CombAnswers *answers;
 	CombAnswer *answer;
@@ -186,7 +187,7 @@ comb_answer_keep(CombSeries series, Snapshot snapshot, CombSettled settled)
 	answer = (CombAnswer *)
 		MemoryContextAlloc(TopTransactionContext, offsetof(CombAnswer, xip) +
 						   snapshot->xcnt * sizeof(TransactionId));
-	answer->settled = settled;
+	answer->settled = *settled;
 	answer->curcid = snapshot->curcid;
 	answer->xmin = snapshot->xmin;
 	answer->xmax = snapshot->xmax;

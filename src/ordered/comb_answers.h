@@ -45,6 +45,6 @@ typedef struct CombSettled
 extern bool comb_answer_find(CombSeries series, Snapshot snapshot,
 							 CombSettled *settled);
 extern void comb_answer_keep(CombSeries series, Snapshot snapshot,
-							 CombSettled settled);
+							 const CombSettled *settled);
 
 #endif							/* COMB_ANSWERS_H */

@@ -552,10 +552,11 @@ comb_position_take(FunctionCallInfo fcinfo, CombSeries series,
 static text *
 comb_position_next(FunctionCallInfo fcinfo, CombSeries series)
 {
-	CombSettled settled = comb_settled_find(series);
+	CombSettled settled;
 	CombPosition previous;
 	CombPosition position;
 
+	comb_settled_find(series, &settled);
 	previous = comb_since_position(fcinfo, 0, series)->position;
 	position = previous;
 	if (settled.end != 0)
@@ -729,8 +730,9 @@ comb_snowflake_position_edge(PG_FUNCTION_ARGS)
 Datum
 comb_position_limit(PG_FUNCTION_ARGS)
 {
-	CombSettled settled = comb_settled_find(COMB_SERIES_ORDERED);
+	CombSettled settled;
 
+	comb_settled_find(COMB_SERIES_ORDERED, &settled);
 	if (settled.end != 0)
 		PG_RETURN_UUID_P(comb_key_uuid((const CombKey *) comb_key_last));
 	PG_RETURN_UUID_P(comb_settled_key(settled.bound));
@@ -745,9 +747,11 @@ comb_position_limit(PG_FUNCTION_ARGS)
 Datum
 comb_snowflake_position_limit(PG_FUNCTION_ARGS)
 {
-	CombSettled settled = comb_settled_find(COMB_SERIES_SNOWFLAKE);
-	int64		id = comb_snowflake_key(fcinfo, 0, settled.bound);
+	CombSettled settled;
+	int64		id;
 
+	comb_settled_find(COMB_SERIES_SNOWFLAKE, &settled);
+	id = comb_snowflake_key(fcinfo, 0, settled.bound);
 	PG_RETURN_INT64(settled.end != 0 ? PG_INT64_MAX : id);
 }
 

@@ -32,6 +32,7 @@
 #include "access/xlog.h"
 #include "nodes/supportnodes.h"
 #include "storage/procarray.h"
+#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 #include "comb_lease.h"
@@ -46,12 +47,14 @@ PG_FUNCTION_INFO_V1(comb_snowflake_settled_support);
 /* A second range of an index costs more than the rows of a shorter gap */
 #define COMB_GAP_MIN		(10 * COMB_TIME_PER_MS)
 
-/* The times of each seat that may not be settled */
+/* The times of each seat that may not be settled, in memory that is kept */
 typedef struct CombHeld
 {
 	CombSpan   *spans;
 	uint32		n;
 } CombHeld;
+
+static CombHeld comb_held;
 
 /* Does the reader not count on a commit, which ended at "ended"? */
 static inline bool
@@ -142,7 +145,7 @@ comb_any_forgotten(const CombView *view)
  */
 static void
 comb_seats_held(CombSeat *(*seat_of) (CombSeries, uint32), CombSeries series,
-				pg_atomic_uint64 *used, const CombView *view, CombHeld *held)
+				pg_atomic_uint64 *used, const CombView *view)
 {
 	uint32		n = (uint32) pg_atomic_read_u64(used);
 	uint32		i;
@@ -165,7 +168,7 @@ comb_seats_held(CombSeat *(*seat_of) (CombSeries, uint32), CombSeries series,
 			span.to = COMB_TAKING;
 		if (span.to != COMB_TAKING)
 			span.to++;
-		held->spans[held->n++] = span;
+		comb_held.spans[comb_held.n++] = span;
 	}
 }
 
@@ -207,40 +210,42 @@ comb_gap_add(CombSettled *settled, uint64 from, uint64 to)
 
 /* Find the bound below all times that are held, and the gaps between them */
 static void
-comb_settled_between(CombSettled *settled, CombTime end, CombHeld *held)
+comb_settled_between(CombSettled *settled, CombTime end)
 {
+	const CombSpan *spans = comb_held.spans;
 	uint64		to;
 	uint32		i;
 
-	qsort(held->spans, held->n, sizeof(CombSpan), comb_span_compare);
 	settled->bound = end;
-	if (held->n > 0)
-		settled->bound = Min(end, held->spans[0].from);
-	to = settled->bound;
-	for (i = 0; i < held->n && held->spans[i].from < end; i++)
+	settled->ngaps = 0;
+	if (comb_held.n == 0)
+		return;
+	if (comb_held.n > 1)
+		qsort(comb_held.spans, comb_held.n, sizeof(CombSpan),
+			  comb_span_compare);
+	settled->bound = to = Min(end, spans[0].from);
+	for (i = 0; i < comb_held.n && spans[i].from < end; i++)
 	{
-		comb_gap_add(settled, to, held->spans[i].from);
-		to = Max(to, held->spans[i].to);
+		comb_gap_add(settled, to, spans[i].from);
+		to = Max(to, spans[i].to);
 	}
 	comb_gap_add(settled, to, end);
 }
 
 /*
- * Return the smallest time that is not settled, as of now, or COMB_UNKNOWN, the
+ * Find the smallest time that is not settled, as of now, or COMB_UNKNOWN, the
  * end of the keys that the snapshot sees, and the gaps.  The counter is read
  * after the snapshot was taken, so the end is beyond these keys.  A restart
  * continues from the end or later, so the end is not beyond keys made later.
  */
-static CombSettled
-comb_settled_scan(CombSeries series, const CombView *view)
+static void
+comb_settled_scan(CombSeries series, const CombView *view,
+				  CombSettled *settled)
 {
-	CombSettled settled = {.ngaps = 0};
 	CombTime	end = comb_series_last(series) + 1;
-	CombHeld	held = {.n = 0};
 
-	held.spans = (CombSpan *) palloc((MaxBackends + max_prepared_xacts) *
-									 sizeof(CombSpan));
-	settled.end = comb_lease_survives(series, &end) ? end : 0;
+	settled->end = comb_lease_survives(series, &end) ? end : 0;
+	comb_held.n = 0;
 
 	/*
 	 * The counters before "used" and the seats: a transaction that took a
@@ -248,42 +253,52 @@ comb_settled_scan(CombSeries series, const CombView *view)
 	 * this needs a full barrier: the transaction may have taken its time from
 	 * the one that another transaction has moved beyond it only later.
 	 */
-	pg_memory_barrier();
+	if (series == COMB_SERIES_SNOWFLAKE)
+		pg_memory_barrier();
+	else
+		pg_read_barrier();
 	COMB_INJECTION_POINT("comb-counter-read");
-	comb_seats_held(comb_seat, series, &comb_seats->used, view, &held);
+	comb_seats_held(comb_seat, series, &comb_seats->used, view);
 	/* these seats before the next ones, which have what has left these */
 	pg_read_barrier();
 	COMB_INJECTION_POINT("comb-seats-read");
 	comb_seats_held(comb_prepared_seat, series, &comb_seats->used_prepared,
-					view, &held);
-	comb_settled_between(&settled, end, &held);
-	pfree(held.spans);
+					view);
+	comb_settled_between(settled, end);
 	/* what is forgotten took times below all gaps, before the server started */
 	if (comb_any_forgotten(view))
-		settled.bound = COMB_UNKNOWN;
-	return settled;
+		settled->bound = COMB_UNKNOWN;
 }
 
 /*
- * Return what is settled for a snapshot without the commits from a time on.  The
+ * Find what is settled for a snapshot without the commits from a time on.  The
  * lease must be known, because the counter is behind the keys of earlier
  * incarnations until then.
  */
-static CombSettled
-comb_settled_compute(CombSeries series, Snapshot snapshot, TimestampTz until)
+static void
+comb_settled_compute(CombSeries series, Snapshot snapshot, TimestampTz until,
+					 CombSettled *settled)
 {
-	CombSettled settled = {.bound = COMB_UNKNOWN,.end = 0};
 	CombView	view;
 
 	/* a standby took the snapshot, before it was promoted */
 	if (snapshot->takenDuringRecovery)
-		return settled;
+	{
+		settled->bound = COMB_UNKNOWN;
+		settled->end = 0;
+		return;
+	}
 	comb_view_init(&view, snapshot);
 	view.until = until;
 	if (!comb_lease_known(series))
 		comb_lease_read(series, 0);
 	comb_seats_attach();
-	return comb_settled_scan(series, &view);
+	if (comb_held.spans == NULL)
+		comb_held.spans = (CombSpan *)
+			MemoryContextAlloc(TopMemoryContext,
+							   (MaxBackends + max_prepared_xacts) *
+							   sizeof(CombSpan));
+	comb_settled_scan(series, &view, settled);
 }
 
 /*
@@ -316,7 +331,7 @@ comb_settled_snapshot(void)
 }
 
 /*
- * Return the smallest time of a series that is not settled, as the calling
+ * Find the smallest time of a series that is not settled, as the calling
  * statement sees the database, or COMB_UNKNOWN, and the end of the keys that the
  * statement sees.  Raises the errors of comb_settled_snapshot() and
  * comb_lease_read(), and 54000 if too many other queries of the transaction
@@ -326,33 +341,36 @@ comb_settled_snapshot(void)
  * all subtransactions, and if the transaction has made keys of its own: the
  * statement sees their rows, and nobody else does.
  */
-CombSettled
-comb_settled_find(CombSeries series)
+void
+comb_settled_find(CombSeries series, CombSettled *settled)
 {
 	Snapshot	snapshot = comb_settled_snapshot();
-	CombSettled settled;
 
-	if (comb_answer_find(series, snapshot, &settled))
-		return settled;
+	if (comb_answer_find(series, snapshot, settled))
+		return;
 	if (!comb_plan_started(series))
-		comb_plan_start_late(series, comb_settled_compute(series, snapshot,
-														  GetCurrentTransactionStartTimestamp()).bound);
-	settled = comb_settled_compute(series, snapshot, PG_INT64_MAX);
-	if (!comb_plan_bound(series, &settled.bound) ||
+	{
+		comb_settled_compute(series, snapshot,
+							 GetCurrentTransactionStartTimestamp(), settled);
+		comb_plan_start_late(series, settled->bound);
+	}
+	comb_settled_compute(series, snapshot, PG_INT64_MAX, settled);
+	if (!comb_plan_bound(series, &settled->bound) ||
 		snapshot->suboverflowed || comb_announced[series])
-		settled.end = 0;
+		settled->end = 0;
 	comb_answer_keep(series, snapshot, settled);
-	return settled;
 }
 
 /* Return the smallest ordered key of a time, or the nil uuid if unknown */
 pg_uuid_t *
 comb_settled_key(uint64 time)
 {
-	pg_uuid_t  *id = (pg_uuid_t *) palloc0(UUID_LEN);
+	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
 
 	if (time != COMB_UNKNOWN)
 		comb_v7_write_time(id->data, time, 0);
+	else
+		memset(id->data, 0, UUID_LEN);
 	return id;
 }
 
@@ -372,8 +390,9 @@ comb_settled_key(uint64 time)
 Datum
 comb_settled(PG_FUNCTION_ARGS)
 {
-	CombSettled settled = comb_settled_find(COMB_SERIES_ORDERED);
+	CombSettled settled;
 
+	comb_settled_find(COMB_SERIES_ORDERED, &settled);
 	PG_RETURN_UUID_P(comb_settled_key(settled.bound));
 }
 
@@ -387,14 +406,16 @@ comb_settled_plan(PG_FUNCTION_ARGS, CombSeries series)
 {
 	SupportRequestSimplify *request =
 		(SupportRequestSimplify *) PG_GETARG_POINTER(0);
+	CombSettled settled;
 
 	if (IsA(request, SupportRequestSimplify) &&
 		comb_plan_can_start(series, request->root) &&
 		!RecoveryInProgress() && !IsParallelWorker())
-		comb_plan_start(series,
-						comb_settled_compute(series,
-											 comb_settled_snapshot(),
-											 PG_INT64_MAX).bound);
+	{
+		comb_settled_compute(series, comb_settled_snapshot(), PG_INT64_MAX,
+							 &settled);
+		comb_plan_start(series, settled.bound);
+	}
 	PG_RETURN_POINTER(NULL);
 }
 

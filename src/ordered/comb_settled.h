@@ -22,7 +22,7 @@
 #include "comb_shared.h"
 
 extern Snapshot comb_settled_snapshot(void);
-extern CombSettled comb_settled_find(CombSeries series);
+extern void comb_settled_find(CombSeries series, CombSettled *settled);
 extern pg_uuid_t *comb_settled_key(uint64 time);
 
 #endif							/* COMB_SETTLED_H */

@@ -283,8 +283,10 @@ comb_snowflake_key(FunctionCallInfo fcinfo, int first, CombTime time)
 Datum
 comb_snowflake_settled(PG_FUNCTION_ARGS)
 {
+	CombSettled settled;
+
 	/* bad parameters before anything else */
 	(void) comb_snowflake_server(comb_snowflake_own_set(fcinfo, 0));
-	PG_RETURN_INT64(comb_snowflake_key(fcinfo, 0,
-									   comb_settled_find(COMB_SERIES_SNOWFLAKE).bound));
+	comb_settled_find(COMB_SERIES_SNOWFLAKE, &settled);
+	PG_RETURN_INT64(comb_snowflake_key(fcinfo, 0, settled.bound));
 }
