@@ -73,12 +73,12 @@ CREATE FUNCTION comb_range_min(since timestamptz, until timestamptz, with_since 
 COMMENT ON FUNCTION comb_range_min(timestamptz, timestamptz, boolean, boolean) IS
 	'smallest UUIDv7 between two times; all ones if no UUIDv7 has such a time';
 
-CREATE FUNCTION comb_range_max(since timestamptz, until timestamptz, with_since boolean, with_until boolean) RETURNS uuid
+CREATE FUNCTION comb_bound_max(until timestamptz, with_until boolean) RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_times_max'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	LANGUAGE C IMMUTABLE LEAKPROOF PARALLEL SAFE;
 
-COMMENT ON FUNCTION comb_range_max(timestamptz, timestamptz, boolean, boolean) IS
-	'largest UUIDv7 between two times; the nil uuid if no UUIDv7 has such a time';
+COMMENT ON FUNCTION comb_bound_max(timestamptz, boolean) IS
+	'largest UUIDv7 until a time; the nil uuid if no UUIDv7 has such a time';
 
 CREATE FUNCTION comb_contained(id uuid, since timestamptz, until timestamptz, with_since boolean, with_until boolean)
 	RETURNS boolean
@@ -105,7 +105,7 @@ GRANT EXECUTE ON FUNCTION comb_recheck(bigint),
 	comb_max(timestamptz),
 	comb_max(timestamptz, text),
 	comb_range_min(timestamptz, timestamptz, boolean, boolean),
-	comb_range_max(timestamptz, timestamptz, boolean, boolean),
+	comb_bound_max(timestamptz, boolean),
 	comb_contained(uuid, timestamptz, timestamptz, boolean, boolean),
 	comb_snowflake_min(timestamptz, timestamptz, int, int, interval),
 	comb_snowflake_max(timestamptz, timestamptz, int, int, interval)

@@ -192,14 +192,16 @@ comb_times_arg(FunctionCallInfo fcinfo, int argno)
 /*
  * comb_range_min(since timestamptz, until timestamptz, with_since boolean,
  *				  with_until boolean) returns uuid
- * comb_range_max(since, until, with_since, with_until) returns uuid
+ * comb_bound_max(until, with_until) returns uuid
  * comb_contained(id uuid, since, until, with_since, with_until) returns boolean
  *
  * The same for the period between two times, which may be infinite.  Plans call
  * these with the arguments of tstzrange(), because to build a range takes ten
  * times as long as to compare two times.  For a time that is NULL the bounds
  * have an open side, while comb_contained() is strict, so that a condition
- * excludes rows without a key.  Raise 22000 if "since" is after "until".
+ * excludes rows without a key.  comb_bound_max() raises no error, and spares
+ * each row of a sequential scan a "since".  The others raise 22000 if "since" is
+ * after "until".
  */
 Datum
 comb_times_min(PG_FUNCTION_ARGS)
@@ -213,10 +215,16 @@ comb_times_min(PG_FUNCTION_ARGS)
 Datum
 comb_times_max(PG_FUNCTION_ARGS)
 {
-	if (PG_ARGISNULL(2) || PG_ARGISNULL(3))
+	CombPeriod	period = {PG_INT64_MIN, PG_INT64_MAX};
+
+	if (PG_ARGISNULL(1))
 		PG_RETURN_NULL();
-	PG_RETURN_UUID_P(comb_period_bound(comb_layout_default,
-									   comb_times_arg(fcinfo, 0), true));
+	if (!PG_ARGISNULL(0))
+		period.last = PG_GETARG_TIMESTAMPTZ(0);
+	if (!PG_GETARG_BOOL(1) && period.last > PG_INT64_MIN &&
+		period.last < PG_INT64_MAX)
+		period.last--;
+	PG_RETURN_UUID_P(comb_period_bound(comb_layout_default, period, true));
 }
 
 Datum

@@ -192,8 +192,9 @@ comb_add_times(PlannerInfo *root, const CombCall *call, List **bounds)
 			comb_add_bound(root, call, bounds, call->ge, "comb_range_min",
 						   comb_times_min, args)) &&
 		(comb_is_open(root, args, 1) ||
-		 comb_add_bound(root, call, bounds, call->le, "comb_range_max",
-						comb_times_max, args));
+		 comb_add_bound(root, call, bounds, call->le, "comb_bound_max",
+						comb_times_max,
+						list_make2(lsecond(args), lfourth(args))));
 }
 
 /*
