@@ -242,7 +242,7 @@ sub messages
 
 my %message = messages();
 my ($section) = slurp('doc/operations.md') =~ /^## Messages\n(.*?)(?=^## |\z)/ms;
-my %explained = $section =~ /^\| `([^`]+)` \| (\w{5}) \| /mg;
+my %explained = $section =~ /^\| `([^`]+)` (\w{5}) \| /mg;
 cmp_ok(scalar keys %message, '>', 20, 'the sources have messages');
 is_deeply(\%explained, \%message, 'operations.md has the messages of the sources, with their SQLSTATE, and no others');
 
