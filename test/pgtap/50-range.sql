@@ -136,6 +136,23 @@ RESET enable_seqscan;
 
 \if :{?portable}
 \else
+-- times in the wrong order are an error, by an index and without
+SELECT throws_ok(format('SELECT FROM %I WHERE id <@ tstzrange(now(), now() - interval ''1 day'')', source), '22000', NULL,
+                 source || ', computed times in the wrong order')
+FROM unnest('{key,heap,parted}'::text[]) source;
+-- MERGE compares in its ON, and rows of the source without a partner stay
+CREATE TABLE merged (n int, id uuid, i int);
+INSERT INTO merged SELECT n, id FROM key;
+CREATE INDEX ON merged (id);
+MERGE INTO merged m USING (SELECT * FROM during WHERE i IN (5, 7, 10)) d
+ON m.id <@ d.period AND comb_timestamp(m.id) <> hour(91)
+WHEN MATCHED AND comb_timestamp(m.id) = hour(2) THEN DELETE
+WHEN MATCHED THEN UPDATE SET i = d.i
+WHEN NOT MATCHED THEN INSERT VALUES (-1000, NULL, d.i);
+SELECT results_eq('SELECT i, array_agg(n ORDER BY n) FROM merged WHERE i IS NOT NULL GROUP BY i ORDER BY i',
+                  $$VALUES (5, '{90,92,93,94,95,96,97,98,99}'::int[]), (7, '{0,1,3,4}'), (10, '{-1000}')$$, 'MERGE');
+SELECT is((SELECT count(*) FROM merged), (SELECT count(*) FROM key), 'MERGE deleted one row and inserted one');
+
 --
 -- Estimates.  ANALYZE reads tables up to 30000 rows as a whole, so the estimates do
 -- not depend on a sample.
