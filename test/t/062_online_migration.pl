@@ -74,7 +74,7 @@ sub step
 		{
 			my ($rc, $out, $err) = $node->psql($database, "$settings$statement", on_error_stop => 1);
 			last if $rc == 0;
-			die "$name: $err" if $err !~ /lock timeout/ || ++$tries > 100;
+			die "$name: $err" if $err !~ /lock timeout/ || ++$tries > 500;
 			usleep(300_000);
 		}
 	}
