@@ -194,14 +194,15 @@ sub start_heart
 		recipe('heart') =~ s/host=one,two .* target_session_attrs=read-write/$conninfo/r =~ s/psql/psql -Xq/r);
 }
 
-# Prepared transactions are ended by another session.
+# Prepared transactions are ended by another session.  It sleeps itself, because pg_sleep() would wait
+# for a clock that is set back.
 sub start_resolver
 {
 	my ($conninfo) = @_;
 	return start_loop('resolver', 'psql', '-Xqo', '/dev/null', '-d', $conninfo, '-f', script(q{
 SELECT format('%s PREPARED %L', CASE WHEN random() < 0.7 THEN 'COMMIT' ELSE 'ROLLBACK' END, gid)
 FROM pg_prepared_xacts WHERE random() < 0.5 AND gid LIKE 'g%' \gexec
-SELECT pg_sleep(random() * 0.05);
+\! sleep 0.03
 } x 100));
 }
 

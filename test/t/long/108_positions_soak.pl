@@ -1,7 +1,8 @@
 # Readers with positions (doc/feed_readers.md): writers of all kinds, among them some that idle
 # in their transaction, some that commit asynchronously, and some with more subtransactions than a
-# snapshot knows; prepared transactions; killed backends.  Each row must come once.  A reader that goes
-# on after its last key must lose rows.
+# snapshot knows; prepared transactions; killed backends; clocks that go back and forth; two promotions,
+# one of them after the loss of the primary and of its last rows.  Each row must come once.  A reader
+# that goes on after its last key must lose rows.
 #
 # Three readers keep the position in the table place, and two of them share one.  Their rows go into the
 # table got.  Another one keeps its position and its rows, so that a crash does not take both back.
@@ -11,8 +12,11 @@ use CombSession;
 use CombSoak;
 use Time::HiRes qw(time);
 
+need_faketime();
 begin_soak('soak of positions', 15);
-my $node = soak_server('main', sql => q{
+my ($main, $one, $two) = servers();
+my $node = $main;
+$node->safe_psql('postgres', q{
 	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text, number bigint DEFAULT comb_snowflake());
 	CREATE INDEX ON outbox (number);
@@ -63,7 +67,7 @@ sub poll
 
 package main;
 
-my $conninfo = conninfo('postgres', $node);
+my $conninfo = conninfo('postgres', $main, $one, $two);
 my $idle     = { idle => [ 1, "BEGIN;\nINSERT INTO outbox (body) VALUES ('idle');\nSAVEPOINT s;\nINSERT INTO outbox (body) VALUES ('sub');\n"
 	  . "\\sleep 1500 ms\nINSERT INTO outbox (body) VALUES ('late');\nCOMMIT;\n" ] };
 start_writers($conninfo, 6, $duration > 60 ? 400 : 150, $event_writers);
@@ -79,7 +83,21 @@ start_readers($conninfo, $readers{$_}) foreach (1, 1, 2, 3);
 
 my $keeper = Keeper->new($node, 'postgres', table => 'outbox');
 my $naive  = outbox_reader($node, 'SELECT id FROM outbox WHERE id > $last ORDER BY id');
-disturb($node, $duration, readers => [ $keeper, $naive ], clients => [ 'writer', 'reader' ]);
+my %disturbed = (readers => [ $keeper, $naive ], clients => [ 'writer', 'reader' ], first => \&move_clock);
+disturb($node, 0.5 * $duration, %disturbed);
+
+# A switchover: the primary stops when its standby has all WAL.
+wait_until($node, q{SELECT count(*) = 1 FROM pg_stat_replication WHERE state = 'streaming'});
+$node->stop;
+take_over($one);
+disturb($node, 0.25 * $duration, %disturbed);
+
+# A failover.  What comes after the last poll of the reader that survives is lost.
+$node->wait_for_catchup($two, 'replay', $node->lsn('insert'));
+read_until(time() + 1, $naive);
+$node->stop('immediate');
+take_over($two);
+disturb($node, 0.25 * $duration, %disturbed);
 end_writers($node);
 read_rest($naive);
 $keeper->again unless eval { $keeper->poll; 1 };
@@ -101,4 +119,54 @@ my @twice = grep { $_ > 1 } values %{ $keeper->{seen} };
 is(scalar(@lost) . ' lost, ' . scalar(@twice) . ' twice', '0 lost, 0 twice', "the reader that survives crashes (SEED=$seed)");
 diag("$rows rows; the reader that survives crashes has " . (keys(%{ $keeper->{seen} }) - $rows) . ' more, whose commits were lost');
 $keeper->quit;
-end_soak(twins => { 'after the last key' => $naive }, nodes => [$node], expected => qr/could not serialize|deadlock/);
+end_soak(twins => { 'after the last key' => $naive }, nodes => [ $two, $main, $one ], expected => qr/could not serialize|deadlock/);
+
+#
+# Servers, each with a clock of its own
+#
+
+sub clock_file { return tempdir() . '/clock.' . $_[0]->name }
+
+# A primary, a standby, and a standby of the standby.  Time limits are off, because the clock jumps
+# over them.
+sub servers
+{
+	my $primary = soak_server('main', init => [ allows_streaming => 1 ], start => 0, conf => q{
+wal_sender_timeout = 0
+wal_receiver_timeout = 0
+authentication_timeout = 600s
+dynamic_shared_memory_type = mmap
+});
+	my @nodes = ($primary);
+	start_with_clock($primary, clock_file($primary));
+	$primary->backup('backup');
+	foreach my $name (qw(one two))
+	{
+		my $standby = PostgreSQL::Test::Cluster->new($name);
+		$standby->init_from_backup($primary, 'backup');
+		$standby->enable_streaming($nodes[-1]);
+		$standby->append_conf('postgresql.conf', 'hot_standby = on');
+		start_with_clock($standby, clock_file($standby), '-60');
+		push @nodes, $standby;
+	}
+	return @nodes;
+}
+
+# The clock is where it has never been, or further back.  Were it always behind its latest time, keys
+# would follow each other so closely that no position had a gap.
+my $ahead;
+
+sub move_clock
+{
+	$ahead += 1 + int(rand(60));
+	my $shift = rand() < 0.6 ? $ahead : $ahead - (1, 5, 60, 7200)[ int(rand(4)) ];
+	return replace_file(clock_file($node), sprintf('%+d', $shift));
+}
+
+sub take_over
+{
+	($node) = @_;
+	$node->promote;
+	$_->{node} = $node, $_->again foreach ($keeper, $naive);
+	return;
+}
