@@ -45,7 +45,7 @@ PROGRAMS   = $(addprefix test/clients/, activerecord.rb asyncpg.py bun.go dapper
                  efcore.cs feed.mjs flyway.java flyway/V1__orders.sql goose.go gorm.go \
                  hibernate.java jdbc.java jooq.java knex.mjs kysely.mjs linq2db.cs marten.cs mikro-orm.mjs \
                  mybatis.java nhibernate.cs npgsql-feed.cs npgsql.cs pdo.php pg-feed.mjs pg.mjs pgx.go \
-                 postgresjs.mjs pq.go prisma.mjs prisma/schema.prisma psycopg2.py psycopg3.py \
+                 postgresjs.mjs pq.go prisma.mjs prisma/schema.prisma psycopg2.py psycopg3.py psycopg3-feed.py \
                  python/shop/models.py r2dbc.java sea-orm.rs sequelize.mjs spring.java \
                  sqlalchemy.py sqlc.go sqlc/functions.sql sqlc/query.sql sqlc/sqlc.yaml \
                  sqlmodel.py sqlx.rs tokio-postgres.rs typeorm.mjs) \

@@ -246,10 +246,6 @@ my %explained = $section =~ /^\| `([^`]+)` (\w{5}) \| /mg;
 cmp_ok(scalar keys %message, '>', 20, 'the sources have messages');
 is_deeply(\%explained, \%message, 'operations.md has the messages of the sources, with their SQLSTATE, and no others');
 
-# The consumer in Python is the one that test/clients runs.
-my ($consumer) = slurp('doc/feed_readers.md') =~ /^```python\n(.*?)^```/ms;
-isnt(index(slurp('test/clients/psycopg3-feed.py'), $consumer), -1, 'doc/feed_readers.md shows the consumer of test/clients/psycopg3-feed.py');
-
 # A recipe has a name after its language, and a test runs it by this name.  test/examples
 # runs SQL without a name, and leaves out what is marked as a pattern.
 my $tests = join('', map { slurp($_) } glob('test/t/*.pl test/t/long/*.pl test/perl/CombSoak.pm'));
