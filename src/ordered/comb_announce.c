@@ -389,8 +389,8 @@ comb_history_put(CombSeat *seat, uint64 fxid, uint64 first)
 	/*
 	 * "prev" and "ended" before "first", which readers read in the opposite
 	 * order.  The new "first" never comes with the old ones.  The old "first"
-	 * may come with any of the new ones, which is true as well: whoever sees a
-	 * later commit of the seat sees the earlier one, which ended earlier.
+	 * may come with any of the new ones, which is true as well: whoever sees
+	 * a later commit of the seat sees the earlier one, which ended earlier.
 	 *
 	 * And "last" before the end of the announcement: a reader that finds none
 	 * must look at the history.
