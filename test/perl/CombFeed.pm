@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use parent 'CombSession';
 
-our @EXPORT = qw(recipe changed_on_standby);
+our @EXPORT = qw(recipe changed_on_standby waiting_for_lsn);
 
 # Return the text of the block with a name.  Of an example, these are the commands that
 # the user types.
@@ -35,6 +35,17 @@ sub changed_on_standby
 {
 	my ($with) = recipe('standby') =~ /^(WITH b .*FROM heartbeat\))\n/s;
 	return recipe('changed') =~ s/^WITH b .*\)\n/$with\n/r;
+}
+
+# The options of a CombFetchingReader that waits until the standby has replayed what the
+# bound covers.  The message writes WAL and flushes it.
+sub waiting_for_lsn
+{
+	return (
+		fetch => q{SELECT comb_settled() AS bound, pg_logical_emit_message(false, 'feed', '', true) AS lsn},
+		query => q{WAIT FOR LSN '$lsn' WITH (TIMEOUT '1s', NO_THROW);
+			SELECT * FROM outbox WHERE id > $last AND id < $bound ORDER BY id LIMIT 1000},
+		wait => 1);
 }
 
 sub new

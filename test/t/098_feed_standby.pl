@@ -58,7 +58,7 @@ SKIP:
 {
 	skip 'WAIT FOR comes with PostgreSQL 19', 1 if $primary->safe_psql('postgres', 'SHOW server_version_num') < 190000;
 	my $patient = CombFetchingReader->new($standby, 'postgres', table => 'outbox', primary => $second,
-		fetch => recipe('fetch'), query => recipe('wait'), wait => 1);
+		waiting_for_lsn());
 	# The WAL of an open transaction is not flushed, and nobody else flushes it.
 	$second->event;
 	$first->ask("BEGIN; INSERT INTO outbox (body) VALUES ('open')");

@@ -17,7 +17,7 @@ my $select = 'SELECT * FROM outbox WHERE id > $last AND id < %s ORDER BY id LIMI
 my %reader = (
 	'heartbeat' => outbox_reader($standby, recipe('standby')),
 	'rows that change' => CombFeed->new($standby, query => changed_on_standby()));
-$reader{'WAIT FOR'} = fetching(fetch => recipe('fetch'), query => recipe('wait'), wait => 1)
+$reader{'WAIT FOR'} = fetching(waiting_for_lsn())
   if $primary->safe_psql('postgres', 'SHOW server_version_num') >= 190000;
 my %twin = (
 	'without a bound' => outbox_reader($standby, sprintf($select, "'ffffffff-ffff-ffff-ffff-ffffffffffff'")),
