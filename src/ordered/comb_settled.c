@@ -286,6 +286,7 @@ comb_settled_compute(CombSeries series, Snapshot snapshot, TimestampTz until,
 	{
 		settled->bound = COMB_UNKNOWN;
 		settled->end = 0;
+		settled->ngaps = 0;
 		return;
 	}
 	comb_view_init(&view, snapshot);
