@@ -3,7 +3,7 @@
 # its bound must not pass the rows of others.
 #
 # "slow" waits for the lock of session w while it is planned.  "poll" and "cached" are planned anew
-# each time and once.
+# each time and once.  The statements for Snowflakes are made of those for ordered keys.
 use lib 'test/perl';
 use CombSchedule;
 use CombSession;
@@ -52,6 +52,14 @@ my %kinds = (
 		fill   => 'CREATE TABLE partN (LIKE event INCLUDING DEFAULTS); BEGIN; ALTER TABLE partN INHERIT event;
 			INSERT INTO partN (n) VALUES (N); COMMIT' });
 
+# The statement for Snowflakes
+sub snowflakes
+{
+	return $_[0] =~ s/\buuid\b/bigint/gr =~ s/comb_generate_ordered/comb_snowflake/gr
+	  =~ s/\bcomb_(?=settled|unread|position)/comb_snowflake_/gr =~ s/00000000-0000-0000-0000-000000000000/0/gr;
+}
+$kinds{snowflakes} = { map { $_ => snowflakes($kinds{partitions}{$_}) } keys %{ $kinds{partitions} } };
+
 sub poll
 {
 	my ($where) = @_;
@@ -67,12 +75,13 @@ sub position
 		ORDER BY id RETURNING id), moved AS (UPDATE place SET position = comb_position(position)) SELECT count(*) FROM got";
 }
 
-my $node = server('main', conf => "autovacuum = off\nmax_prepared_transactions = 2\n");
+my $node = server('main', conf => "autovacuum = off\nmax_prepared_transactions = 2\npg_comb.snowflake_instance = 1\n");
 foreach my $kind (sort keys %kinds)
 {
 	my %ddl = %{ $kinds{$kind} };
+	my $sql = $kind eq 'snowflakes' ? \&snowflakes : sub { return $_[0] };
 	$node->safe_psql('postgres', "CREATE DATABASE $kind");
-	$node->safe_psql($kind,      "$CombSchedule::setup $setup $ddl{table}");
+	$node->safe_psql($kind, $sql->($CombSchedule::setup . $setup) . $ddl{table});
 	my $schedule = CombSchedule->new(
 		$node, 'a b r w',
 		database   => $kind,
@@ -99,6 +108,7 @@ foreach my $kind (sort keys %kinds)
 			analyze => 'PREPARE analyzed AS SELECT FROM event; DEALLOCATE analyzed',
 			catalog => 'BEGIN; LOCK TABLE pg_class' },
 		clean => "DROP TABLE IF EXISTS part0, part1, part2; TRUNCATE event, seen; UPDATE place SET position = ''");
+	$_ = ref($_) ? $_ : $sql->($_) foreach values %{ $schedule->{statements} };
 
 	note($kind);
 	$schedule->test(q{
@@ -145,6 +155,6 @@ foreach my $kind (sort keys %kinds)
 	a.first a.row0 r.fresh r.poll=1 r.poll=0 a.attach1 a.row1 r.analyze w.catalog r.poll=0 w.attach2 w.commit a.row2 b.row0 r.poll=3 r.check
 	a.first a.row0 r.fresh r.pos=1 r.pos=0 a.attach1 a.row1 r.analyze w.catalog r.pos=0 w.attach2 w.commit a.row2 b.row0 r.pos=3 r.once=t
 	a.first a.row0 r.fresh r.count=1 a.attach1 a.row1 r.analyze w.catalog r.count=2 w.attach2 w.commit a.row2 b.row0 r.poll=4 r.check
-}) if $kind eq 'partitions';
+}) if $kind ne 'children';
 }
 done_testing();
