@@ -56,13 +56,14 @@ COMMENT ON FUNCTION comb_feed_refuse IS 'error of a bound that does not move, or
 CREATE OR REPLACE FUNCTION comb_feed_next(feeds comb_feed[], strict boolean) RETURNS comb_feed[]
 	LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$ DECLARE
-	now timestamptz := clock_timestamp(); numbers bigint[]; s record; hint text; denied integer := 0;
+	now timestamptz := clock_timestamp(); numbers bigint[]; data record; s record; hint text; denied integer := 0;
 BEGIN
 	-- The candidates first ...  By OID, because the owner of a sequence can give its name to a view that runs code of his.
 	FOR i IN 1 .. cardinality(feeds) LOOP BEGIN
 		CONTINUE WHEN feeds[i].number IS NULL;
 		IF current_setting('server_version_num')::integer >= 180000 THEN
-			numbers[i] := (SELECT last_value + is_called::integer FROM pg_get_sequence_data(feeds[i].source));
+			data := pg_get_sequence_data(feeds[i].source);
+			numbers[i] := data.last_value + data.is_called::integer;
 		ELSE	-- NULL before the first number.  It keeps the lock of a writer.
 			numbers[i] := coalesce(pg_sequence_last_value(feeds[i].source) + 1, feeds[i].next_number, feeds[i].number);
 		END IF;
@@ -75,14 +76,16 @@ BEGIN
 			UNION SELECT source, inhparent FROM up JOIN pg_inherits ON inhrelid = id),
 		down (source, id) AS (SELECT f.source, f.source::oid FROM unnest(feeds) AS f
 			UNION SELECT source, inhrelid FROM down JOIN pg_inherits ON inhparent = id),
-		held (source, holders) AS (SELECT source, array_agg(DISTINCT virtualtransaction)
-			FROM (TABLE up UNION TABLE down) AS tree JOIN pg_class ON oid = id JOIN pg_locks ON relation = id
+		tree AS MATERIALIZED (SELECT source, id, relkind FROM (TABLE up UNION TABLE down) AS t JOIN pg_class ON oid = id),
+		-- A transaction prepared before a restart has -1 in place of its session.
+		held (source, holders, recovered) AS (SELECT source, array_agg(DISTINCT virtualtransaction), bool_or(virtualtransaction LIKE '-1/%')
+			FROM tree JOIN pg_locks ON relation = id
 			WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
 				AND granted AND pid IS DISTINCT FROM pg_backend_pid()
 				AND (mode = 'RowExclusiveLock' OR relkind = 'p' AND mode LIKE '%ExclusiveLock')
 			GROUP BY source)
 		-- CACHE is asked after the candidates, because numbers in a session's cache are inserted later
-		SELECT f.*, holders, numbers[ordinality] AS candidate, now - CASE WHEN f.number IS NULL THEN margin ELSE '0' END AS time, oid,
+		SELECT f.*, holders, recovered, numbers[ordinality] AS candidate, now - CASE WHEN f.number IS NULL THEN margin ELSE '0' END AS time, oid,
 			CASE WHEN relkind NOT IN ('S', 'r', 'p') OR relpersistence <> 'p' THEN 'is not a permanent sequence or table'
 				WHEN seqcache > 1 THEN 'has CACHE ' || seqcache WHEN seqcycle THEN 'has CYCLE'
 				WHEN seqincrement <> 1 THEN 'has INCREMENT ' || seqincrement END AS wrong
@@ -108,8 +111,7 @@ BEGIN
 				DETAIL = 'It was set back. New rows are below the bound, and can come behind a reader.',
 				HINT = format('SELECT comb_feed_remove(%L), call comb_feed_add(), and let readers begin again.', s.source);
 		END IF;
-		-- A transaction prepared before a restart has -1 in place of its session.
-		CONTINUE WHEN EXISTS (SELECT FROM unnest(s.holders) AS h WHERE h = ANY (s.writers) OR h LIKE '-1/%' AND s.writers IS NOT NULL)
+		CONTINUE WHEN s.holders && s.writers OR s.recovered AND s.writers IS NOT NULL
 			OR s.writers IS NULL AND (s.candidate <= s.number AND now < s.at + interval '1 minute' OR s.number IS NULL AND s.time <= s.at);
 		feeds[s.ordinality].number := greatest(s.number, s.next_number, CASE WHEN s.holders IS NULL THEN s.candidate END);
 		feeds[s.ordinality].at := greatest(s.at, s.next_at, CASE WHEN s.holders IS NULL THEN s.time END);
