@@ -117,7 +117,10 @@ comb_answer_lost(const CombAnswers *answers, TransactionId xmax, uint32 xcnt)
  * and its answer may have made room.
  *
  * A later statement of the transaction may have the same snapshot, and see rows
- * that the transaction wrote in between with keys from "end" on.
+ * that the transaction wrote in between with keys from "end" on.  It may also
+ * have a snapshot that does not know all subtransactions any more: those that
+ * the earlier one knew are as old, but are missing if their transaction has
+ * begun too many others.
  */
 bool
 comb_answer_find(CombSeries series, Snapshot snapshot, CombSettled *settled)
@@ -140,7 +143,8 @@ comb_answer_find(CombSeries series, Snapshot snapshot, CombSettled *settled)
 		{
 			dlist_move_head(&answers->list, &answer->node);
 			*settled = answer->settled;
-			if (comb_announced[series] && snapshot->curcid != answer->curcid)
+			if (snapshot->suboverflowed ||
+				(comb_announced[series] && snapshot->curcid != answer->curcid))
 				settled->end = 0;
 			return true;
 		}

@@ -120,6 +120,9 @@ $schedule->test(q{
 	b.event r.poll=1 a.begin a.event b.event r.poll=1 z.begin z.empty70 b.event r.poll=0 r.poll=0 z.rollback r.poll=1 a.commit r.poll=1 r.check
 	b.event r.poll=1 a.begin a.event b.event r.poll=1 z.begin z.nested70 b.event r.poll=0 z.rollback r.poll=1 a.commit r.poll=1 r.check
 	b.event r.poll=1 a.begin a.event b.event r.poll=1 z.begin z.nested70 b.event a.commit r.poll=1 r.behind=3 z.commit r.poll=71 r.check
+	# a second poll of the transaction has the same snapshot but for them
+	a.begin a.sub a.release z.xid r.poll=0 r.begin r.poll=0 a.nested70 a.prepare1 r.poll=0 r.commit b.commitp1 r.poll=71 r.check
+	u.begin u.sub a.begin a.sub a.release z.xid r.poll=0 r.begin r.poll=0 a.nested70 a.prepare1 r.poll=0 r.commit b.commitp1 u.commit r.poll=72 r.check
 	# keys between those of open transactions are not read again
 	a.begin a.event b.pause20 b.event r.poll=1 r.gaps=1 r.again=0 r.behind=0 a.event b.event a.commit r.poll=3 r.again=0 r.check
 	a.begin a.event b.event b.pause20 b.event r.poll=2 a.sub b.pause20 b.event b.event r.poll=2 r.gaps=1 r.again=2 a.commit r.poll=2 r.check
