@@ -60,10 +60,12 @@
 
 #include "access/detoast.h"
 #include "access/transam.h"
+#include "access/xact.h"
 #include "access/xlog.h"
 #include "lib/qunique.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "storage/proc.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/snapmgr.h"
@@ -465,15 +467,30 @@ comb_xid_compare(const void *a, const void *b)
  * Put the statement's snapshot into a position.  Subtransactions are in an array
  * of their own, which has those that began after the snapshot's xmax, too.  A
  * snapshot has an xid twice while the transaction is being prepared.
+ *
+ * A snapshot does not have the xids of its own transaction.  The position has
+ * them: the transaction may still update a row that is new to the reader, and
+ * what it updates must stay new.  So the snapshots of all readers compare, too.
  */
 static void
 comb_position_take_snapshot(CombPosition *position, Snapshot snapshot)
 {
 	uint64		next = comb_position_next_xid();
-	uint64	   *xip = (uint64 *) palloc((snapshot->xcnt + snapshot->subxcnt + 1) *
-										sizeof(uint64));
+	int			nown = MyProc->subxidStatus.count;
+	uint64	   *xip = (uint64 *) palloc((snapshot->xcnt + snapshot->subxcnt +
+										 nown + 1) * sizeof(uint64));
+	TransactionId own = GetTopTransactionIdIfAny();
 	int			n = 0;
 	int			i;
+
+	if (TransactionIdIsValid(own) &&
+		TransactionIdPrecedes(own, snapshot->xmax))
+		xip[n++] = comb_full_xid(own, next);
+	for (i = 0; i < nown; i++)
+	{
+		if (TransactionIdPrecedes(MyProc->subxids.xids[i], snapshot->xmax))
+			xip[n++] = comb_full_xid(MyProc->subxids.xids[i], next);
+	}
 
 	for (i = 0; i < (int) snapshot->xcnt; i++)
 		xip[n++] = comb_full_xid(snapshot->xip[i], next);

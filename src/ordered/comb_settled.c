@@ -31,6 +31,7 @@
 #include "access/twophase.h"
 #include "access/xlog.h"
 #include "nodes/supportnodes.h"
+#include "storage/proc.h"
 #include "storage/procarray.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -339,8 +340,9 @@ comb_settled_snapshot(void)
  * have asked since this one did.
  *
  * There is no end if the plan may lack a table, if the snapshot does not know
- * all subtransactions, and if the transaction has made keys of its own: the
- * statement sees their rows, and nobody else does.
+ * all subtransactions or nobody knows the transaction's own, and if the
+ * transaction has made keys of its own: the statement sees their rows, and
+ * nobody else does.
  */
 void
 comb_settled_find(CombSeries series, CombSettled *settled)
@@ -357,7 +359,8 @@ comb_settled_find(CombSeries series, CombSettled *settled)
 	}
 	comb_settled_compute(series, snapshot, PG_INT64_MAX, settled);
 	if (!comb_plan_bound(series, &settled->bound) ||
-		snapshot->suboverflowed || comb_announced[series])
+		snapshot->suboverflowed || MyProc->subxidStatus.overflowed ||
+		comb_announced[series])
 		settled->end = 0;
 	comb_answer_keep(series, snapshot, settled);
 }

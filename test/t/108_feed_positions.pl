@@ -71,6 +71,7 @@ my %statements = (
 	SELECT count(*) FROM got},
 	number   => 'INSERT INTO number DEFAULT VALUES',
 	sub      => q{SAVEPOINT s; INSERT INTO event (what) VALUES ('sub')},
+	subxid   => 'SAVEPOINT x; INSERT INTO scratch VALUES (1)',
 	release  => 'RELEASE s',
 	back     => 'ROLLBACK TO s',
 	nested   => 'CALL nested(N, 1)',
@@ -159,6 +160,12 @@ $schedule->test(q{
 	z.begin z.event b.event r.begin r.place u.shared=0 b.event r.shared=2 r.commit u.shared=0 z.commit u.shared=1 r.check
 	a.begin a.event b.event r.begin r.place u.shared=0 a.commit r.shared=2 r.commit u.shared=0 r.check
 	a.begin a.event r.begin r.shared=0 u.shared=0 b.event a.commit r.rollback u.shared=2 r.check
+	# the one that waits has an xid, which its own snapshot does not have
+	z.begin z.event r.shared=0 u.shared=0 u.begin u.xid a.begin a.event b.xid r.begin r.place u.shared=0 a.commit r.shared=1 r.commit u.commit r.shared=0 z.commit r.shared=1 r.check
+	z.begin z.event r.shared=0 u.shared=0 u.begin u.xid a.begin a.event b.xid r.begin r.shared=0 a.commit u.shared=1 r.commit u.commit r.shared=0 z.commit r.shared=1 r.check
+	# the reader's transaction has an xid, and updates a row that it has not got
+	b.event a.begin a.event r.begin r.xid b.xid r.poll=1 a.commit r.update r.commit r.poll=1 r.check
+	z.begin z.event a.begin a.event r.begin r.subxid b.xid r.poll=0 a.commit r.update r.commit r.poll=1 z.commit r.poll=1 r.check
 	# one snapshot for the whole transaction
 	b.event r.repeatable r.poll=1 b.event a.begin a.event r.poll=0 r.commit r.poll=1 a.commit r.poll=1 r.check
 	a.begin a.event r.repeatable r.count=0 a.commit b.event r.poll=0 r.commit r.poll=2 r.check
