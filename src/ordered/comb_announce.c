@@ -56,6 +56,9 @@ CombSeats  *comb_seats = NULL;
 /* Which series has this transaction announced? */
 bool		comb_announced[COMB_SERIES];
 
+/* In which command?  Later ones can see rows with its keys */
+CommandId	comb_announced_command[COMB_SERIES];
+
 /* This backend's seat, if the transaction has announced the series */
 CombSeat   *comb_own_seat[COMB_SERIES];
 
@@ -624,5 +627,6 @@ comb_announce(CombSeries series)
 	COMB_INJECTION_POINT("comb-announce");
 	pg_atomic_write_u64(&seat->first, first);
 	comb_own_seat[series] = seat;
+	comb_announced_command[series] = GetCurrentCommandId(false);
 	comb_announced[series] = true;
 }

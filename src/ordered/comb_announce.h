@@ -87,6 +87,7 @@ typedef struct CombView
 
 extern CombSeats *comb_seats;
 extern bool comb_announced[COMB_SERIES];
+extern CommandId comb_announced_command[COMB_SERIES];
 extern CombSeat *comb_own_seat[COMB_SERIES];
 
 extern uint64 comb_full_xid(TransactionId xid, uint64 next);

@@ -42,7 +42,6 @@ typedef struct CombAnswer
 {
 	dlist_node	node;
 	CombSettled settled;
-	CommandId	curcid;
 	TransactionId xmin;
 	TransactionId xmax;
 	uint32		xcnt;
@@ -117,7 +116,9 @@ comb_answer_lost(const CombAnswers *answers, TransactionId xmax, uint32 xcnt)
  * and its answer may have made room.
  *
  * A later statement of the transaction may have the same snapshot, and see rows
- * that the transaction wrote in between with keys from "end" on.  It may also
+ * that the transaction wrote in between with keys from "end" on.  A query that
+ * had begun before the transaction took its first key does not see them, and
+ * keeps its answer.  The later statement may also
  * have a snapshot that does not know all subtransactions any more: those that
  * the earlier one knew are as old, but are missing if their transaction has
  * begun too many others.
@@ -144,7 +145,8 @@ comb_answer_find(CombSeries series, Snapshot snapshot, CombSettled *settled)
 			dlist_move_head(&answers->list, &answer->node);
 			*settled = answer->settled;
 			if (snapshot->suboverflowed ||
-				(comb_announced[series] && snapshot->curcid != answer->curcid))
+				(comb_announced[series] &&
+				 snapshot->curcid > comb_announced_command[series]))
 				settled->end = 0;
 			return true;
 		}
@@ -192,7 +194,6 @@ comb_answer_keep(CombSeries series, Snapshot snapshot,
 		MemoryContextAlloc(TopTransactionContext, offsetof(CombAnswer, xip) +
 						   snapshot->xcnt * sizeof(TransactionId));
 	answer->settled = *settled;
-	answer->curcid = snapshot->curcid;
 	answer->xmin = snapshot->xmin;
 	answer->xmax = snapshot->xmax;
 	answer->xcnt = snapshot->xcnt;

@@ -77,6 +77,12 @@ my %statements = (
 	nested   => 'CALL nested(N, 1)',
 	empty    => 'CALL nested(N, 0)',
 	declare  => 'DECLARE c CURSOR FOR SELECT event.id FROM place AS p, event WHERE NOT number AND comb_unread(event.id, event.xmin, position) ORDER BY event.id',
+	# its condition is evaluated for each row
+	cursor   => q{SET LOCAL enable_bitmapscan = off; SET LOCAL enable_indexscan = off;
+		DECLARE cN CURSOR FOR SELECT what FROM event WHERE comb_unread(id, event.xmin, '')},
+	one      => 'FETCH FROM cN',
+	all      => 'FETCH ALL FROM cN',
+	scratch  => 'INSERT INTO scratch VALUES (N)',
 	update   => "UPDATE event SET what = 'updated' WHERE id = (SELECT id FROM event ORDER BY id DESC LIMIT 1)",
 	delete   => 'DELETE FROM event WHERE id = (SELECT id FROM event ORDER BY id DESC LIMIT 1)',
 	freeze   => 'VACUUM FREEZE event',
@@ -174,6 +180,8 @@ $schedule->test(q{
 	r.begin r.poll=0 r.event r.poll=0 r.event r.commit r.poll=2 r.check
 	r.begin b.event r.poll=1 r.event r.poll=0 r.rollback b.event r.poll=2 r.check
 	r.begin b.event r.poll=1 r.event r.commit r.poll=1 r.check
+	# a cursor goes on when its transaction makes its first key, and a later one sees what is settled
+	a.begin a.event b.event b.event b.event r.begin r.cursor1 r.scratch1 r.cursor2 r.one2=event r.one1=event r.event r.all1=event,event r.cursor3 r.all3 a.commit r.all2=event,event r.commit r.poll=5 r.check
 	# rows that are updated, deleted, frozen or moved
 	a.begin a.event b.event r.poll=1 b.delete a.commit r.poll=1
 	a.begin a.event b.event a.event r.poll=1 b.update r.poll=1 a.commit r.poll=2
