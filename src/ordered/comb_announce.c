@@ -62,6 +62,9 @@ CommandId	comb_announced_command[COMB_SERIES];
 /* This backend's seat, if the transaction has announced the series */
 CombSeat   *comb_own_seat[COMB_SERIES];
 
+/* Has this process found them with all that belongs into them? */
+static bool comb_seats_attached = false;
+
 /* Where this process has mapped the seats of "places", or NULL */
 static CombSeat **comb_seats_mapped;
 
@@ -322,7 +325,7 @@ comb_seats_find(void)
 void
 comb_seats_attach(void)
 {
-	if (likely(comb_seats != NULL))
+	if (likely(comb_seats_attached))
 		return;
 	comb_shared_attach();
 	if (comb_seats_mapped == NULL)
@@ -336,6 +339,8 @@ comb_seats_attach(void)
 		comb_seats_init();
 	comb_database->seats_ready = true;
 	LWLockRelease(AddinShmemInitLock);
+	/* not if memory for a prepared transaction's seats was missing */
+	comb_seats_attached = true;
 }
 
 /*

@@ -56,6 +56,30 @@ is($reader->poll, 2, 'which holds nobody back');
 $reader->reads_all('nothing is lost then either');
 
 $_->quit foreach ($writer, $reader, $late);
+
+# A session has no memory for some of the transactions that were prepared before the start.
+my $prepared = 900;
+my $before   = $node->safe_psql('postgres', 'SELECT count(*) FROM event');
+$node->append_conf('postgresql.conf', "max_prepared_transactions = $prepared");
+$node->restart;
+$node->safe_psql('postgres', join('', 'CREATE DATABASE other;', map { qq{
+	BEGIN; INSERT INTO event (what) VALUES ('prepared'); PREPARE TRANSACTION 'p$_';} } 1 .. $prepared));
+$node->safe_psql('other', 'CREATE EXTENSION pg_comb_ordered CASCADE');
+$node->restart;
+$node->safe_psql('other', 'SELECT comb_settled()');
+($writer, $reader, $late) = map { CombSession->new($node) } 1 .. 3;
+memory(0555);
+like($late->complaints('SELECT comb_settled()'), qr/ERROR: .*Permission denied\n$hint/, 'no memory for prepared transactions');
+memory(0700);
+$late->ask('BEGIN');
+$late->event;
+$reader->poll;
+$node->safe_psql('postgres', join(';', map { "COMMIT PREPARED 'p$_'" } 1 .. $prepared));
+$writer->event;
+is($reader->poll, $before + $prepared, 'all are read, but nothing beyond the session that had no memory');
+$late->ask('COMMIT');
+$reader->reads_all('nothing is lost');
+$_->quit foreach ($writer, $reader, $late);
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|resource was not closed|leak/, 'nothing leaks');
 done_testing();
