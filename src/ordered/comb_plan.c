@@ -192,14 +192,62 @@ comb_plan_can_start(CombSeries series, const PlannerInfo *root)
 		root->glob->partition_directory == NULL && ActivePortal == NULL;
 }
 
-/* A bound was found with the snapshot of a planning that has just begun */
-void
-comb_plan_start(CombSeries series, uint64 bound)
+/*
+ * Has the planner looked for the children of a table of this query, or of a
+ * query in its FROM?  It first looks whether there are any, which is the end if
+ * not, and reads them after "simple_rel_array" is there.
+ */
+static bool
+comb_plan_has_looked(const PlannerInfo *root)
 {
-	comb_found[series].lxid = comb_local_xid();
-	comb_found[series].bound = bound;
-	comb_found[series].changes = comb_count_changes();
-	comb_before[series] = comb_found[series];
+	ListCell   *cell;
+	int			i;
+
+	foreach(cell, root->parse->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
+
+		if (rte->rtekind == RTE_RELATION &&
+			(rte->inh ? root->simple_rel_array != NULL :
+			 comb_is_parent(rte->relid)))
+			return true;
+	}
+	for (i = 1; i < root->simple_rel_array_size; i++)
+	{
+		RelOptInfo *rel = root->simple_rel_array[i];
+
+		if (rel != NULL && rel->subroot != NULL &&
+			comb_plan_has_looked(rel->subroot))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A bound was found with the snapshot of a planning that has just begun.  It is
+ * of no use if the planner has looked for children before, and so before we have
+ * processed the messages: those of WITH and other subqueries that it plans before
+ * this one, and of the queries around this one.
+ */
+void
+comb_plan_start(CombSeries series, uint64 bound, const PlannerInfo *root)
+{
+	CombFound	found = {.lxid = comb_local_xid(), .bound = bound};
+	ListCell   *cell;
+
+	found.changes = comb_count_changes();
+	foreach(cell, root->glob->subroots)
+	{
+		if (comb_plan_has_looked(lfirst_node(PlannerInfo, cell)))
+			return;
+	}
+	for (; root != NULL; root = root->parent_root)
+	{
+		if (comb_plan_has_looked(root))
+			return;
+	}
+	comb_found[series] = found;
+	comb_before[series] = found;
 }
 
 /*

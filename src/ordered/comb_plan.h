@@ -23,7 +23,8 @@
 extern void comb_plan_changed(Datum arg, Oid relid);
 extern bool comb_plan_started(CombSeries series);
 extern bool comb_plan_can_start(CombSeries series, const PlannerInfo *root);
-extern void comb_plan_start(CombSeries series, uint64 bound);
+extern void comb_plan_start(CombSeries series, uint64 bound,
+							const PlannerInfo *root);
 extern void comb_plan_start_late(CombSeries series, uint64 bound);
 extern bool comb_plan_bound(CombSeries series, uint64 *bound);
 

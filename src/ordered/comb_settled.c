@@ -418,7 +418,7 @@ comb_settled_plan(PG_FUNCTION_ARGS, CombSeries series)
 	{
 		comb_settled_compute(series, comb_settled_snapshot(), PG_INT64_MAX,
 							 &settled);
-		comb_plan_start(series, settled.bound);
+		comb_plan_start(series, settled.bound, request->root);
 	}
 	PG_RETURN_POINTER(NULL);
 }

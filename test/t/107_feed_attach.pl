@@ -18,6 +18,7 @@ my $setup = q{
 		RETURN 0;
 	END
 	$$;
+	CREATE FUNCTION folded_wait() RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT wait_here()';
 	CREATE FUNCTION settled() RETURNS uuid STABLE PARALLEL RESTRICTED LANGUAGE sql AS 'SELECT comb_settled()';
 	CREATE FUNCTION wait_settled() RETURNS uuid STABLE PARALLEL RESTRICTED LANGUAGE plpgsql AS
 		'BEGIN RETURN comb_settled(); END';
@@ -105,6 +106,17 @@ foreach my $kind (sort keys %kinds)
 			pos     => position(''),
 			once    => 'SELECT (SELECT array_agg(id ORDER BY id) FROM seen) = (SELECT array_agg(id ORDER BY id) FROM event)',
 			slowpos => position('AND n >= wait_here()'),
+			busy    => 'BEGIN; LOCK TABLE part0 IN ACCESS EXCLUSIVE MODE',
+			lone    => 'DROP TABLE IF EXISTS single, single1; CREATE TABLE single (LIKE event INCLUDING DEFAULTS);
+				CREATE TABLE single1 (LIKE event INCLUDING DEFAULTS); INSERT INTO single VALUES (DEFAULT, 0)',
+			child   => 'ALTER TABLE single1 INHERIT single; INSERT INTO single1 VALUES (DEFAULT, 1); INSERT INTO single VALUES (DEFAULT, 2)',
+			alone   => 'SELECT count(*) FROM (SELECT FROM single WHERE folded_wait() = 0 AND id < comb_settled()) AS s',
+			later   => q{WITH e AS MATERIALIZED (SELECT id FROM event),
+				got AS (INSERT INTO seen (id) SELECT id FROM e WHERE id > last_seen() AND id < comb_settled() ORDER BY id RETURNING id)
+				SELECT count(*) FROM got},
+			beside  => q{WITH got AS (INSERT INTO seen (id)
+				SELECT id FROM event, (SELECT comb_settled() AS bound OFFSET 0) AS s WHERE id > last_seen() AND id < bound ORDER BY id
+				RETURNING id) SELECT count(*) FROM got},
 			analyze => 'PREPARE analyzed AS SELECT FROM event; DEALLOCATE analyzed',
 			catalog => 'BEGIN; LOCK TABLE pg_class' },
 		clean => "DROP TABLE IF EXISTS part0, part1, part2; TRUNCATE event, seen; UPDATE place SET position = ''");
@@ -117,6 +129,11 @@ foreach my $kind (sort keys %kinds)
 	a.first a.row0 r.fresh w.lock r.slowsub=1 a.attach1 a.row1 b.row0 w.unlock r.poll=2 r.check
 	a.first a.row0 r.fresh w.lock r.slowsql=1 a.attach1 a.row1 b.row0 w.unlock r.poll=2 r.check
 	a.first a.row0 r.fresh w.lock r.slow=1 a.fill1 b.row0 w.unlock r.poll=2 r.check
+	# parts of the query are planned before the one that asks, and wait for a partition
+	a.first a.row0 a.attach1 a.row1 r.fresh w.busy r.later=2 a.attach2 a.row2 b.row1 w.commit r.poll=2 r.check
+	a.first a.row0 a.attach1 a.row1 r.fresh w.busy r.beside=2 a.attach2 a.row2 b.row1 w.commit r.poll=2 r.check
+	# the table's first one, after the planner has looked whether there are any
+	a.lone r.fresh w.lock r.alone=1 a.child w.unlock r.alone=3
 	# a session that has asked before
 	a.first a.row0 r.fresh r.poll=1 a.row0 w.lock r.slow=0 a.attach1 a.row1 b.row0 w.unlock r.poll=3 r.check
 	# what the next transaction's plans know holds nothing back, so that two sessions agree
