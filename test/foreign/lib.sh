@@ -104,6 +104,7 @@ foreign_name() { case $RUN_FOREIGN in windows) say "pg_comb-$version-pg$major-wi
 # foreign_archive: packs the module, as users unpack it.  Each file has the time of debian/changelog, so that the same
 # sources give the same bytes.
 foreign_archive() {
+	# shellcheck disable=SC1003 # sed reads these backslashes
 	local lib=lib share=share home='C:\\Program Files\\PostgreSQL\\'$major time suffix=dll
 	[ "$RUN_FOREIGN" = windows ] || { lib=lib/postgresql share=share/postgresql home=/usr/local suffix=so; }
 	time=$(date -u -d "$(sed -n 's/^ -- .*>  //p' debian/changelog | head -n 1)" +%Y-%m-%dT%H:%M:%SZ) &&
@@ -112,6 +113,7 @@ foreign_archive() {
 	# shellcheck disable=SC2046 # a list of words
 	cp --parents $(make -s "PG_CONFIG=$PG_CONFIG" print-DOCUMENTS print-PROGRAMS print-PORTABLE) archive/doc/pg_comb/ || return
 	sed "s/@VERSION@/$version/; s/@MAJOR@/$major/; s,@HOME@,$home," "doc/packaging/$RUN_FOREIGN.txt" >archive/pg_comb.txt || return
+	# shellcheck disable=SC2094 # the list leaves itself out
 	(
 		cd archive && find . -type f ! -name pg_comb.sha256 -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >pg_comb.sha256 &&
 			find . -type f -exec chmod 644 {} + && find . -exec touch -d "$time" {} + || exit
