@@ -36,7 +36,10 @@
  * the session reads the new partition until the parent changes again.  So we have
  * PostgreSQL forget every parent whose change we have counted, at a time when it
  * builds no such list.  The plans that were made with it are forgotten as well.
- * In the soak t/095 readers lost rows without that.
+ * In the soak t/095 readers lost rows without that.  A list that is out of date
+ * before the module was loaded stays so: a session's first poll inside a function
+ * can lose a row by it.  No bound at all would be safe, but sessions that ask
+ * once would read nothing.
  *
  * The answer is only older: the next transaction has a newer one.  But who takes
  * the largest key from one session, and then rows up to it from another one, gets
@@ -200,6 +203,7 @@ comb_plan_can_start(CombSeries series, const PlannerInfo *root)
 static bool
 comb_plan_has_looked(const PlannerInfo *root)
 {
+	bool		planned = root->simple_rel_array != NULL;
 	ListCell   *cell;
 	int			i;
 
@@ -208,11 +212,10 @@ comb_plan_has_looked(const PlannerInfo *root)
 		RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
 
 		if (rte->rtekind == RTE_RELATION &&
-			(rte->inh ? root->simple_rel_array != NULL :
-			 comb_is_parent(rte->relid)))
+			(rte->inh ? planned : comb_is_parent(rte->relid)))
 			return true;
 	}
-	for (i = 1; i < root->simple_rel_array_size; i++)
+	for (i = 1; planned && i < root->simple_rel_array_size; i++)
 	{
 		RelOptInfo *rel = root->simple_rel_array[i];
 
@@ -232,9 +235,11 @@ comb_plan_has_looked(const PlannerInfo *root)
 void
 comb_plan_start(CombSeries series, uint64 bound, const PlannerInfo *root)
 {
-	CombFound	found = {.lxid = comb_local_xid(), .bound = bound};
+	CombFound	found;
 	ListCell   *cell;
 
+	found.lxid = comb_local_xid();
+	found.bound = bound;
 	found.changes = comb_count_changes();
 	foreach(cell, root->glob->subroots)
 	{

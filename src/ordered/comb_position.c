@@ -335,8 +335,8 @@ comb_position_read(CombPosition *position, CombSeries series, const text *since)
 {
 	char	   *at = text_to_cstring(since);
 	uint64		version;
-	uint64		cluster;
-	uint64		database;
+	uint64		cluster = 0;
+	uint64		database = 0;
 
 	memset(position, 0, sizeof(CombPosition));
 	if (series == COMB_SERIES_SNOWFLAKE)
