@@ -124,7 +124,7 @@ indent:
 DIST = $(MODULE_big)-$(shell sed -n 's/^   "version": "\(.*\)",$$/\1/p' META.json)
 dist:
 	@git diff --quiet HEAD || echo "Changes that are not committed are not in the archive."
-	git archive --format=zip --prefix=$(DIST)/ --output=$(DIST).zip HEAD
+	TZ=UTC git archive --format=zip --prefix=$(DIST)/ --output=$(DIST).zip HEAD
 
 # No bitcode: JIT inlines only functions whose module is named with $libdir/, and ours
 # refer to each other's hidden symbols.

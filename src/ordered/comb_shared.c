@@ -64,9 +64,9 @@ StaticAssertDecl(sizeof(CombShared) <= COMB_SEGMENT_SIZE,
 				 "the segment has to hold the server's shared memory");
 
 /*
- * What a preloaded module reserves: for each session two seats of 384 bytes,
- * each in a slot of 512 bytes, and their places in CombSeats.  The rest is for
- * what the area wastes, and for other databases.
+ * What a preloaded module reserves: for each session two seats of 568 bytes,
+ * each in a slot of 640 bytes.  The rest is for their places in CombSeats, what
+ * the area wastes, and other databases.
  */
 #define COMB_RESERVED_PER_SESSION	1280
 #define COMB_RESERVED				(512 * 1024)
