@@ -592,6 +592,31 @@ SELECT n AS "2" FROM once;
 DROP TABLE once;
 DROP ACCESS METHOD comb_heap;
 
+-- Conditions that a replacement must leave as they are: two equal ones that are
+-- volatile, an hour that the clocks skip, the only equality of a FULL JOIN, and
+-- what prunes partitions and children by the time itself
+CREATE TABLE kept (id uuid, at timestamp);
+INSERT INTO kept SELECT key_at(t, 1), t FROM generate_series('2024-03-31 00:30', '2024-03-31 01:30', interval '30 min') AS t;
+CREATE SEQUENCE calls;
+SELECT count(*) AS "3" FROM kept
+WHERE nextval('calls') > 0 AND nextval('calls') > 0 AND comb_timestamp(id) >= '2024-01-01';
+SELECT last_value AS "6" FROM calls;
+SET timezone = 'Europe/Berlin';
+SELECT count(*) AS "2" FROM kept
+WHERE comb_timestamp(id) = ANY ('{2024-03-31 02:30,2024-03-31 03:00}'::timestamp[]);
+SET timezone = 'UTC';
+SELECT count(*) AS "3" FROM kept AS a FULL JOIN kept AS b ON comb_timestamp(a.id) = b.at;
+CREATE TABLE by_time (id uuid) PARTITION BY RANGE (comb_timestamp(id));
+CREATE TABLE by_time_1 PARTITION OF by_time FOR VALUES FROM ('2024-01-01') TO ('2024-02-01');
+CREATE TABLE by_time_2 PARTITION OF by_time FOR VALUES FROM ('2024-02-01') TO ('2024-03-01');
+CREATE TABLE child (CHECK (comb_timestamp(id) < '2024-01-01')) INHERITS (kept);
+SELECT line AS "one partition" FROM plan('SELECT FROM by_time WHERE comb_timestamp(id) < ''2024-01-05''', 'SUMMARY OFF') AS line
+WHERE line ~ 'Scan';
+SELECT line AS "no child" FROM plan('SELECT FROM kept WHERE comb_timestamp(id) >= ''2024-01-05''', 'SUMMARY OFF') AS line
+WHERE line ~ 'Scan';
+DROP TABLE kept, child, by_time;
+DROP SEQUENCE calls;
+
 -- extension and sql/portable
 DROP TABLE periods;
 DROP FUNCTION key_at, plan;

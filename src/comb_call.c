@@ -355,10 +355,9 @@ comb_times_period(List *times)
  * Take a call apart.  False if it does not compare or read a key, or if no
  * order of keys is that of their times.
  *
- * Anyone can attach the estimators to an operator of their own, and
- * superusers can attach the support function to any function.  What such a
- * function answers need not have anything to do with times, so only our own
- * code counts.
+ * Superusers can attach the estimators to any operator, and the support
+ * function to any function.  What such a function answers need not have
+ * anything to do with times, so only our own code counts.
  *
  * The callers of this function read constants and statistics as keys, periods
  * and labels.  With a value of another type they would read wrong memory, as

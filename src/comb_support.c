@@ -54,6 +54,7 @@
 #include "postgres.h"
 
 #include "access/stratnum.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
@@ -375,12 +376,25 @@ comb_is_key_of(PlannerInfo *root, const RelOptInfo * rel, Node *key)
 		 root->simple_rte_array[varno]->rtekind != RTE_RELATION);
 }
 
-/* Has the table indexes that a condition, as it was written, can match? */
+/*
+ * Has the table indexes, or partitions, that a condition, as it was written,
+ * can match?  Children that inherit can have it as a constraint.
+ */
 static bool
-comb_has_expressions(const RelOptInfo * rel)
+comb_has_expressions(PlannerInfo *root, const RelOptInfo * rel)
 {
+	const RangeTblEntry *rte = root->simple_rte_array[rel->relid];
 	ListCell   *lc;
+	int			i;
 
+	if (rte->rtekind == RTE_RELATION && rte->inh &&
+		rte->relkind != RELKIND_PARTITIONED_TABLE)
+		return true;
+	for (i = 0; rel->part_scheme && i < rel->part_scheme->partnatts; i++)
+	{
+		if (rel->partexprs[i] != NIL)
+			return true;
+	}
 	foreach(lc, rel->indexlist)
 	{
 		const		IndexOptInfo *index = (IndexOptInfo *) lfirst(lc);
@@ -396,6 +410,7 @@ typedef struct CombQuals
 {
 	List	   *filters;		/* come first, see comb_selfuncs.c */
 	List	   *rest;
+	List	   *bounds;			/* those of "rest" that we made */
 	bool		changed;
 } CombQuals;
 
@@ -408,6 +423,7 @@ comb_add_quals(CombQuals *quals, Node *filter, Node *clause, List *bounds)
 	if (clause)
 		quals->rest = lappend(quals->rest, clause);
 	quals->rest = list_concat_unique(quals->rest, bounds);
+	quals->bounds = list_concat(quals->bounds, bounds);
 	quals->changed = true;
 }
 
@@ -537,7 +553,7 @@ comb_comparison_quals(PlannerInfo *root, const RelOptInfo * rel,
 {
 	bool		exact[2] = {false, false};
 	bool		found = false;
-	CombQuals	added = {NIL, NIL, false};
+	CombQuals	added = {NIL, NIL, NIL, false};
 	int			i;
 
 	if (list_length(clause->args) != 2)
@@ -561,14 +577,14 @@ comb_comparison_quals(PlannerInfo *root, const RelOptInfo * rel,
 		return false;
 	quals->filters = list_concat_unique(quals->filters, added.filters);
 	comb_add_quals(quals, NULL,
-				   (exact[0] || exact[1]) && !comb_has_expressions(rel) ?
+				   (exact[0] || exact[1]) && !comb_has_expressions(root, rel) ?
 				   NULL : (Node *) clause, added.rest);
 	return true;
 }
 
 /*
  * Return the smallest or the largest element of a constant array of times.
- * NULL if the array has none.  All three types of times compare as integers.
+ * NULL if the array has none.  Both types of times compare as integers.
  */
 static Const *
 comb_array_end(const Const *array, Oid type, bool last)
@@ -608,6 +624,9 @@ comb_array_end(const Const *array, Oid type, bool last)
 /*
  * Put bounds beside comb_timestamp(id) = ANY (constant array): from the first
  * to the last time of the array.  False if it gets none.
+ *
+ * Timestamps without a zone get none.  When a zone's clocks go forward, the
+ * hour that they skip is after the next one.
  */
 static bool
 comb_array_quals(PlannerInfo *root, const RelOptInfo * rel, CombQuals *quals,
@@ -628,7 +647,7 @@ comb_array_quals(PlannerInfo *root, const RelOptInfo * rel, CombQuals *quals,
 		!comb_takes_bounds(root, &call, array))
 		return false;
 	type = get_element_type(exprType(array));
-	if (type != TIMESTAMPTZOID && type != TIMESTAMPOID && type != DATEOID)
+	if (type != TIMESTAMPTZOID && type != DATEOID)
 		return false;
 	first = comb_array_end((Const *) array, type, false);
 	last = comb_array_end((Const *) array, type, true);
@@ -716,11 +735,15 @@ comb_is_candidate(const Node *clause)
 /*
  * Return an AND list of conditions with those of a table's keys replaced.  The
  * same list if there are none.
+ *
+ * What we add must be there once, also if we see the list again for another
+ * table.  Of the user's conditions none goes, because two that are equal can be
+ * volatile.
  */
 static List *
 comb_replace(PlannerInfo *root, const RelOptInfo * rel, List *clauses)
 {
-	CombQuals	quals = {NIL, NIL, false};
+	CombQuals	quals = {NIL, NIL, NIL, false};
 	bool		candidates = false;
 	ListCell   *lc;
 
@@ -743,15 +766,18 @@ comb_replace(PlannerInfo *root, const RelOptInfo * rel, List *clauses)
 				comb_comparison_quals(root, rel, &quals, (OpExpr *) clause);
 		else if (IsA(clause, FuncExpr))
 			replaced = comb_period_quals(root, rel, &quals, clause);
-		if (!replaced)
+		if (!replaced && !list_member(quals.bounds, clause))
 			quals.rest = lappend(quals.rest, clause);
 	}
 	if (!quals.changed)
 		return clauses;
-	return list_concat_unique(quals.filters, quals.rest);
+	return list_concat(list_difference(quals.filters, quals.rest), quals.rest);
 }
 
-/* Replace conditions in WHERE and ON */
+/*
+ * Replace conditions in WHERE and ON.  Those of a FULL JOIN exclude no rows, and
+ * bounds beside them could leave it without a join method.
+ */
 static void
 comb_replace_in_jointree(PlannerInfo *root, const RelOptInfo * rel, Node *node)
 {
@@ -773,7 +799,8 @@ comb_replace_in_jointree(PlannerInfo *root, const RelOptInfo * rel, Node *node)
 
 		comb_replace_in_jointree(root, rel, join->larg);
 		comb_replace_in_jointree(root, rel, join->rarg);
-		join->quals = (Node *) comb_replace(root, rel, (List *) join->quals);
+		if (join->jointype != JOIN_FULL)
+			join->quals = (Node *) comb_replace(root, rel, (List *) join->quals);
 	}
 }
 
