@@ -614,6 +614,13 @@ SELECT line AS "one partition" FROM plan('SELECT FROM by_time WHERE comb_timesta
 WHERE line ~ 'Scan';
 SELECT line AS "no child" FROM plan('SELECT FROM kept WHERE comb_timestamp(id) >= ''2024-01-05''', 'SUMMARY OFF') AS line
 WHERE line ~ 'Scan';
+-- A function of plans, called by hand: NULL finds no row
+SET plan_cache_mode = force_generic_plan;
+PREPARE by_hand(timestamptz, boolean) AS SELECT count(*) AS "0" FROM kept WHERE comb_contained(id, $1, '2027-01-01', $2, false);
+EXECUTE by_hand(NULL, true);
+EXECUTE by_hand('-infinity', NULL);
+RESET plan_cache_mode;
+DEALLOCATE by_hand;
 DROP TABLE kept, child, by_time;
 DROP SEQUENCE calls;
 

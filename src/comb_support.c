@@ -449,6 +449,27 @@ comb_is_computed(Node *period)
 	return !IsA(period, Const) && !IsA(period, Param);
 }
 
+/*
+ * Is none of the times that a period is made of NULL?  Of a user's own call of
+ * comb_contained() with times one can be, and then the call finds no row.
+ */
+static bool
+comb_are_set(List *times)
+{
+	ListCell   *lc;
+
+	foreach(lc, times)
+	{
+		Node	   *time = (Node *) lfirst(lc);
+
+		if (IsA(time, CoalesceExpr))
+			time = (Node *) llast(((CoalesceExpr *) time)->args);
+		if (!IsA(time, Const) || ((Const *) time)->constisnull)
+			return false;
+	}
+	return true;
+}
+
 /* Is every value between the bounds a key of the layout with a time? */
 static inline bool
 comb_is_exact(const CombLayout *layout)
@@ -470,6 +491,7 @@ comb_period_quals(PlannerInfo *root, const RelOptInfo * rel, CombQuals *quals,
 	CombCall	call;
 	List	   *bounds = NIL;
 	Node	   *filter = NULL;
+	bool		are_set;
 	bool		computed;
 	bool		bounds_suffice;
 
@@ -484,8 +506,9 @@ comb_period_quals(PlannerInfo *root, const RelOptInfo * rel, CombQuals *quals,
 	 * Postgres_fdw never sends a label.  Without it the remote server can
 	 * count and limit, if every value between the bounds has a time.
 	 */
-	bounds_suffice = rel->fdwroutine && comb_is_exact(call.layout);
-	computed = comb_is_computed(call.period);
+	are_set = comb_are_set(call.times);
+	bounds_suffice = are_set && rel->fdwroutine && comb_is_exact(call.layout);
+	computed = are_set && comb_is_computed(call.period);
 	if (computed && !bounds_suffice)
 	{
 		filter = comb_has_time(root, &call);
