@@ -827,9 +827,23 @@ comb_replace_in_jointree(PlannerInfo *root, const RelOptInfo * rel, Node *node)
 	}
 }
 
+static bool
+comb_has_clause(List *infos, const Node *clause)
+{
+	ListCell   *lc;
+
+	foreach(lc, infos)
+	{
+		if (equal(((RestrictInfo *) lfirst(lc))->clause, clause))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Replace conditions on the key of a UNION ALL, which the planner has just
- * handed to the parent of the given table.
+ * handed to the parent of the given table.  Later tables find there what we
+ * added for the first one.
  */
 static void
 comb_replace_in_append(PlannerInfo *root, const RelOptInfo * rel)
@@ -856,8 +870,16 @@ comb_replace_in_append(PlannerInfo *root, const RelOptInfo * rel)
 			continue;
 		}
 		foreach(lc2, list)
-			infos = lappend(infos, lfirst(lc2) == (void *) info->clause ? info :
-							comb_make_restrictinfo(root, (Expr *) lfirst(lc2), info));
+		{
+			Expr	   *clause = (Expr *) lfirst(lc2);
+
+			if (clause == info->clause)
+				infos = lappend(infos, info);
+			else if (!comb_has_clause(parent->baserestrictinfo, (Node *) clause) &&
+					 !comb_has_clause(infos, (Node *) clause))
+				infos = lappend(infos,
+								comb_make_restrictinfo(root, clause, info));
+		}
 	}
 	parent->baserestrictinfo = infos;
 }
