@@ -136,4 +136,6 @@ SELECT :'p2' ~ '^1 [0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+ \([0-9]+:[0-9]+:[0-9,]*\)$
 SELECT comb_snowflake_unread(1, '3', 'now', instance_bits => 0);
 SELECT comb_snowflake_position('');
 SELECT comb_snowflake_position_after(-1);
+-- a call site keeps a position, whose size must not be taken from an epoch
+SELECT count(comb_snowflake_position('', '2000-01-01 00:00:00.000004+00', 0, 12, '1 ms')) AS "2" FROM generate_series(1, 2);
 DROP TABLE event, parts, number;

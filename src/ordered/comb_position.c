@@ -507,13 +507,25 @@ comb_position_take_snapshot(CombPosition *position, Snapshot snapshot)
 	position->xmin = n > 0 ? xip[0] : position->xmax;
 }
 
-/* Return a time as a key.  Parameters of Snowflakes begin with "first". */
+/*
+ * Return a time as a key.  Parameters of Snowflakes begin with "first".  They
+ * are read anew each time, because the call site keeps a position where other
+ * functions keep parameters.
+ */
 static CombKey
 comb_key_at(FunctionCallInfo fcinfo, int first, CombSeries series, uint64 time)
 {
+	FmgrInfo   *flinfo = fcinfo->flinfo;
+	void	   *kept = flinfo->fn_extra;
+	CombKey		key;
+
 	if (series == COMB_SERIES_ORDERED)
 		return comb_key_from_uuid(comb_settled_key(time));
-	return comb_key_from_int64(comb_snowflake_key(fcinfo, first, time));
+	flinfo->fn_extra = NULL;
+	key = comb_key_from_int64(comb_snowflake_key(fcinfo, first, time));
+	pfree(flinfo->fn_extra);
+	flinfo->fn_extra = kept;
+	return key;
 }
 
 /* Has one position an older snapshot than another one, from the same run? */
