@@ -623,6 +623,8 @@ DEALLOCATE by_hand;
 -- and each table of a UNION ALL gets the bounds once
 SELECT line AS "two bounds each" FROM plan('SELECT FROM (TABLE kept UNION ALL TABLE kept UNION ALL TABLE kept) AS u WHERE id <@ tstzrange(''2024-01-01'', ''2024-02-01'')', 'SUMMARY OFF') AS line
 WHERE line ~ '>=.*>=';
+SELECT count(*) AS "0" FROM (TABLE kept UNION ALL TABLE kept) AS u
+WHERE comb_timestamp(id) < '2000-01-01' OR id <@ tstzrange('2025-01-01', '2025-02-01');
 DROP TABLE kept, child, by_time;
 DROP SEQUENCE calls;
 

@@ -843,7 +843,8 @@ comb_has_clause(List *infos, const Node *clause)
 /*
  * Replace conditions on the key of a UNION ALL, which the planner has just
  * handed to the parent of the given table.  Later tables find there what we
- * added for the first one.
+ * added for the first one.  A condition with OR comes back as an equal copy, and
+ * is no bound: it takes the place of the one that was there.
  */
 static void
 comb_replace_in_append(PlannerInfo *root, const RelOptInfo * rel)
@@ -875,8 +876,9 @@ comb_replace_in_append(PlannerInfo *root, const RelOptInfo * rel)
 
 			if (clause == info->clause)
 				infos = lappend(infos, info);
-			else if (!comb_has_clause(parent->baserestrictinfo, (Node *) clause) &&
-					 !comb_has_clause(infos, (Node *) clause))
+			else if (IsA(clause, BoolExpr) ||
+					 (!comb_has_clause(parent->baserestrictinfo, (Node *) clause) &&
+					  !comb_has_clause(infos, (Node *) clause)))
 				infos = lappend(infos,
 								comb_make_restrictinfo(root, clause, info));
 		}
