@@ -118,10 +118,10 @@ comb_answer_lost(const CombAnswers *answers, TransactionId xmax, uint32 xcnt)
  * A later statement of the transaction may have the same snapshot, and see rows
  * that the transaction wrote in between with keys from "end" on.  A query that
  * had begun before the transaction took its first key does not see them, and
- * keeps its answer.  The later statement may also
- * have a snapshot that does not know all subtransactions any more: those that
- * the earlier one knew are as old, but are missing if their transaction has
- * begun too many others.
+ * keeps its answer.
+ *
+ * The later statement's snapshot may also have lost the subtransactions that the
+ * earlier one knew, because their transaction has begun too many others.
  */
 bool
 comb_answer_find(CombSeries series, Snapshot snapshot, CombSettled *settled)
