@@ -71,7 +71,7 @@ else
 		CREATE EXTENSION pg_comb_ordered CASCADE;} . recipe('numbers') . q{
 		CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text,
 			number bigint NOT NULL UNIQUE DEFAULT next_id());}
-		  . join('', map { recipe("$_ view") =~ s/\borders/outbox/gr } qw(settled numbered timed)));
+		  . join('', map { recipe("$_ view") =~ s/\bpurchase/outbox/gr } qw(settled numbered timed)));
 }
 my @nodes = ($node);
 if ($tool->{standby})

@@ -16,7 +16,7 @@ my %sequence = (big => 'bigserial', small => 'serial', identity => 'bigint GENER
 $node->safe_psql('postgres', qq{
 	CREATE TABLE invoice_$_ (id $sequence{$_} PRIMARY KEY, body text);
 	INSERT INTO invoice_$_ (body) SELECT 'old' FROM generate_series(1, 10000)}) foreach keys %sequence;
-$node->safe_psql('postgres', recipe("$_ view") =~ s/\borders/outbox/gr) foreach qw(settled numbered timed);
+$node->safe_psql('postgres', recipe("$_ view") =~ s/\bpurchase/outbox/gr) foreach qw(settled numbered timed);
 
 # A tool asks in two or more queries, each with a snapshot of its own, and from two sessions.
 my ($session, $second, $late) = map { CombSession->new($node) } 1 .. 3;
@@ -94,7 +94,7 @@ sub change
 	my $error;
 	do
 	{
-		(undef, undef, $error) = $node->psql('postgres', recipe($recipe) =~ s/\binvoice(?=_|\b)/$table/gr, on_error_stop => 1);
+		(undef, undef, $error) = $node->psql('postgres', recipe($recipe) =~ s/\bticket(?=_|\b)/$table/gr, on_error_stop => 1);
 	} while ($error =~ /lock timeout/);
 	return $error;
 }
@@ -173,7 +173,7 @@ my $interval = recipe('interval') =~ s/\$start/'-infinity'/r =~ s/\$end/'$end'/r
 sub rows_of
 {
 	my ($relation) = @_;
-	return scalar(split(/\n/, $session->ask($interval =~ s/\borders/$relation/r)));
+	return scalar(split(/\n/, $session->ask($interval =~ s/\bpurchase/$relation/r)));
 }
 $session->ask($key);
 is($session->ask($gate), 'f', 'the gate is closed while a row of the interval can still commit');
