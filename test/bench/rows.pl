@@ -320,9 +320,9 @@ sub scale_details
 		my @others = map { sprintf('%s %.0f %%', $_, $share{$_}) }
 		  grep { $share{$_} >= 1 } sort { $share{$b} <=> $share{$a} } keys %share;
 		show(sprintf('| %s | %s | %.0f %% | %.0f %% | %s |', $label, $wal, $running, $page, join(', ', @others)));
-		my ($kind, $sessions) = $label =~ /^(.*), ((\d+) sessions?)$/;
+		my ($kind, $sessions, $number) = $label =~ /^(.*), ((\d+) sessions?)$/;
 		$from //= $sessions if $kind eq 'comb_generate()' && $page >= 10;
-		push @{ $points{$kind} }, [ $sessions + 0, $median->{$label}, $wal, $page ];
+		push @{ $points{$kind} }, [ $number, $median->{$label}, $wal, $page ];
 	}
 	show('', "This machine has $processors processors.  With comb_generate(), sessions wait for pages in "
 		  . ($from ? "10 % of the samples or more from $from on."

