@@ -456,6 +456,7 @@ BEGIN
   EXECUTE format(form, 'made(bigint)', 'comb_period_support STRICT', 'comb_timestamp');
   EXECUTE format(form, 'made(int)', 'comb_period_support STRICT', 'comb_snowflake_timestamp');
   EXECUTE format(replace(form, 'stranger.', ''), 'made(bigint)', 'comb_period_support STRICT', 'comb_timestamp');
+  EXECUTE format(replace(form, 'stranger.', ''), 'made(uuid, text)', 'comb_period_support STRICT', 'comb_timestamp');
 END $$;
 SET plan_cache_mode = force_generic_plan;
 SELECT count(*) AS "976" FROM victim WHERE stranger.outside(id, '[2026-01-02,2026-01-03)');
@@ -480,7 +481,8 @@ EXPLAIN (COSTS OFF) SELECT FROM victim_1 WHERE stranger.wrong(id, 81985529216486
 EXPLAIN (COSTS OFF) SELECT FROM victim_1 WHERE stranger.made(n::bigint) > '2026-01-02' AND stranger.made(n) > '2026-01-02';
 -- beside our own functions
 EXPLAIN (COSTS OFF) SELECT FROM victim_1 WHERE made(n::bigint) > '2026-01-02';
-DROP FUNCTION made(bigint);
+SELECT count(*) AS "976" FROM victim WHERE made(id, 'uuidv6') > '2026-01-02';
+DROP FUNCTION made(bigint), made(uuid, text);
 -- a function of the same name that is not ours
 SELECT count(*) AS "1000" FROM victim WHERE stranger.comb_timestamp(id) = '2026-01-01';
 -- a function in another language with our support function

@@ -246,6 +246,15 @@ comb_call_layout(const List *rest)
 	return comb_layout_find(DatumGetTextPP(label->constvalue));
 }
 
+/* Does the function read a label behind its other arguments? */
+static inline bool
+comb_takes_label(const CombFunction *function)
+{
+	return function->code == comb_created_layout ||
+		function->code == comb_recheck_layout ||
+		function->code == comb_timestamp_layout;
+}
+
 /* Do the arguments have the types of comb_snowflake_timestamp()? */
 static bool
 comb_is_snowflake_call(List *args)
@@ -413,6 +422,7 @@ comb_take_apart(CombCall *call, Oid funcid, List *args)
 	call->layout = comb_call_layout(call->rest);
 	return get_func_rettype(funcid) == (timed ? TIMESTAMPTZOID : BOOLOID) &&
 		comb_is_of_type(call->key, UUIDOID) &&
+		comb_takes_label(call->function) == (call->rest != NIL) &&
 		call->layout != NULL && comb_find_operators(call);
 }
 
