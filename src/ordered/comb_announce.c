@@ -634,4 +634,5 @@ comb_announce(CombSeries series)
 	comb_own_seat[series] = seat;
 	comb_announced_command[series] = GetCurrentCommandId(false);
 	comb_announced[series] = true;
+	COMB_INJECTION_POINT("comb-announced");
 }

@@ -142,7 +142,9 @@ comb_any_forgotten(const CombView *view)
  *
  * "latest" is read after what has led to the transaction.  So it is the
  * transaction's or that of a later one, which is larger.  It says nothing of
- * transactions that were recovered.
+ * transactions that were recovered.  It is an earlier transaction's if this one
+ * has announced itself only: then it has taken nothing up to the counter that we
+ * have read.
  */
 static void
 comb_seats_held(CombSeat *(*seat_of) (CombSeries, uint32), CombSeries series,
@@ -169,6 +171,7 @@ comb_seats_held(CombSeat *(*seat_of) (CombSeries, uint32), CombSeries series,
 			span.to = COMB_TAKING;
 		if (span.to != COMB_TAKING)
 			span.to++;
+		span.to = Max(span.to, span.from);
 		comb_held.spans[comb_held.n++] = span;
 	}
 }

@@ -43,6 +43,9 @@ $schedule->test(q{
 	a.event u.pause20 u.event a.event@lease-taken u.pause20 u.event r.pos=3 a.go r.pos=1 r.check
 	# beside another one, whose gap stays
 	a.begin a.event u.pause20 u.event b.begin b.event b.event@lease-taken u.pause20 u.event r.pos=2 r.gaps=1 b.go b.commit a.commit r.pos=3 r.check
+	# a writer has announced itself and taken no time yet
+	a.begin a.event u.pause20 u.event b.event@announced u.pause20 u.event r.pos=2 r.pos=0 b.go a.commit r.pos=2 r.check
+	b.event@announced u.pause20 u.event r.pos=1 r.pos=0 b.go r.pos=1 r.check
 });
 
 # A reader is held while transactions go on making keys, end or are prepared
