@@ -141,35 +141,32 @@ comb_forget(Oid relid)
  * relations change all the time: temporary tables come and go, and VACUUM and
  * ANALYZE update pg_class.
  *
- * We do not listen while we look relations up and forget them.  The messages
- * that are processed then are our own, or were sent after our caller had its
- * snapshot.  No plan or list of partitions is made meanwhile.
+ * To look a relation up can process messages that were sent after our caller had
+ * its snapshot.  They count, because the caller may be the planner, which has
+ * read its lists of partitions and takes another snapshot to run the query.  We do
+ * not listen while we forget relations: these messages are our own, and others
+ * need no count beside the one for this parent.
  */
 static uint64
 comb_count_changes(void)
 {
-	bool		listening;
+	int			i;
 
 	AcceptInvalidationMessages();
-	listening = comb_listening;
-	comb_listening = false;
-	if (!listening)
+	for (i = 0; comb_listening && i < comb_nchanged; i++)
+	{
+		if (comb_is_parent(comb_changed[i]))
+		{
+			comb_changes++;
+			comb_listening = false;
+			comb_forget(comb_changed[i]);
+			comb_listening = true;
+		}
+	}
+	if (!comb_listening)
 	{
 		comb_changes++;
 		InvalidateSystemCaches();
-	}
-	else
-	{
-		int			i;
-
-		for (i = 0; i < comb_nchanged; i++)
-		{
-			if (comb_is_parent(comb_changed[i]))
-			{
-				comb_changes++;
-				comb_forget(comb_changed[i]);
-			}
-		}
 	}
 	comb_nchanged = 0;
 	comb_listening = true;

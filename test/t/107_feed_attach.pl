@@ -151,6 +151,8 @@ foreach my $kind (sort keys %kinds)
 	a.first a.row0 r.fresh w.lock r.slowpos=1 a.fill1 b.row0 w.unlock r.pos=2 r.once=t
 	a.first a.row0 r.fresh r.pos=1 r.begin r.pos=0 a.attach1 a.row1 b.row0 r.pos=0 r.commit r.pos=2 r.once=t
 	b.begin a.first a.row0 b.row0 r.fresh r.pos=1 w.lock r.slowpos=0 a.attach1 a.row1 a.row0 w.unlock r.pos=2 b.commit r.pos=1 r.once=t
+	# another table has changed, and the planner waits to look it up
+	a.first a.row0 r.fresh r.poll=1 r.slow=0 r.begin b.other a.lock w.catalog r.slow=0 w.attach1 w.commit b.row1 b.row0 a.unlock r.commit r.poll=2 r.check
 	# nothing holds the reader back if other tables change
 	a.first a.row0 r.fresh r.begin r.poll=1 b.other b.row0 r.poll=1 b.row0 r.poll=1 r.commit r.check
 	a.first a.row0 r.fresh r.cached r.exec=1 r.begin b.row0 r.exec=1 b.other b.row0 r.exec=1 r.commit b.other b.row0 r.exec=1 r.check
