@@ -754,6 +754,8 @@ comb_snowflake_position_edge(PG_FUNCTION_ARGS)
  *
  * Returns a key at which the calling statement must stop.  This is the largest
  * uuid, or comb_settled() if the statement can have no position with an end.
+ * Once the transaction has made a key, it is the end: a function's commands see
+ * rows of the command that called it, and these come again from the end on.
  * Raises the errors of comb_settled().
  */
 Datum
@@ -762,9 +764,9 @@ comb_position_limit(PG_FUNCTION_ARGS)
 	CombSettled settled;
 
 	comb_settled_find(COMB_SERIES_ORDERED, &settled);
-	if (settled.end != 0)
+	if (settled.end != 0 && !comb_announced[COMB_SERIES_ORDERED])
 		PG_RETURN_UUID_P(comb_key_uuid((const CombKey *) comb_key_last));
-	PG_RETURN_UUID_P(comb_settled_key(settled.bound));
+	PG_RETURN_UUID_P(comb_settled_key(Max(settled.bound, settled.end)));
 }
 
 /*
@@ -780,8 +782,10 @@ comb_snowflake_position_limit(PG_FUNCTION_ARGS)
 	int64		id;
 
 	comb_settled_find(COMB_SERIES_SNOWFLAKE, &settled);
-	id = comb_snowflake_key(fcinfo, 0, settled.bound);
-	PG_RETURN_INT64(settled.end != 0 ? PG_INT64_MAX : id);
+	id = comb_snowflake_key(fcinfo, 0, Max(settled.bound, settled.end));
+	if (settled.end != 0 && !comb_announced[COMB_SERIES_SNOWFLAKE])
+		id = PG_INT64_MAX;
+	PG_RETURN_INT64(id);
 }
 
 /* Return the position in argument 2.  Raises 55000 if it is too old */

@@ -21,6 +21,8 @@ my $setup = $CombSchedule::setup . q{
 		RETURN since;
 	END
 	$$;
+	CREATE FUNCTION made() RETURNS uuid LANGUAGE plpgsql AS 'BEGIN RETURN comb_generate_ordered(); END';
+	CREATE FUNCTION numbered() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN comb_snowflake(instance_bits => 0); END';
 	CREATE PROCEDURE nested(n integer, rows integer) LANGUAGE plpgsql AS
 	$$
 	BEGIN
@@ -70,6 +72,9 @@ my %statements = (
 	got AS (INSERT INTO seen (id) SELECT id FROM moved, event WHERE comb_unread(id, event.xmin, position) RETURNING id)
 	SELECT count(*) FROM got},
 	number   => 'INSERT INTO number DEFAULT VALUES',
+	# the function's commands come after the INSERT's
+	made     => "INSERT INTO event (id, what) VALUES (made(), 'made')",
+	numbered => 'INSERT INTO number VALUES (numbered())',
 	sub      => q{SAVEPOINT s; INSERT INTO event (what) VALUES ('sub')},
 	subxid   => 'SAVEPOINT x; INSERT INTO scratch VALUES (1)',
 	release  => 'RELEASE s',
@@ -178,6 +183,7 @@ $schedule->test(q{
 	# rows of the reader's own transaction
 	r.begin r.event r.poll=0 b.event r.poll=0 r.commit r.poll=2 r.check
 	r.begin r.poll=0 r.event r.poll=0 r.event r.commit r.poll=2 r.check
+	r.begin r.poll=0 r.made r.poll=0 r.commit r.poll=1 r.check
 	r.begin b.event r.poll=1 r.event r.poll=0 r.rollback b.event r.poll=2 r.check
 	r.begin b.event r.poll=1 r.event r.commit r.poll=1 r.check
 	# a cursor goes on when its transaction makes its first key, and a later one sees what is settled
@@ -191,6 +197,7 @@ $schedule->test(q{
 	# Snowflakes
 	a.begin a.number b.number r.numbers=1 b.number r.numbers=1 a.commit r.numbers=1 r.numbers=0
 	r.begin r.number r.numbers=0 b.number r.commit r.numbers=2
+	r.begin r.numbers=0 r.numbered r.numbers=0 r.commit r.numbers=1 r.numbers=0
 	b.event a.begin a.nested70 a.number b.number r.numbers=0 a.commit r.numbers=2 r.poll=71 r.check
 });
 
