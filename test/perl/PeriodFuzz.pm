@@ -41,6 +41,8 @@ query
 	1	<c=grouped x>SELECT <c>, NOT <c>, count(*) FROM <table x> <where x> GROUP BY <sets> <having>
 	5	SELECT x.n FROM <table x> WHERE <condition x> ORDER BY <order> LIMIT <int 1 30> OFFSET <int 0 5>
 	4	SELECT s.n FROM (<inner>) s WHERE <condition s>
+	2	SELECT s.n, w.i FROM during w <join> (<inner>) s ON <condition s w> <where s w>
+	2	SELECT r.n, s.n FROM (<inner>) r <join> (<inner>) s ON r.n = s.n AND <condition r s> <where r s>
 	4	<changed>{<change> WHERE|SELECT x.n FROM <rows> x WHERE} <condition x>{ RETURNING x.n|}
 	2	<changed>{<change_during> w WHERE|SELECT DISTINCT x.n FROM <rows> x, during w WHERE} <condition x w>{ RETURNING x.n|}
 	2	<conflict>{INSERT INTO t7 |}SELECT x.n{, x.id, x.d, x.k, x.o, x.p, x.s|} FROM <table x> WHERE <condition x>
@@ -63,7 +65,10 @@ inner
 	1	SELECT * FROM <table x> OFFSET 0
 	1	SELECT DISTINCT ON (n) * FROM <table x> ORDER BY n
 	1	SELECT *, row_number() OVER (PARTITION BY n) FROM <table x>
-	1	SELECT n, id, d, k, o, p, s FROM <table x> UNION ALL SELECT n, id, d, k, o, p, s FROM <table y>
+	2	<some x> UNION ALL <some y>
+	2	<some x> UNION ALL <some y> WHERE <condition y> UNION ALL (<some z> UNION ALL <some y>)
+	1	WITH c AS MATERIALIZED (<some x>) TABLE c
+some: SELECT n, id, d, k, o, p, s FROM <table>
 change: DELETE FROM <name> x | UPDATE <name> x SET k = x.k
 change_during: DELETE FROM <name> x USING during | UPDATE <name> x SET k = x.k FROM during
 
@@ -402,7 +407,7 @@ my %special = (
 	columns => sub { return $columns; },
 	ranges => \&ranges,
 	# The first table is a heap with many indexes, and comes more often.
-	table => sub { my ($self, $env, $alias) = @_; return $self->relation($alias, pick('t1', 't1', sort keys %{ $self->{tables} })); },
+	table => sub { my ($self, $env, $alias) = @_; return $self->relation($alias // $env->{scope}[0], pick('t1', 't1', sort keys %{ $self->{tables} })); },
 	# Only a clause that is replaced can be mistaken in grouping sets, and that is any
 	# clause on a partitioned table.
 	partitioned => sub { my ($self, $env, $alias) = @_; return $self->relation($alias, 't3'); },
