@@ -189,6 +189,7 @@ bool
 comb_plan_can_start(CombSeries series, const PlannerInfo *root)
 {
 	return !comb_plan_started(series) && root != NULL &&
+		root->parse != NULL &&	/* not so for a bare expression */
 		root->glob->partition_directory == NULL && ActivePortal == NULL;
 }
 
