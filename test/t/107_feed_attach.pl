@@ -22,6 +22,8 @@ my $setup = q{
 	CREATE FUNCTION settled() RETURNS uuid STABLE PARALLEL RESTRICTED LANGUAGE sql AS 'SELECT comb_settled()';
 	CREATE FUNCTION wait_settled() RETURNS uuid STABLE PARALLEL RESTRICTED LANGUAGE plpgsql AS
 		'BEGIN RETURN comb_settled(); END';
+	CREATE FUNCTION owned_settled() RETURNS uuid STABLE PARALLEL RESTRICTED SECURITY DEFINER LANGUAGE sql AS
+		'SELECT comb_settled()';
 	CREATE FUNCTION loop() RETURNS text LANGUAGE plpgsql AS
 	$$
 	DECLARE
@@ -114,6 +116,8 @@ foreach my $kind (sort keys %kinds)
 			later   => q{WITH e AS MATERIALIZED (SELECT id FROM event),
 				got AS (INSERT INTO seen (id) SELECT id FROM e WHERE id > last_seen() AND id < comb_settled() ORDER BY id RETURNING id)
 				SELECT count(*) FROM got},
+			asked   => poll('id < wait_settled()'),
+			definer => poll('id < owned_settled()'),
 			beside  => q{WITH got AS (INSERT INTO seen (id)
 				SELECT id FROM event, (SELECT comb_settled() AS bound OFFSET 0) AS s WHERE id > last_seen() AND id < bound ORDER BY id
 				RETURNING id) SELECT count(*) FROM got},
@@ -132,6 +136,9 @@ foreach my $kind (sort keys %kinds)
 	# parts of the query are planned before the one that asks, and wait for a partition
 	a.first a.row0 a.attach1 a.row1 r.fresh w.busy r.later=2 a.attach2 a.row2 b.row1 w.commit r.poll=2 r.check
 	a.first a.row0 a.attach1 a.row1 r.fresh w.busy r.beside=2 a.attach2 a.row2 b.row1 w.commit r.poll=2 r.check
+	# the planner asks for its estimate, in a function that is planned inside, after it has read the list
+	a.first a.row0 a.attach1 a.row1 r.fresh w.busy r.asked=2 a.attach2 a.row2 b.row1 w.commit r.poll=2 r.check
+	a.first a.row0 a.attach1 a.row1 r.fresh w.busy r.definer=2 a.attach2 a.row2 b.row1 w.commit r.poll=2 r.check
 	# the table's first one, after the planner has looked whether there are any
 	a.lone r.fresh w.lock r.alone=1 a.child w.unlock r.alone=3
 	# a session that has asked before
