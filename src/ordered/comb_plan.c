@@ -59,7 +59,6 @@
 #include "catalog/pg_class.h"
 #include "storage/proc.h"
 #include "storage/sinval.h"
-#include "tcop/pquery.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
@@ -183,21 +182,18 @@ comb_plan_started(CombSeries series)
 
 /*
  * The planner simplifies a query that asks.  May it find the session's first
- * bound?  Not if the query is part of another one that has been planned, or if
- * the planner has read lists of partitions.
- *
- * Nor if the query is a function's that the planner of another query evaluates
- * for its estimates: the other one has read its lists.  A client's statement is
- * planned in MessageContext or, before others in one message, in a child of it.
- * A function is evaluated in contexts further below.
+ * bound?  Not if it has read lists of partitions, nor in a query that runs inside
+ * another one, or that the planner of another one evaluates for its estimates:
+ * that one has read its lists.  A client's statement is planned in MessageContext
+ * or, before others in one message, in a child of it.  What runs has the memory of
+ * a portal or transaction, and functions have contexts further below.
  */
 bool
 comb_plan_can_start(CombSeries series, const PlannerInfo *root)
 {
 	return !comb_plan_started(series) && root != NULL &&
 		root->parse != NULL &&	/* not so for a bare expression */
-		root->glob->partition_directory == NULL && ActivePortal == NULL &&
-		MessageContext != NULL &&
+		root->glob->partition_directory == NULL && MessageContext != NULL &&
 		(CurrentMemoryContext == MessageContext ||
 		 MemoryContextGetParent(CurrentMemoryContext) == MessageContext);
 }
