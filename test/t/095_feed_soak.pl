@@ -97,12 +97,15 @@ start_writers($conninfo, 2, $rates[1], kinds($event_writers, qw(one abort slow p
 start_writers($conninfo, 2, $rates[2], kinds($event_writers, qw(rows one slow key abort chain)), '-M', 'prepared');
 start_writers(conninfo('other', $node), 1, 20, { other => [ 1, "INSERT INTO outbox DEFAULT VALUES;\n" ] });
 start_resolver($conninfo);
-# Some 200 partitions, attached while readers plan their queries
+# Up to 200 partitions, attached while readers plan their queries.  More would only make planning slow.
 start_writers($conninfo, 1, $duration > 40 ? 200 / $duration : 5, { attach => [ 1, q{
+SELECT count(*) < 200 AS few FROM pg_inherits WHERE inhparent = 'outbox'::regclass \gset
+\if :few
 \set part random(4, 1000000000)
 CREATE TABLE outbox_:part (LIKE outbox INCLUDING DEFAULTS);
 ALTER TABLE outbox ATTACH PARTITION outbox_:part FOR VALUES IN (:part);
 INSERT INTO outbox (body, part) VALUES ('attached', :part), ('old', 1);
+\endif
 } ] });
 foreach my $name (@names)
 {
