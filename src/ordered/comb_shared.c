@@ -34,7 +34,9 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 #include "utils/guc.h"
+#include "utils/inval.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #include "comb_compat.h"
@@ -326,6 +328,10 @@ comb_database_find(Oid oid)
  *
  * A session needs the catalogs to know that, so it cannot hold the lock.  A
  * database that was dropped stays dropped, and has no sessions.
+ *
+ * A catalog snapshot may be older than a database in the list: the calling
+ * query has one if it reads pg_database, and then its lock processes no messages
+ * here.  The messages of a new database can come after its first session.
  */
 static Oid
 comb_database_dropped(void)
@@ -344,6 +350,8 @@ comb_database_dropped(void)
 		next = database->next;
 	}
 	LWLockRelease(AddinShmemInitLock);
+	AcceptInvalidationMessages();
+	InvalidateCatalogSnapshot();
 	foreach(cell, oids)
 	{
 		if (!SearchSysCacheExists1(DATABASEOID,

@@ -126,6 +126,27 @@ foreach my $round (1 .. 6)
 	$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = '$name'");
 	$node->safe_psql('postgres', "DROP DATABASE $name");
 }
+# A database is made while the first query for keys in another one reads pg_database.  That query does
+# not take the new database for a dropped one, and its memory with it.
+{
+	$node->safe_psql('postgres', 'CREATE DATABASE asking TEMPLATE other');
+	my ($holder, $asking) = map { CombSession->new($node, 'asking') } 1 .. 2;
+	$holder->ask('DO $$ BEGIN PERFORM pg_advisory_lock(1); END $$');
+	$asking->send('SELECT comb_generate_ordered() IS NOT NULL FROM (SELECT count(*) FROM pg_database, pg_advisory_lock(1)) AS d');
+	wait_until($node, "SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND pid = $asking->{pid}");
+	$node->safe_psql('postgres', 'CREATE DATABASE young TEMPLATE other');
+	my $idle = CombSession->new($node, 'young');
+	$idle->ask('BEGIN');
+	$idle->event;
+	$holder->ask('DO $$ BEGIN PERFORM pg_advisory_unlock(1); END $$');
+	is(($asking->result)[0], 't', 'a database gets its memory beside one that is new');
+	my ($writer, $reader) = map { CombSession->new($node, 'young') } 1 .. 2;
+	$writer->event;
+	is($reader->poll, 0, 'the new one keeps its own');
+	$idle->ask('COMMIT');
+	is($reader->poll, 2, 'with what was announced there');
+	$_->quit foreach ($holder, $asking, $idle, $writer, $reader);
+}
 is(hours($_, 'at last'), $_ eq 'tenant' ? '23|23' : '0|0', "at last $_ is where it was") foreach ('postgres', 'other', 'tenant');
 
 done_testing();
