@@ -15,7 +15,9 @@
  * as an end, so that sessions that sleep without a limit notice it.
  *
  * comb_wait() is a procedure that commits first.  A function could not let go
- * of its caller's snapshot, and VACUUM would have to keep what is older.
+ * of its caller's snapshot, and VACUUM would have to keep what is older.  It
+ * commits again when it has slept: the poll may follow in the same procedure,
+ * and what has changed meanwhile is older than the poll's plan (comb_plan.c).
  *
  * Each end wakes all who wait.  If ends follow each other quickly, many readers
  * would take the processors from the writers that they wait for.  So the readers
@@ -275,6 +277,7 @@ comb_wait(PG_FUNCTION_ARGS)
 	comb_seats_attach();
 	comb_wait_commit(fcinfo);
 	count = Int64GetDatum((int64) comb_wait_count(seen, ms));
+	comb_wait_commit(fcinfo);
 	(void) get_call_result_type(fcinfo, NULL, &tupdesc);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, &count, &isnull)));
 }

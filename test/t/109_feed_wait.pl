@@ -223,6 +223,42 @@ foreach my $level ('read committed', 'repeatable read', 'serializable')
 }
 $reader->ask('RESET default_transaction_isolation');
 
+# What happens to parents while a procedure sleeps is older than the plan of its poll.
+$node->safe_psql('postgres', q{
+	CREATE TABLE parted (LIKE event INCLUDING DEFAULTS) PARTITION BY LIST (what);
+	CREATE TABLE part1 PARTITION OF parted FOR VALUES IN ('one');
+	CREATE TABLE got (i integer, n bigint);
+	CREATE PROCEDURE follow() LANGUAGE plpgsql AS
+	$$
+	DECLARE
+		seen bigint;
+		position text := '';
+		n bigint;
+	BEGIN
+		FOR i IN 1..3 LOOP
+			CALL comb_wait(seen, '1 minute');
+			SELECT comb_position(position), count(id) FROM parted WHERE comb_unread(id, parted.xmin, position) INTO position, n;
+			INSERT INTO got VALUES (i, n);
+			COMMIT;
+			EXIT WHEN i > 1 AND n > 0;
+		END LOOP;
+	END
+	$$});
+foreach my $change ('ANALYZE parted', q{CREATE TABLE part2 PARTITION OF parted FOR VALUES IN ('two')})
+{
+	$writer->ask('TRUNCATE got');
+	$reader->ask('SELECT comb_settled()');
+	$reader->send('CALL follow()');
+	wait_until($node, 'SELECT count(*) = 1 FROM got');
+	wait_until($node, "SELECT wait_event_type = 'Extension' FROM pg_stat_activity WHERE pid = $reader->{pid}");
+	$writer->ask($change);
+	$writer->ask("INSERT INTO parted (what) VALUES ('one')");
+	wait_until($node, 'SELECT count(*) > 1 FROM got');
+	is($writer->ask('SELECT n FROM got WHERE i = 2'), 1, "$change while a procedure sleeps: it returns the row that woke it");
+	$writer->event while !$reader->answered;
+	is(($reader->result)[1], '', 'and goes on');
+}
+
 #
 # Prepared transactions
 #
