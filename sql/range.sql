@@ -489,6 +489,21 @@ WHERE line ~ 'comb_timestamp\(id\) <';
 DROP VIEW posts_with_time;
 DROP FUNCTION created_at;
 DROP TABLE posts;
+-- also by itself, at the cost of the rows that it finds
+RESET enable_seqscan;
+CREATE TABLE timed AS SELECT key_at('2026-01-01'::timestamptz + g * interval '1 minute', g) AS id, g AS n FROM generate_series(1, 20000) AS g;
+CREATE INDEX ON timed (comb_timestamp(id));
+VACUUM ANALYZE timed;
+EXPLAIN (COSTS OFF) SELECT n FROM timed WHERE comb_timestamp(id) = '2026-01-02';
+SELECT count(*) AS "1" FROM plan($$SELECT n FROM timed WHERE comb_timestamp(id) >= '2026-01-02' AND comb_timestamp(id) < '2026-01-02 01:00'$$) line
+WHERE line ~ 'Index Cond: \(\(comb_timestamp\(id\) >= .* AND \(comb_timestamp\(id\) < ';
+DROP TABLE timed;
+-- three frequencies of a third, rounded, are more than 1
+CREATE TABLE thirds AS SELECT key_at('2026-01-01', g % 3) AS id FROM generate_series(1, 300) AS g;
+ANALYZE thirds;
+SELECT count(*) AS "0" FROM thirds WHERE NOT id <@ tstzrange('2026-01-01', '2026-01-02');
+SELECT count(*) AS "0" FROM thirds WHERE NOT comb_created(id, '[2026-01-01,2026-01-02)', 'ulid');
+DROP TABLE thirds;
 RESET enable_seqscan;
 RESET enable_bitmapscan;
 

@@ -279,6 +279,9 @@ comb_period_estimate(PlannerInfo *root, Node *id, int varRelid,
 			period->first > stats.times[stats.ntimes - 1];
 	}
 	ReleaseVariableStats(vardata);
+
+	/* frequencies are rounded, and their sum can be more than 1 */
+	CLAMP_PROBABILITY(sel);
 	return sel;
 }
 
@@ -436,6 +439,51 @@ comb_set_sel(RestrictInfo * info, double sel)
 	info->outer_selec = sel;
 }
 
+/* Has an index of the table this expression as one of its keys? */
+static bool
+comb_has_index(const RelOptInfo * rel, Node *expr)
+{
+	ListCell   *lc;
+
+	if (IsA(expr, RelabelType))
+		expr = (Node *) ((RelabelType *) expr)->arg;
+	foreach(lc, rel->indexlist)
+	{
+		const		IndexOptInfo *index = (IndexOptInfo *) lfirst(lc);
+		ListCell   *lc2;
+
+		foreach(lc2, index->indextlist)
+		{
+			TargetEntry *entry = (TargetEntry *) lfirst(lc2);
+			Node	   *column = (Node *) entry->expr;
+
+			if (IsA(column, RelabelType))
+				column = (Node *) ((RelabelType *) column)->arg;
+			if (entry->resno <= index->nkeycolumns && equal(column, expr))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Can only an index on the key's time find the rows, and none on the key? */
+static bool
+comb_only_time_has_index(const RelOptInfo * rel, const CombCall *call,
+						 const CombBeside *beside)
+{
+	ListCell   *lc;
+
+	foreach(lc, beside->times)
+	{
+		List	   *args = comb_call_args((Node *) ((RestrictInfo *) lfirst(lc))->clause);
+
+		if (comb_has_index(rel, (Node *) linitial(args)) ||
+			comb_has_index(rel, (Node *) lsecond(args)))
+			return !comb_has_index(rel, call->key);
+	}
+	return false;
+}
+
 /*
  * Hand the estimate of a key's bounds to them, and say whether there are any.
  *
@@ -452,10 +500,14 @@ comb_set_sel(RestrictInfo * info, double sel)
  * Of a period that starts after all times that ANALYZE saw, as usual in
  * queries for the newest keys, core has the better estimate: it looks up the
  * column's largest key in an index.
+ *
+ * The comparisons of the key's time beside the bounds get no share, unless only
+ * they have an index, whose cost would be that of all rows.  Then the bounds get
+ * none, and core estimates the comparisons.
  */
 static bool
-comb_hand_over(PlannerInfo *root, const CombCall *call, int varRelid,
-			   List *infos)
+comb_hand_over(PlannerInfo *root, RelOptInfo * rel, const CombCall *call,
+			   int varRelid, List *infos)
 {
 	CombBeside	beside;
 	bool		newer;
@@ -466,17 +518,22 @@ comb_hand_over(PlannerInfo *root, const CombCall *call, int varRelid,
 	comb_look_beside(root, call, infos, &beside);
 	if (beside.bounds == NIL)
 		return false;
-	foreach(lc, beside.times)
-		comb_set_sel((RestrictInfo *) lfirst(lc), 1.0);
-	if (!beside.known || beside.unknown)
-		return true;
-	sel = comb_period_estimate(root, call->key, varRelid, call->layout,
-							   &beside.period, &newer);
-	if (newer)
+	if (comb_only_time_has_index(rel, call, &beside))
+		sel = 1.0;
+	else
 	{
-		double		core_sel = comb_core_sel(root, &beside, varRelid);
+		foreach(lc, beside.times)
+			comb_set_sel((RestrictInfo *) lfirst(lc), 1.0);
+		if (!beside.known || beside.unknown)
+			return true;
+		sel = comb_period_estimate(root, call->key, varRelid, call->layout,
+								   &beside.period, &newer);
+		if (newer)
+		{
+			double		core_sel = comb_core_sel(root, &beside, varRelid);
 
-		sel = Max(sel, core_sel);	/* a macro, which evaluates twice */
+			sel = Max(sel, core_sel);	/* a macro, which evaluates twice */
+		}
 	}
 	if (beside.lower && beside.upper)
 		rest -= nulltestsel(root, IS_NULL, comb_call_key(call), varRelid,
@@ -547,7 +604,7 @@ comb_selectivity(PlannerInfo *root, const CombCall *call, List *args,
 		List	   *infos = comb_list_of(rel->baserestrictinfo, args);
 
 		comb_hand_over_join(root, call, rel->joininfo);
-		if (infos != NIL && comb_hand_over(root, call, varRelid, infos))
+		if (infos != NIL && comb_hand_over(root, rel, call, varRelid, infos))
 			return 1.0;
 	}
 	if (call->period == NULL)
