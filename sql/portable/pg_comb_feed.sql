@@ -16,7 +16,10 @@
  * holds this lock.  When none of them holds it any more, all who drew smaller keys have
  * ended, and the candidate becomes the bound.  Whoever sees the bound sees their rows.
  */
-DO $$ BEGIN	-- CREATE OR REPLACE would leave a function to a stranger
+DO $$ BEGIN	-- Bodies must find no operators of strangers in other schemas
+	PERFORM pg_catalog.set_config('comb_feed.search_path', pg_catalog.current_setting('search_path'), true),
+		pg_catalog.set_config('search_path', coalesce(pg_catalog.quote_ident(current_schema), ''), true);
+	-- CREATE OR REPLACE would leave a function to a stranger
 	IF EXISTS (SELECT FROM pg_namespace AS n JOIN (SELECT relnamespace, relowner, relname FROM pg_class
 			UNION ALL SELECT pronamespace, proowner, proname FROM pg_proc) AS made (namespace, owner, name) ON n.oid = namespace
 		WHERE nspname = current_schema AND name LIKE 'comb\_feed%' AND pg_get_userbyid(owner) <> current_user) THEN
@@ -188,3 +191,6 @@ FROM comb_feed AS f
 	LEFT JOIN (pg_locks AS x JOIN pg_prepared_xacts AS p ON p.transaction = x.transactionid)
 		ON x.virtualtransaction = w.id AND x.locktype = 'transactionid' AND w.pid IS NULL AND x.pid IS NULL;
 COMMENT ON VIEW comb_feed_status IS 'how old each bound is, and which sessions and prepared transactions it waits for';
+DO $$ BEGIN
+	PERFORM set_config('search_path', coalesce(nullif(current_setting('comb_feed.search_path', true), ''), current_setting('search_path')), true);
+END $$;

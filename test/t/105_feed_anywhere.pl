@@ -362,6 +362,14 @@ $feed->ask('SET search_path = app');
 #
 # Names, dumps
 #
+$node->safe_psql('postgres', q{
+	CREATE SCHEMA open; CREATE SCHEMA closed AUTHORIZATION app; GRANT USAGE ON SCHEMA open TO app;
+	CREATE FUNCTION open.eq(regclass, regclass) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''called''; END';
+	CREATE OPERATOR open.= (FUNCTION = open.eq, LEFTARG = regclass, RIGHTARG = regclass)});
+is(install('sql/portable/pg_comb_feed.sql', 'closed,open'), '', 'the file is installed with a stranger behind');
+is($feed->ask("DO 'BEGIN PERFORM closed.comb_feed_add(''orders_id_seq''); END'; SELECT closed.comb_feed_number('orders_id_seq') IS NOT NULL"), 't',
+	'who has no operator in it');
+$node->safe_psql('postgres', 'DROP SCHEMA closed, open CASCADE');
 my $moves = q{INSERT INTO orders (body) VALUES ('i'); SELECT comb_feed_advance('orders_id_seq') > 0};
 $feed->ask(q{
 	CREATE FUNCTION minus(bigint, integer) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RAISE ''called''; END';
