@@ -497,6 +497,13 @@ VACUUM ANALYZE timed;
 EXPLAIN (COSTS OFF) SELECT n FROM timed WHERE comb_timestamp(id) = '2026-01-02';
 SELECT count(*) AS "1" FROM plan($$SELECT n FROM timed WHERE comb_timestamp(id) >= '2026-01-02' AND comb_timestamp(id) < '2026-01-02 01:00'$$) line
 WHERE line ~ 'Index Cond: \(\(comb_timestamp\(id\) >= .* AND \(comb_timestamp\(id\) < ';
+-- and in a join of two keys, wherever the other table stands
+CREATE TABLE untimed AS SELECT id FROM timed WHERE n % 5000 = 0;
+ANALYZE untimed;
+SELECT count(*) AS "2" FROM unnest('{"untimed AS u, timed AS t","timed AS t, untimed AS u"}'::text[]) AS tables, plan('SELECT t.n FROM ' || tables ||
+	' WHERE comb_timestamp(t.id) > comb_timestamp(u.id) AND comb_timestamp(t.id) < comb_timestamp(u.id) + interval ''3 min''') AS line
+WHERE line ~ 'Index Cond: \(\(comb_timestamp\(id\) > .* AND \(comb_timestamp\(id\) < ';
+DROP TABLE untimed;
 DROP TABLE timed;
 -- three frequencies of a third, rounded, are more than 1
 CREATE TABLE thirds AS SELECT key_at('2026-01-01', g % 3) AS id FROM generate_series(1, 300) AS g;

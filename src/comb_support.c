@@ -405,6 +405,33 @@ comb_has_expressions(PlannerInfo *root, const RelOptInfo * rel)
 	return false;
 }
 
+/*
+ * The same for the other table, if the comparison is one of the times of two
+ * keys.  A table that the planner looks at later can have some.
+ */
+static bool
+comb_other_has_expressions(PlannerInfo *root, const RelOptInfo * rel,
+						   const OpExpr *clause)
+{
+	CombCall	call;
+	ListCell   *lc;
+
+	foreach(lc, clause->args)
+	{
+		int			varno;
+
+		if (!comb_time_call(&call, (Node *) lfirst(lc)) ||
+			!bms_get_singleton_member(pull_varnos(root, call.key), &varno) ||
+			varno == (int) rel->relid ||
+			root->simple_rte_array[varno]->rtekind != RTE_RELATION)
+			continue;
+		if (root->simple_rel_array[varno] == NULL ||
+			comb_has_expressions(root, root->simple_rel_array[varno]))
+			return true;
+	}
+	return false;
+}
+
 /* What comes into the place of a list of conditions */
 typedef struct CombQuals
 {
@@ -600,7 +627,8 @@ comb_comparison_quals(PlannerInfo *root, const RelOptInfo * rel,
 		return false;
 	quals->filters = list_concat_unique(quals->filters, added.filters);
 	comb_add_quals(quals, NULL,
-				   (exact[0] || exact[1]) && !comb_has_expressions(root, rel) ?
+				   (exact[0] || exact[1]) && !comb_has_expressions(root, rel) &&
+				   !comb_other_has_expressions(root, rel, clause) ?
 				   NULL : (Node *) clause, added.rest);
 	return true;
 }
