@@ -514,7 +514,7 @@ DROP TABLE thirds;
 -- a comparison with the same row excludes rows beside a period
 CREATE TABLE same AS SELECT key_at('2026-01-01'::timestamptz + g * interval '1 minute', g) AS id, now() AS at FROM generate_series(1, 1000) AS g;
 ANALYZE same;
-SELECT line AS "5 of 1000" FROM plan('SELECT FROM same WHERE id <@ ''[2026-01-01,2026-02-01)'' AND comb_timestamp(id) = at', 'COSTS ON') AS line
+SELECT count(*) AS "1" FROM plan('SELECT FROM same WHERE id <@ ''[2026-01-01,2026-02-01)'' AND comb_timestamp(id) = at', 'COSTS ON') AS line
 WHERE line ~ 'rows=5 ';
 DROP TABLE same;
 RESET enable_seqscan;
