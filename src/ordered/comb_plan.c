@@ -61,6 +61,7 @@
 #include "storage/sinval.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
+#include "utils/portal.h"
 #include "utils/syscache.h"
 
 #include "comb_plan.h"
@@ -96,12 +97,14 @@ static bool comb_listening = false;
  * CacheRegisterRelcacheCallback().  We must not read the catalog here.
  *
  * What we learn between two transactions, or when one starts, the plans of the
- * next one know.
+ * next one know.  But what we learn while a subtransaction is aborted, the plans
+ * of cursors from before it do not.
  */
 void
 comb_plan_changed(Datum arg, Oid relid)
 {
-	if (!comb_listening || !IsTransactionState() ||
+	if (!comb_listening ||
+		!(IsTransactionState() || IsAbortedTransactionBlockState()) ||
 		(comb_nchanged > 0 && comb_changed[comb_nchanged - 1] == relid))
 		return;
 	if (OidIsValid(relid) && comb_nchanged < COMB_CHANGED)
@@ -173,6 +176,18 @@ comb_count_changes(void)
 	return comb_changes;
 }
 
+/*
+ * The planner begins to plan a query that asks, and may not find the session's
+ * first bound.  Have PostgreSQL forget lists of partitions from before the
+ * module was loaded.
+ */
+void
+comb_plan_listen(void)
+{
+	if (!comb_listening)
+		(void) comb_count_changes();
+}
+
 /* Has the session a bound from before? */
 bool
 comb_plan_started(CombSeries series)
@@ -186,12 +201,14 @@ comb_plan_started(CombSeries series)
  * another one, or that the planner of another one evaluates for its estimates:
  * that one has read its lists.  A client's statement is planned in MessageContext
  * or, before others in one message, in a child of it.  What runs has the memory of
- * a portal or transaction, and functions have contexts further below.
+ * a portal or transaction, and functions have contexts further below.  Nor while
+ * a cursor of an older plan may be open.
  */
 bool
 comb_plan_can_start(CombSeries series, const PlannerInfo *root)
 {
 	return !comb_plan_started(series) && root != NULL &&
+		ThereAreNoReadyPortals() &&
 		root->parse != NULL &&	/* not so for a bare expression */
 		root->glob->partition_directory == NULL && MessageContext != NULL &&
 		(CurrentMemoryContext == MessageContext ||

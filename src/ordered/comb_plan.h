@@ -21,6 +21,7 @@
 #define COMB_UNKNOWN		UINT64CONST(0)
 
 extern void comb_plan_changed(Datum arg, Oid relid);
+extern void comb_plan_listen(void);
 extern bool comb_plan_started(CombSeries series);
 extern bool comb_plan_can_start(CombSeries series, const PlannerInfo *root);
 extern void comb_plan_start(CombSeries series, uint64 bound,

@@ -423,6 +423,8 @@ comb_settled_plan(PG_FUNCTION_ARGS, CombSeries series)
 							 &settled);
 		comb_plan_start(series, settled.bound, request->root);
 	}
+	else if (IsA(request, SupportRequestSimplify))
+		comb_plan_listen();
 	PG_RETURN_POINTER(NULL);
 }
 

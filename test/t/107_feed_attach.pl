@@ -37,6 +37,31 @@ my $setup = q{
 		RETURN n;
 	END
 	$$;
+	CREATE FUNCTION open_event() RETURNS text LANGUAGE plpgsql AS
+	$$
+	DECLARE
+		c refcursor := 'c';
+	BEGIN
+		OPEN c FOR SELECT id FROM event WHERE id > last_seen() AND id < (SELECT comb_settled()) AND n >= wait_here() ORDER BY id;
+		RETURN c;
+	END
+	$$;
+	CREATE FUNCTION fetch_event() RETURNS bigint LANGUAGE plpgsql AS
+	$$
+	DECLARE
+		c refcursor := 'c';
+		row record;
+		n bigint := 0;
+	BEGIN
+		LOOP
+			FETCH c INTO row;
+			EXIT WHEN NOT FOUND;
+			INSERT INTO seen (id) VALUES (row.id);
+			n := n + 1;
+		END LOOP;
+		RETURN n;
+	END
+	$$;
 	DROP TABLE event;
 	CREATE TABLE place (position text);
 	INSERT INTO place VALUES ('');
@@ -102,6 +127,13 @@ foreach my $kind (sort keys %kinds)
 			fn      => poll('id < (SELECT wait_settled())'),
 			cached  => q{PREPARE cached AS } . poll('id < comb_settled()') . '; SET plan_cache_mode = force_generic_plan',
 			exec    => 'EXECUTE cached',
+			open    => 'SELECT open_event()',
+			fetch   => 'SELECT fetch_event()',
+			save    => 'SAVEPOINT s',
+			back    => 'ROLLBACK TO s',
+			wrong   => 'wrong',
+			junk    => sub { 'CREATE TABLE junk (i int); DROP TABLE junk;' x 300 },
+			settled => 'SELECT comb_settled() IS NOT NULL',
 			slowexec => 'PREPARE slowcached AS ' . poll('id < comb_settled() AND n >= wait_here()') . '; EXECUTE slowcached',
 			slowposexec => 'PREPARE slowcached AS ' . position('AND n >= wait_here()') . '; EXECUTE slowcached',
 			loop    => 'SELECT loop()',
@@ -150,6 +182,9 @@ foreach my $kind (sort keys %kinds)
 	a.first a.row0 r.fresh r.begin r.poll=1 a.fill1 b.row0 r.poll=0 r.commit r.poll=2 r.check
 	a.first a.row0 r.fresh r.begin r.count=1 a.attach1 a.row1 b.row0 r.poll=3 r.commit r.check
 	a.first a.row0 r.fresh r.poll=1 r.begin r.count=1 a.attach1 a.row1 b.row0 r.poll=0 r.commit r.poll=2 r.check
+	# a cursor is open when the session asks for the first time, and when its subtransaction is aborted
+	a.first a.row0 r.fresh w.lock r.begin r.open=c a.attach1 a.row1 b.row0 w.unlock r.settled=t r.fetch=1 r.commit r.poll=2 r.check
+	a.first a.row0 r.fresh r.poll=1 r.begin r.open=c r.fetch=0 r.commit a.row0 w.lock r.begin r.open=c a.attach1 a.row1 b.row0 w.unlock r.save r.wrong=42601 w.junk a.junk b.junk r.back r.fetch=0 r.commit r.poll=3 r.check
 	# cached plans
 	a.first a.row0 r.fresh r.cached r.begin r.exec=1 a.attach1 a.row1 b.row0 r.exec=0 r.commit r.exec=2 r.check
 	a.first a.row0 r.fresh r.loop=1 r.begin r.loop=0 a.attach1 a.row1 b.row0 r.loop=0 r.commit r.loop=2 r.check
@@ -181,6 +216,7 @@ foreach my $kind (sort keys %kinds)
 	a.first a.row0 r.fresh r.poll=1 r.poll=0 a.attach1 a.row1 r.analyze w.catalog r.poll=0 w.attach2 w.commit a.row2 b.row0 r.poll=3 r.check
 	a.first a.row0 r.fresh r.pos=1 r.pos=0 a.attach1 a.row1 r.analyze w.catalog r.pos=0 w.attach2 w.commit a.row2 b.row0 r.pos=3 r.once=t
 	a.first a.row0 r.fresh r.count=1 a.attach1 a.row1 r.analyze w.catalog r.count=2 w.attach2 w.commit a.row2 b.row0 r.poll=4 r.check
+	a.first a.row0 r.fresh r.count=1 a.attach1 a.row1 r.analyze w.catalog r.count=2 w.attach2 w.commit a.row2 b.row0 r.cached r.exec=4 r.check
 }) if $kind ne 'children';
 }
 done_testing();
