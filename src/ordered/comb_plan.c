@@ -67,7 +67,7 @@
 #include "comb_plan.h"
 
 /* How many changed relations to remember before all count as parents */
-#define COMB_CHANGED		64
+#define COMB_CHANGED		1024
 
 /* A bound, the transaction that found it, and how many changes it knew of */
 typedef struct CombFound
@@ -113,16 +113,21 @@ comb_plan_changed(Datum arg, Oid relid)
 		comb_listening = false;
 }
 
-/* Has the relation partitions or children, or had it some? */
+/*
+ * Has the relation partitions or children, or had it some?  Temporary ones do not
+ * count: nobody else reads or writes them.
+ */
 static bool
 comb_is_parent(Oid relid)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Form_pg_class form;
 	bool		parent;
 
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	parent = ((Form_pg_class) GETSTRUCT(tuple))->relhassubclass;
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	parent = form->relhassubclass && form->relpersistence != RELPERSISTENCE_TEMP;
 	ReleaseSysCache(tuple);
 	return parent;
 }

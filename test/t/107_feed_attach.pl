@@ -132,7 +132,8 @@ foreach my $kind (sort keys %kinds)
 			save    => 'SAVEPOINT s',
 			back    => 'ROLLBACK TO s',
 			wrong   => 'wrong',
-			junk    => sub { 'CREATE TABLE junk (i int); DROP TABLE junk;' x 300 },
+			junk    => sub { 'CREATE TABLE junk (i int); DROP TABLE junk;' x ($_[2] || 300) },
+			temp    => 'CREATE TEMP TABLE IF NOT EXISTS own (i int) PARTITION BY LIST (i); CREATE TEMP TABLE IF NOT EXISTS own1 PARTITION OF own DEFAULT',
 			settled => 'SELECT comb_settled() IS NOT NULL',
 			slowexec => 'PREPARE slowcached AS ' . poll('id < comb_settled() AND n >= wait_here()') . '; EXECUTE slowcached',
 			slowposexec => 'PREPARE slowcached AS ' . position('AND n >= wait_here()') . '; EXECUTE slowcached',
@@ -197,6 +198,8 @@ foreach my $kind (sort keys %kinds)
 	a.first a.row0 r.fresh r.poll=1 r.slow=0 r.begin b.other a.lock w.catalog r.slow=0 w.attach1 w.commit b.row1 b.row0 a.unlock r.commit r.poll=2 r.check
 	# nothing holds the reader back if other tables change
 	a.first a.row0 r.fresh r.begin r.poll=1 b.other b.row0 r.poll=1 b.row0 r.poll=1 r.commit r.check
+	a.first a.row0 r.fresh r.poll=1 r.begin a.junk100 b.row0 r.poll=1 r.commit r.check
+	a.first a.row0 r.fresh r.poll=1 r.begin b.temp b.row0 r.poll=1 r.commit r.check
 	a.first a.row0 r.fresh r.cached r.exec=1 r.begin b.row0 r.exec=1 b.other b.row0 r.exec=1 r.commit b.other b.row0 r.exec=1 r.check
 	# a session's first transaction that begins with a plan has the bound of its start
 	a.first a.row0 r.fresh r.cached r.begin r.exec=1 b.row0 r.exec=0 r.commit r.exec=1 r.check
