@@ -402,7 +402,7 @@ comb_look_beside(PlannerInfo *root, const CombCall *call, List *infos,
 		}
 		for (i = 0; i < 2; i++)
 		{
-			/* a comparison with the same row, or what is volatile, has no bounds */
+			/* neither the same row nor what is volatile gives bounds */
 			if (comb_time_call(&time, list_nth(op->args, i)) &&
 				equal(time.key, call->key) &&
 				is_pseudo_constant_clause(list_nth(op->args, 1 - i)))

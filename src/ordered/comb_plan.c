@@ -36,10 +36,14 @@
  * the session reads the new partition until the parent changes again.  So we have
  * PostgreSQL forget every parent whose change we have counted, at a time when it
  * builds no such list.  The plans that were made with it are forgotten as well.
- * In the soak t/095 readers lost rows without that.  A list that is out of date
- * before the module was loaded stays so: a session's first poll inside a function
- * can lose a row by it.  No bound at all would be safe, but sessions that ask
- * once would read nothing.
+ * In the soak t/095 readers lost rows without that.  The first query that asks
+ * has PostgreSQL forget all lists when its planning begins: comb_plan_listen().
+ * What PostgreSQL has planned by then, a materialized WITH, can lose a row by a
+ * list that was out of date before.  No bound at all would be safe, but sessions
+ * that ask once would read nothing.
+ *
+ * INHERIT does not lock the children of the table that it attaches.  What is
+ * written to them meanwhile is not in the promise.
  *
  * The answer is only older: the next transaction has a newer one.  But who takes
  * the largest key from one session, and then rows up to it from another one, gets
