@@ -252,10 +252,12 @@ CREATE TABLE two AS SELECT e.n, e.id, o.id AS other FROM even e JOIN even o ON o
 ANALYZE two;
 SELECT cmp_ok(miss('SELECT * FROM two WHERE comb_timestamp(id) < ''2026-01-10'' AND comb_timestamp(other) >= ''2026-01-20'''),
               '<', 1.1::float8, 'conditions on two keys');
--- a generic plan expects a half percent of the rows, also of "the last hour"
+-- a generic plan expects a half percent of the rows, also of "the last hour", or what core expects of such bounds: on i386
+-- core compares numbers of 80 bits and finds a third
 PREPARE opened(timestamptz) AS SELECT * FROM even WHERE id <@ tstzrange($1, NULL);
+PREPARE bounds(uuid) AS SELECT * FROM even WHERE id >= $1 AND id <= 'ffffffff-ffff-7fff-bfff-ffffffffffff';
 SET LOCAL plan_cache_mode = force_generic_plan;
-SELECT is(estimate('EXECUTE opened(now())'), 150::float8, 'an open period of a generic plan');
+SELECT is(estimate('EXECUTE opened(now())'), estimate('EXECUTE bounds(''ffffffff-ffff-7fff-bfff-ffffffffffff'')'), 'an open period of a generic plan');
 RESET plan_cache_mode;
 DEALLOCATE opened;
 -- an OR has estimates of its own, beside those of the whole list
