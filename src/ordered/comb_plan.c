@@ -260,6 +260,10 @@ comb_plan_has_looked(const PlannerInfo *root)
  * of no use if the planner has looked for children before, and so before we have
  * processed the messages: those of WITH and other subqueries that it plans before
  * this one, and of the queries around this one.
+ *
+ * An expression of PL/pgSQL keeps a function in SQL, with its plans, until the
+ * transaction ends, and PostgreSQL before 18 does not check these plans again.  So
+ * it has to forget all plans of this transaction: they know less than the bound.
  */
 void
 comb_plan_start(CombSeries series, uint64 bound, const PlannerInfo *root)
@@ -269,6 +273,7 @@ comb_plan_start(CombSeries series, uint64 bound, const PlannerInfo *root)
 
 	found.lxid = comb_local_xid();
 	found.bound = bound;
+	comb_listening = false;
 	found.changes = comb_count_changes();
 	foreach(cell, root->glob->subroots)
 	{

@@ -37,6 +37,12 @@ my $setup = q{
 		RETURN n;
 	END
 	$$;
+	CREATE FUNCTION poll_in_sql() RETURNS bigint LANGUAGE sql AS
+	$$
+		INSERT INTO seen (id) SELECT id FROM event WHERE id > last_seen() AND id < (SELECT comb_settled()) ORDER BY id;
+		SELECT count(*) FROM seen;
+	$$;
+	CREATE FUNCTION poll_inside() RETURNS bigint LANGUAGE plpgsql AS 'DECLARE n bigint; BEGIN n := poll_in_sql(); RETURN n; END';
 	CREATE FUNCTION open_event() RETURNS text LANGUAGE plpgsql AS
 	$$
 	DECLARE
@@ -138,6 +144,7 @@ foreach my $kind (sort keys %kinds)
 			slowexec => 'PREPARE slowcached AS ' . poll('id < comb_settled() AND n >= wait_here()') . '; EXECUTE slowcached',
 			slowposexec => 'PREPARE slowcached AS ' . position('AND n >= wait_here()') . '; EXECUTE slowcached',
 			loop    => 'SELECT loop()',
+			inner   => 'SELECT poll_inside()',
 			pos     => position(''),
 			once    => 'SELECT (SELECT array_agg(id ORDER BY id) FROM seen) = (SELECT array_agg(id ORDER BY id) FROM event)',
 			slowpos => position('AND n >= wait_here()'),
@@ -186,6 +193,8 @@ foreach my $kind (sort keys %kinds)
 	# a cursor is open when the session asks for the first time, and when its subtransaction is aborted
 	a.first a.row0 r.fresh w.lock r.begin r.open=c a.attach1 a.row1 b.row0 w.unlock r.settled=t r.fetch=1 r.commit r.poll=2 r.check
 	a.first a.row0 r.fresh r.poll=1 r.begin r.open=c r.fetch=0 r.commit a.row0 w.lock r.begin r.open=c a.attach1 a.row1 b.row0 w.unlock r.save r.wrong=42601 w.junk a.junk b.junk r.back r.fetch=0 r.commit r.poll=3 r.check
+	# a function in SQL keeps its plan until the transaction ends, and has not asked as there were no rows
+	a.first r.fresh r.inner=0 r.begin r.inner=0 a.attach1 a.row1 b.row0 r.settled=t r.inner=2 r.commit r.poll=0 r.check
 	# cached plans
 	a.first a.row0 r.fresh r.cached r.begin r.exec=1 a.attach1 a.row1 b.row0 r.exec=0 r.commit r.exec=2 r.check
 	a.first a.row0 r.fresh r.loop=1 r.begin r.loop=0 a.attach1 a.row1 b.row0 r.loop=0 r.commit r.loop=2 r.check
