@@ -497,6 +497,9 @@ VACUUM ANALYZE timed;
 EXPLAIN (COSTS OFF) SELECT n FROM timed WHERE comb_timestamp(id) = '2026-01-02';
 SELECT count(*) AS "1" FROM plan($$SELECT n FROM timed WHERE comb_timestamp(id) >= '2026-01-02' AND comb_timestamp(id) < '2026-01-02 01:00'$$) line
 WHERE line ~ 'Index Cond: \(\(comb_timestamp\(id\) >= .* AND \(comb_timestamp\(id\) < ';
+-- which says little beside a period
+SELECT count(*) AS "1" FROM plan($$SELECT n FROM timed WHERE id <@ tstzrange('2026-01-02', '2026-01-02 01:00') AND comb_timestamp(id) > '2026-01-01'$$, 'COSTS ON') line
+WHERE line ~ 'timed +\(cost=[^ ]* rows=\d\d width';
 -- and in a join of two keys, wherever the other table stands
 CREATE TABLE untimed AS SELECT id FROM timed WHERE n % 5000 = 0;
 ANALYZE untimed;

@@ -504,8 +504,9 @@ comb_only_time_has_index(const RelOptInfo * rel, const CombCall *call,
  * column's largest key in an index.
  *
  * The comparisons of the key's time beside the bounds get no share, unless only
- * they have an index, whose cost would be that of all rows.  Then the bounds get
- * none, and core estimates the comparisons.
+ * they have an index, whose cost would be that of all rows.  Then core estimates
+ * the comparisons, and the bounds get what is left of their estimate: none if all
+ * are of comparisons, and more beside "id <@ period".
  */
 static bool
 comb_hand_over(PlannerInfo *root, RelOptInfo * rel, const CombCall *call,
@@ -513,7 +514,8 @@ comb_hand_over(PlannerInfo *root, RelOptInfo * rel, const CombCall *call,
 {
 	CombBeside	beside;
 	bool		newer;
-	double		sel;
+	double		sel = 1.0;
+	double		times_sel = 1.0;
 	double		rest = 1.0;
 	ListCell   *lc;
 
@@ -521,13 +523,17 @@ comb_hand_over(PlannerInfo *root, RelOptInfo * rel, const CombCall *call,
 	if (beside.bounds == NIL)
 		return false;
 	if (comb_only_time_has_index(rel, call, &beside))
-		sel = 1.0;
+		times_sel = clauselist_selectivity(root, beside.times, varRelid,
+										   JOIN_INNER, NULL);
 	else
 	{
 		foreach(lc, beside.times)
 			comb_set_sel((RestrictInfo *) lfirst(lc), 1.0);
 		if (!beside.known || beside.unknown)
 			return true;
+	}
+	if (beside.known && !beside.unknown)
+	{
 		sel = comb_period_estimate(root, call->key, varRelid, call->layout,
 								   &beside.period, &newer);
 		if (newer)
@@ -536,6 +542,7 @@ comb_hand_over(PlannerInfo *root, RelOptInfo * rel, const CombCall *call,
 
 			sel = Max(sel, core_sel);	/* a macro, which evaluates twice */
 		}
+		sel = sel < times_sel ? sel / times_sel : 1.0;
 	}
 	if (beside.lower && beside.upper)
 		rest -= nulltestsel(root, IS_NULL, comb_call_key(call), varRelid,
