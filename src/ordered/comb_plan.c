@@ -91,6 +91,13 @@ static int	comb_nchanged = 0;
 static uint64 comb_changes = 0;
 
 /*
+ * The transaction that counted last, and how many changes were known when it
+ * began.  Queries for the other series may have counted in those before.
+ */
+static LocalTransactionId comb_counted = InvalidLocalTransactionId;
+static uint64 comb_changes_before = 0;
+
+/*
  * Do we know what has changed?  Not before the first count, because the module
  * was loaded only then, nor if a count was broken off by an error.
  */
@@ -164,6 +171,11 @@ comb_count_changes(void)
 {
 	int			i;
 
+	if (comb_counted != comb_local_xid())
+	{
+		comb_counted = comb_local_xid();
+		comb_changes_before = comb_changes;
+	}
 	AcceptInvalidationMessages();
 	for (i = 0; comb_listening && i < comb_nchanged; i++)
 	{
@@ -311,13 +323,18 @@ comb_plan_bound(CombSeries series, uint64 *bound)
 	CombFound  *found = &comb_found[series];
 	CombFound  *before = &comb_before[series];
 	LocalTransactionId lxid = comb_local_xid();
+	uint64		changes = comb_count_changes();
 
 	if (found->lxid != lxid)
+	{
 		*before = *found;
+		if (before->changes != 0)
+			before->changes = comb_changes_before;
+	}
 	found->lxid = lxid;
 	found->bound = *bound;
-	found->changes = comb_count_changes();
-	if (found->changes == before->changes)
+	found->changes = changes;
+	if (changes == before->changes)
 		return true;
 	*bound = Min(*bound, before->bound);
 	return false;
