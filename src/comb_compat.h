@@ -273,7 +273,7 @@ comb_registry_segment(const char *name, Size size, comb_segment_init init)
  * at about one point of 64, on any server.  A look at 20 seats passes 450
  * points, and the planner looks for each partition: with a sleep at every
  * sixteenth point, planning took seconds, and readers fell behind.  With one
- * at 256 points, the soak of the feed no longer found seeded bugs.
+ * at 256 points, a run of the soak found none of five seeded bugs.
  */
 #if defined(COMB_RANDOM_DELAYS)
 #include "miscadmin.h"

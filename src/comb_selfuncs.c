@@ -32,6 +32,7 @@
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
 #include "utils/fmgroids.h"
 #include "utils/selfuncs.h"
 
@@ -446,22 +447,15 @@ static bool
 comb_has_index(const RelOptInfo * rel, Node *expr)
 {
 	ListCell   *lc;
+	int			i;
 
-	if (IsA(expr, RelabelType))
-		expr = (Node *) ((RelabelType *) expr)->arg;
 	foreach(lc, rel->indexlist)
 	{
-		const		IndexOptInfo *index = (IndexOptInfo *) lfirst(lc);
-		ListCell   *lc2;
+		IndexOptInfo *index = (IndexOptInfo *) lfirst(lc);
 
-		foreach(lc2, index->indextlist)
+		for (i = 0; i < index->nkeycolumns; i++)
 		{
-			TargetEntry *entry = (TargetEntry *) lfirst(lc2);
-			Node	   *column = (Node *) entry->expr;
-
-			if (IsA(column, RelabelType))
-				column = (Node *) ((RelabelType *) column)->arg;
-			if (entry->resno <= index->nkeycolumns && equal(column, expr))
+			if (match_index_to_operand(expr, i, index))
 				return true;
 		}
 	}
@@ -513,6 +507,7 @@ comb_hand_over(PlannerInfo *root, RelOptInfo * rel, const CombCall *call,
 			   int varRelid, List *infos)
 {
 	CombBeside	beside;
+	bool		known;
 	bool		newer;
 	double		sel = 1.0;
 	double		times_sel = 1.0;
@@ -522,6 +517,7 @@ comb_hand_over(PlannerInfo *root, RelOptInfo * rel, const CombCall *call,
 	comb_look_beside(root, call, infos, &beside);
 	if (beside.bounds == NIL)
 		return false;
+	known = beside.known && !beside.unknown;
 	if (comb_only_time_has_index(rel, call, &beside))
 		times_sel = clauselist_selectivity(root, beside.times, varRelid,
 										   JOIN_INNER, NULL);
@@ -529,10 +525,10 @@ comb_hand_over(PlannerInfo *root, RelOptInfo * rel, const CombCall *call,
 	{
 		foreach(lc, beside.times)
 			comb_set_sel((RestrictInfo *) lfirst(lc), 1.0);
-		if (!beside.known || beside.unknown)
+		if (!known)
 			return true;
 	}
-	if (beside.known && !beside.unknown)
+	if (known)
 	{
 		sel = comb_period_estimate(root, call->key, varRelid, call->layout,
 								   &beside.period, &newer);

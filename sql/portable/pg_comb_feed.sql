@@ -191,6 +191,6 @@ FROM comb_feed AS f
 	LEFT JOIN (pg_locks AS x JOIN pg_prepared_xacts AS p ON p.transaction = x.transactionid)
 		ON x.virtualtransaction = w.id AND x.locktype = 'transactionid' AND w.pid IS NULL AND x.pid IS NULL;
 COMMENT ON VIEW comb_feed_status IS 'how old each bound is, and which sessions and prepared transactions it waits for';
-DO $$ BEGIN
+DO $$ BEGIN	-- for what follows in the caller's transaction
 	PERFORM set_config('search_path', coalesce(nullif(current_setting('comb_feed.search_path', true), ''), current_setting('search_path')), true);
 END $$;
