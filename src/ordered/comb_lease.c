@@ -193,16 +193,20 @@ comb_lease_schedule(CombLease *lease)
  * of Snowflakes follows limits that are not further ahead of the clock than
  * some restarts in a row would put them.  So ids of two databases stay
  * different after a restart.  A limit that is further ahead was set by hand or
- * comes from a wrong clock, and is a matter of its database.
+ * comes from a wrong clock, and is a matter of its database.  So is one of long
+ * ago: with it the owner of a database could set the counter, which is 0 after a
+ * start, to a time from which the clock soon seems to have jumped.
  */
 static void
 comb_lease_step_over(CombSeries series, CombTime limit)
 {
-	CombTime	near = comb_clock_time() +
+	CombTime	now = comb_clock_time();
+	CombTime	near = now +
 		COMB_NEAR_LEASES * (uint64) comb_lease_ms * COMB_TIME_PER_MS;
 
 	(void) pg_atomic_monotonic_advance_u64(comb_counter(series), limit);
-	if (series == COMB_SERIES_SNOWFLAKE && limit <= near)
+	if (series == COMB_SERIES_SNOWFLAKE && limit <= near &&
+		limit + COMB_JUMP_S / 2 * COMB_TIME_PER_S >= now)
 		(void) pg_atomic_monotonic_advance_u64(&comb_shared->snowflake.value,
 											   limit);
 }

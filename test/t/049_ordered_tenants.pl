@@ -149,4 +149,13 @@ foreach my $round (1 .. 6)
 }
 is(hours($_, 'at last'), $_ eq 'tenant' ? '23|23' : '0|0', "at last $_ is where it was") foreach ('postgres', 'other', 'tenant');
 
+# A limit of nearly ten years ago leaves the others' counter alone, from which the clock would soon have jumped.
+$node->safe_psql('postgres', 'CREATE DATABASE fresh');
+$node->safe_psql('fresh', 'CREATE EXTENSION pg_comb_ordered CASCADE');
+$node->restart;
+$node->safe_psql('tenant', q{
+	SELECT setval('comb_internal.comb_lease_snowflake', ((extract(epoch FROM clock_timestamp()) - 315576000 + 1) * 1e6)::bigint);
+	SELECT comb_snowflake_settled(), pg_sleep(1.1)});
+is($node->safe_psql('fresh', 'SELECT comb_snowflake() > 0'), 't', 'a limit of long ago stops no other database');
+
 done_testing();
