@@ -88,6 +88,27 @@ comb_history_bound(CombSeat *seat, const CombView *view)
 	return bound;
 }
 
+/*
+ * Return when a seat's last commit ended, for a reader that compares times.  If the
+ * clock was set back since then, the seat says from now on that it ended now.
+ * Readers would otherwise miss the commit until the clock is there again.
+ */
+static uint64
+comb_seat_ended(CombSeat *seat, const CombView *view)
+{
+	uint64		ended = pg_atomic_read_u64(&seat->ended);
+
+	if (view->until != PG_INT64_MAX)
+	{
+		TimestampTz now = GetCurrentTimestamp();
+
+		if ((TimestampTz) ended > now &&
+			pg_atomic_compare_exchange_u64(&seat->ended, &ended, (uint64) now))
+			ended = (uint64) now;
+	}
+	return ended;
+}
+
 /* Return the smallest time that a seat's transactions may have taken */
 static uint64
 comb_seat_bound(CombSeat *seat, const CombView *view)
@@ -105,7 +126,7 @@ comb_seat_bound(CombSeat *seat, const CombView *view)
 	/* "first" before "last", which must have the commit that took it back */
 	pg_read_barrier();
 	last = pg_atomic_read_u64(&seat->last);
-	if (!comb_misses(view, last, pg_atomic_read_u64(&seat->ended)))
+	if (!comb_misses(view, last, comb_seat_ended(seat, view)))
 		return first;
 	bound = comb_history_bound(seat, view);
 	return Min(bound, first);

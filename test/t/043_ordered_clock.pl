@@ -203,4 +203,23 @@ SKIP:
 	rises('after the reset', $fourth);
 }
 
+#
+# The clock was ahead when sessions committed, which come no more.  A first poll in a function counts only on commits from
+# before its transaction, and must not wait for the clock to reach the times of theirs.
+#
+restart('fast');
+$_->quit foreach @sessions;
+$node->safe_psql('postgres', 'CREATE DATABASE corrected');
+$node->safe_psql('corrected', $CombSession::setup);
+$node->safe_psql('corrected', q{
+	CREATE FUNCTION first_poll() RETURNS bigint LANGUAGE plpgsql AS
+		'BEGIN RETURN (SELECT count(*) FROM event WHERE id < comb_settled()); END'});
+replace_file($clock, '+5s');
+my @writers = map { CombSession->new($node, 'corrected') } 1 .. 3;
+$_->event foreach @writers;
+$_->quit foreach @writers;
+replace_file($clock, '+0');
+$node->safe_psql('corrected', 'SELECT first_poll()');
+is($node->safe_psql('corrected', 'SELECT first_poll()'), 3, 'a first poll in a function does not wait for the clock');
+
 done_testing();
