@@ -239,6 +239,12 @@ SET enable_seqscan = off;
 EXPLAIN (COSTS OFF)
 SELECT n FROM orders WHERE COALESCE(id, '00000000-0000-0000-0000-000000000000') <@ tstzrange('2026-02-01', '2026-02-02');
 DROP INDEX orders_hash, orders_text, orders_coalesce;
+-- without one, the plan computes it only where the condition before it holds
+-- extension only
+CREATE TABLE texts AS SELECT * FROM (VALUES ('uuid', '019c1686-0400-7000-8000-000000000000'), ('text', 'none')) v (kind, value);
+SELECT count(*) AS "1" FROM texts WHERE (kind = 'uuid' AND comb_timestamp(value::uuid) >= '2026-01-01') OR kind = 'other';
+SELECT count(*) AS "1" FROM texts WHERE kind IN ('uuid', 'b', 'c', 'd', 'e', 'f', 'g') AND comb_timestamp(value::uuid) >= '2026-01-01';
+DROP TABLE texts;
 
 -- the operators are leakproof, so row security and security barriers allow the index
 CREATE INDEX orders_id ON orders (id);
@@ -251,6 +257,12 @@ SET enable_bitmapscan = off;
 -- extension only
 EXPLAIN (COSTS OFF)
 SELECT * FROM barrier WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
+-- extension only
+EXPLAIN (COSTS OFF)
+SELECT * FROM barrier WHERE id <@ tstzrange(now() - interval '1 day', NULL);
+-- extension only
+EXPLAIN (COSTS OFF)
+SELECT * FROM (SELECT DISTINCT ON (id) * FROM barrier) b WHERE comb_during(id, now() - interval '1 day', now());
 -- extension and sql/portable
 SET ROLE regress_comb_reader;
 EXPLAIN (COSTS OFF)

@@ -337,12 +337,19 @@ comb_list_of(List *infos, const List *args)
 	return NIL;
 }
 
-/* Narrow the period by a bound.  False if the bound is not known. */
+/*
+ * Narrow the period by a bound.  False if the bound is not known.
+ *
+ * No key of a time is below its smallest key, or above its largest one, as
+ * comb_min() and comb_max() return them.  Many keys can have this time.
+ */
 static bool
 comb_narrow(const CombCall *call, CombBeside *beside, const Const *value,
-			bool lower)
+			Oid opno)
 {
+	bool		lower = opno == call->ge || opno == call->gt;
 	const unsigned char *id;
+	unsigned char end[COMB_ID_LEN];
 	int64		at;
 
 	if (!IsA(value, Const) || value->consttype != UUIDOID)
@@ -355,6 +362,12 @@ comb_narrow(const CombCall *call, CombBeside *beside, const Const *value,
 	id = DatumGetUUIDP(value->constvalue)->data;
 	if (!call->layout->codec->decode(comb_get_field(call->layout, id), &at))
 		return false;
+	if (opno == call->gt && comb_upper_bound(call->layout, end, at) &&
+		memcmp(id, end, COMB_ID_LEN) == 0)
+		at++;
+	else if (opno == call->lt && comb_lower_bound(call->layout, end, at) &&
+			 memcmp(id, end, COMB_ID_LEN) == 0)
+		at--;
 	if (lower)
 		beside->period.first = Max(beside->period.first, at);
 	else
@@ -393,7 +406,7 @@ comb_look_beside(PlannerInfo *root, const CombCall *call, List *infos,
 			value = estimate_expression_value(root, lsecond(op->args));
 			beside->bounds = lappend(beside->bounds, info);
 			beside->values = lappend(beside->values, value);
-			if (comb_narrow(call, beside, (Const *) value, lower))
+			if (comb_narrow(call, beside, (Const *) value, op->opno))
 				beside->known = true;
 			else
 				beside->unknown = true;

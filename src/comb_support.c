@@ -62,7 +62,9 @@
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -319,11 +321,49 @@ comb_add_time(PlannerInfo *root, const CombCall *call, List **bounds,
 }
 
 /*
- * Is this expression cheap, and does it read one table only?  Columns are, and
- * those of outer queries are parameters by now.  Others may have an index.
+ * Can an index have this expression of a table?  We cannot see those of
+ * partitions and children.
  */
 static bool
-comb_is_key(PlannerInfo *root, Node *key)
+comb_may_have_index(PlannerInfo *root, const RelOptInfo * rel, Node *expr)
+{
+	List	   *indexes = NIL;
+	ListCell   *lc;
+	int			varno;
+	int			i;
+
+	if (!bms_get_singleton_member(pull_varnos(root, expr), &varno))
+		return false;
+	if (root->simple_rte_array[varno]->inh)
+		return true;
+	/* the planner has not entered "rel" yet */
+	if (varno == (int) rel->relid)
+		indexes = rel->indexlist;
+	else if (root->simple_rel_array[varno] != NULL)
+		indexes = root->simple_rel_array[varno]->indexlist;
+	foreach(lc, indexes)
+	{
+		IndexOptInfo *index = (IndexOptInfo *) lfirst(lc);
+
+		for (i = 0; i < index->nkeycolumns; i++)
+		{
+			if (match_index_to_operand(expr, i, index))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Is this expression cheap, and does it read one table only?  Columns are, and
+ * those of outer queries are parameters by now.  Others may have an index.
+ *
+ * Users expect "type = 'uuid' AND comb_timestamp(value::uuid) >= $1" to raise
+ * no error.  Our own conditions come first, so they must not raise one either,
+ * unless an index has the expression, and so of each row.
+ */
+static bool
+comb_is_key(PlannerInfo *root, const RelOptInfo * rel, Node *key)
 {
 	QualCost	cost;
 
@@ -335,7 +375,8 @@ comb_is_key(PlannerInfo *root, Node *key)
 		bms_membership(pull_varnos(root, key)) != BMS_SINGLETON)
 		return false;
 	cost_qual_eval_node(&cost, key, root);
-	return cost.startup + cost.per_tuple <= 10 * cpu_operator_cost;
+	return cost.startup + cost.per_tuple <= 10 * cpu_operator_cost &&
+		(!contain_leaked_vars(key) || comb_may_have_index(root, rel, key));
 }
 
 /*
@@ -348,9 +389,10 @@ comb_is_key(PlannerInfo *root, Node *key)
  * condition's function, it must stay, and fail.
  */
 static bool
-comb_takes_bounds(PlannerInfo *root, const CombCall *call, Node *other)
+comb_takes_bounds(PlannerInfo *root, const RelOptInfo * rel,
+				  const CombCall *call, Node *other)
 {
-	return comb_is_key(root, call->key) &&
+	return comb_is_key(root, rel, call->key) &&
 		comb_may_execute(call->funcid) &&
 		!contain_subplans(other) &&
 		!contain_volatile_functions(other) &&
@@ -526,7 +568,7 @@ comb_period_quals(PlannerInfo *root, const RelOptInfo * rel, CombQuals *quals,
 		call.function->role != COMB_IN_PERIOD ||
 		comb_is_unlimited(call.period) ||
 		!comb_is_key_of(root, rel, call.key) ||
-		!comb_takes_bounds(root, &call, call.period))
+		!comb_takes_bounds(root, rel, &call, call.period))
 		return false;
 
 	/*
@@ -570,7 +612,7 @@ comb_side_quals(PlannerInfo *root, const RelOptInfo * rel, OpExpr *clause,
 		return false;
 	strategy = comb_time_strategy(clause->opno, right);
 	equal = strategy == BTEqualStrategyNumber;
-	if (strategy == 0 || !comb_takes_bounds(root, &call, other) ||
+	if (strategy == 0 || !comb_takes_bounds(root, rel, &call, other) ||
 		(equal && !comb_is_key_of(root, rel, call.key)) ||
 		!comb_add_time(root, &call, &bounds, strategy, other, exact))
 		return false;
@@ -695,7 +737,7 @@ comb_array_quals(PlannerInfo *root, const RelOptInfo * rel, CombQuals *quals,
 		!comb_time_call(&call, linitial(clause->args)) ||
 		comb_time_strategy(clause->opno, false) != BTEqualStrategyNumber ||
 		!comb_is_key_of(root, rel, call.key) ||
-		!comb_takes_bounds(root, &call, array))
+		!comb_takes_bounds(root, rel, &call, array))
 		return false;
 	type = get_element_type(exprType(array));
 	if (type != TIMESTAMPTZOID && type != DATEOID)
@@ -937,6 +979,39 @@ comb_add_ranges(PlannerInfo *root, RelOptInfo * rel)
 		lfirst(lc) = comb_replace(root, rel, (List *) lfirst(lc));
 }
 
+/* Is there a security barrier in what a range table entry reads? */
+static bool
+comb_has_barrier(const RangeTblEntry *rte)
+{
+	ListCell   *lc;
+
+	if (rte->rtekind != RTE_SUBQUERY || rte->subquery == NULL)
+		return false;
+	if (rte->security_barrier)
+		return true;
+	foreach(lc, rte->subquery->rtable)
+	{
+		if (comb_has_barrier((RangeTblEntry *) lfirst(lc)))
+			return true;
+	}
+	return false;
+}
+
+/* Is a key behind a security barrier, which lets in what is leakproof only? */
+static bool
+comb_is_behind_barrier(PlannerInfo *root, Node *key)
+{
+	Relids		varnos = pull_varnos(root, key);
+	int			varno = -1;
+
+	while ((varno = bms_next_member(varnos, varno)) >= 0)
+	{
+		if (comb_has_barrier(rt_fetch(varno, root->parse->rtable)))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Return the condition id <@ tstzrange(since, until) as a comparison with the
  * two times, or NULL.  The executor would build the range for each row.
@@ -945,7 +1020,8 @@ comb_add_ranges(PlannerInfo *root, RelOptInfo * rel)
  * must stay comparable with the conditions of queries.  An expression that a
  * grouping set leaves out is NULL, and before 18 the planner finds it by
  * comparison.  And comb_contained() is not leakproof if it reads times of the
- * table, because of its error.
+ * table, because of its error.  So conditions on what a security barrier shows
+ * stay as they are until the planner has moved them behind it.
  */
 static Node *
 comb_simplify(PlannerInfo *root, FuncExpr *fcall)
@@ -957,7 +1033,8 @@ comb_simplify(PlannerInfo *root, FuncExpr *fcall)
 		(!COMB_GROUPS_BY_COLUMN && root->parse->groupingSets != NIL) ||
 		!comb_take_apart(&call, fcall->funcid, fcall->args) ||
 		call.function->role != COMB_IN_PERIOD || call.times != NIL ||
-		call.rest != NIL || !comb_may_execute(call.funcid))
+		call.rest != NIL || !comb_may_execute(call.funcid) ||
+		comb_is_behind_barrier(root, call.key))
 		return NULL;
 	times = comb_period_times(call.period);
 	if (times == NIL || contain_var_clause((Node *) times))
