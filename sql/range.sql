@@ -245,6 +245,7 @@ CREATE TABLE texts AS SELECT * FROM (VALUES ('uuid', '019c1686-0400-7000-8000-00
 SELECT count(*) AS "1" FROM texts WHERE (kind = 'uuid' AND comb_timestamp(value::uuid) >= '2026-01-01') OR kind = 'other';
 SELECT count(*) AS "1" FROM texts WHERE kind IN ('uuid', 'b', 'c', 'd', 'e', 'f', 'g') AND comb_timestamp(value::uuid) >= '2026-01-01';
 DROP TABLE texts;
+-- extension and sql/portable
 
 -- the operators are leakproof, so row security and security barriers allow the index
 CREATE INDEX orders_id ON orders (id);

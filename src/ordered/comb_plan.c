@@ -43,7 +43,10 @@
  * that ask once would read nothing.
  *
  * INHERIT does not lock the children of the table that it attaches.  What is
- * written to them meanwhile is not in the promise.
+ * written to them meanwhile is not in the promise.  Nor are old rows that an UPDATE
+ * moves to a table which the plan does not know: they are below the last bound.  To
+ * settle nothing in such a transaction would keep them, but readers whose every
+ * transaction changes a parent would stand still.
  *
  * The answer is only older: the next transaction has a newer one.  But who takes
  * the largest key from one session, and then rows up to it from another one, gets
