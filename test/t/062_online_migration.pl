@@ -122,6 +122,14 @@ sub migrate
 	my $load = load($database, $database);
 	$node->safe_psql($database, recipe($type eq 'uuid' ? 'online-key' : 'online-key-bigint'));
 	step($database, 'online-columns');
+	is($node->safe_psql($database, q{
+		GRANT INSERT, SELECT ON invoice TO writer;
+		BEGIN;
+		SET LOCAL ROLE writer;
+		SET LOCAL search_path = '';
+		INSERT INTO public.invoice (customer_id, amount) SELECT max(customer_id::text)::} . $referring . q{, 0 FROM public.invoice
+			RETURNING new_customer_id IS NOT NULL;
+		ROLLBACK}), 't', "$database: who may only insert still can");
 	fill($database, 'online-fill');
 	step($database, $_) foreach qw(online-check online-build online-foreign-key online-validate);
 	my $unmoved = $node->safe_psql($database, q{
@@ -151,6 +159,7 @@ sub migrate
 	return;
 }
 
+$node->safe_psql('postgres', 'CREATE ROLE writer');
 migrate('from_v4', 'uuid', ' DEFAULT gen_random_uuid()');
 $node->safe_psql('postgres', 'CHECKPOINT');
 $node->safe_psql('postgres', 'DROP DATABASE from_v4');
