@@ -360,7 +360,7 @@ comb_may_have_index(PlannerInfo *root, const RelOptInfo * rel, Node *expr)
  *
  * Users expect "type = 'uuid' AND comb_timestamp(value::uuid) >= $1" to raise
  * no error.  Our own conditions come first, so they must not raise one either,
- * unless an index has the expression, and so of each row.
+ * unless an index has computed the expression for each row.
  */
 static bool
 comb_is_key(PlannerInfo *root, const RelOptInfo * rel, Node *key)
