@@ -16,7 +16,7 @@ use Time::HiRes qw(time usleep);
 our @EXPORT = qw(recipe changed_on_standby waiting_for_lsn $duration $seed $event_writers item_writers kinds
   begin_soak soak_server conninfo pause late script
   start_loop start_writers start_resolver start_readers start_heart terminate_backend kill_backend
-  stop_loops end_writers outbox_reader read_until read_rest disturb
+  stop_loops end_writers outbox_reader read_until read_rest disturb commit_late
   all_is_read is_lost end_soak);
 
 our ($duration, $seed);
@@ -333,6 +333,21 @@ sub read_rest
 		$reader->again unless eval { $reader->poll; 1 };
 		1 while $reader->poll >= 1000;
 	}
+	return;
+}
+
+# A row comes to the table outbox after two hundred later ones have been read.  On a slow machine wrong readers can be
+# so far behind the load that they lose nothing by it.  "arrive" waits until they can read the later ones.
+sub commit_late
+{
+	my ($node, $arrive, @readers) = @_;
+	my $late = CombSession->new($node);
+	$late->ask("BEGIN; INSERT INTO outbox (body) VALUES ('late')");
+	$node->safe_psql('postgres', "INSERT INTO outbox (body) SELECT 'early' FROM generate_series(1, 200)");
+	$arrive->();
+	read_rest(@readers);
+	$late->ask('COMMIT');
+	$late->quit;
 	return;
 }
 

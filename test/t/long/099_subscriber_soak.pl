@@ -38,6 +38,7 @@ start_resolver($connection);
 
 disturb($publisher, $duration, readers => \@readers, clients => [ 'writer', 'heart' ], crash => [$subscriber]);
 end_writers($publisher);
+commit_late($publisher, sub { wait_until($subscriber, "SELECT count(*) = 200 FROM outbox WHERE body = 'early'") }, values %twin);
 
 # Wait for the last rows as long as any arrive, and for a heartbeat after them.
 my ($rows, $last) = ask($publisher, 'postgres', 'SELECT count(*), comb_generate_ordered() FROM outbox');

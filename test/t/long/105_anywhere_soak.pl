@@ -105,18 +105,27 @@ sub start_load
 	return;
 }
 
-# Stop the writers of a server, and settle what they have written.
-sub settle
+# Stop the writers of a server.
+sub end_load
 {
 	my ($node) = @_;
 	end_writers($node);
 	stop_loops($node, 'feed');
+	return;
+}
+
+# Settle what they have written.
+sub settle
+{
+	my ($node) = @_;
 	$node->safe_psql('postgres', "$advance SELECT pg_sleep(1.1)") foreach 1 .. 3;
 	return;
 }
 
 start_load();
 disturb($primary, 0.6 * $duration, readers => \@all, clients => [ 'writer', 'feed' ], crash => [ $standby, $subscriber ]);
+end_load($primary);
+commit_late($primary, sub { sleep(2); $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert')) }, values %twin);
 settle($primary);
 $primary->wait_for_catchup($_, 'replay', $primary->lsn('insert')) foreach ($standby, 'one');
 read_rest(@all);
@@ -132,6 +141,7 @@ read_until(time() + 0.1 * $duration + 1, values %late);
 $primary->stop('immediate');
 $standby->promote;
 read_until(time() + 0.2 * $duration, values %late);
+end_load($standby);
 settle($standby);
 read_rest(values %late);
 end_soak(readers => \%late, nodes => [ $standby, $primary, $subscriber ], expected => qr/read-only transaction|read only|standby/);
