@@ -967,7 +967,9 @@ comb_add_ranges(PlannerInfo *root, RelOptInfo * rel)
 	RangeTblEntry *rte = root->simple_rte_array[rel->relid];
 	ListCell   *lc;
 
-	if (!comb_enable_time_conditions || root->parse->jointree == NULL)
+	/* conditions on a sub-select get their bounds inside, as before 19 */
+	if (!comb_enable_time_conditions || rte->rtekind != RTE_RELATION ||
+		root->parse->jointree == NULL)
 		return;
 	if (rel->reloptkind != RELOPT_BASEREL)
 	{
