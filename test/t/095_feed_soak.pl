@@ -152,8 +152,7 @@ stop_loops($node, 'reader');
 # Count
 #
 my $rows = $node->safe_psql('postgres', 'SELECT count(*) FROM outbox');
-# Under Wine, processes begin slowly.
-cmp_ok($rows, '>', $duration * (($ENV{RUN_FOREIGN} // '') eq 'windows' ? 20 : 100), 'there is something to read');
+cmp_ok($rows, '>=', 5 * $duration, 'there is something to read');
 my %read = map { my ($reader, @counts) = split(/\|/); $reader => \@counts } split(
 	/\n/,
 	$node->safe_psql(
