@@ -76,6 +76,7 @@ extern bool comb_time_call(CombCall *call, Node *node);
 extern int	comb_time_strategy(Oid opno, bool right);
 
 /* comb_selfuncs.c */
+extern bool comb_has_index(const RelOptInfo * rel, Node *expr);
 extern double comb_selectivity(PlannerInfo *root, const CombCall *call,
 							   List *args, int varRelid, bool is_join);
 

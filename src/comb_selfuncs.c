@@ -456,7 +456,7 @@ comb_set_sel(RestrictInfo * info, double sel)
 }
 
 /* Has an index of the table this expression as one of its keys? */
-static bool
+bool
 comb_has_index(const RelOptInfo * rel, Node *expr)
 {
 	ListCell   *lc;

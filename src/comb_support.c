@@ -62,7 +62,6 @@
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "utils/array.h"
@@ -325,33 +324,16 @@ comb_add_time(PlannerInfo *root, const CombCall *call, List **bounds,
  * partitions and children.
  */
 static bool
-comb_may_have_index(PlannerInfo *root, const RelOptInfo * rel, Node *expr)
+comb_may_have_index(PlannerInfo *root, const RelOptInfo * rel, int varno,
+					Node *expr)
 {
-	List	   *indexes = NIL;
-	ListCell   *lc;
-	int			varno;
-	int			i;
-
-	if (!bms_get_singleton_member(pull_varnos(root, expr), &varno))
-		return false;
 	if (root->simple_rte_array[varno]->inh)
 		return true;
 	/* the planner has not entered "rel" yet */
 	if (varno == (int) rel->relid)
-		indexes = rel->indexlist;
-	else if (root->simple_rel_array[varno] != NULL)
-		indexes = root->simple_rel_array[varno]->indexlist;
-	foreach(lc, indexes)
-	{
-		IndexOptInfo *index = (IndexOptInfo *) lfirst(lc);
-
-		for (i = 0; i < index->nkeycolumns; i++)
-		{
-			if (match_index_to_operand(expr, i, index))
-				return true;
-		}
-	}
-	return false;
+		return comb_has_index(rel, expr);
+	return root->simple_rel_array[varno] != NULL &&
+		comb_has_index(root->simple_rel_array[varno], expr);
 }
 
 /*
@@ -366,17 +348,19 @@ static bool
 comb_is_key(PlannerInfo *root, const RelOptInfo * rel, Node *key)
 {
 	QualCost	cost;
+	int			varno;
 
 	if (IsA(key, RelabelType))
 		key = (Node *) ((RelabelType *) key)->arg;
 	if (IsA(key, Var))
 		return true;
 	if (contain_subplans(key) ||
-		bms_membership(pull_varnos(root, key)) != BMS_SINGLETON)
+		!bms_get_singleton_member(pull_varnos(root, key), &varno))
 		return false;
 	cost_qual_eval_node(&cost, key, root);
 	return cost.startup + cost.per_tuple <= 10 * cpu_operator_cost &&
-		(!contain_leaked_vars(key) || comb_may_have_index(root, rel, key));
+		(!contain_leaked_vars(key) ||
+		 comb_may_have_index(root, rel, varno, key));
 }
 
 /*

@@ -129,7 +129,7 @@ sub migrate
 		SET LOCAL search_path = '';
 		INSERT INTO public.invoice (customer_id, amount) SELECT max(customer_id::text)::} . $referring . q{, 0 FROM public.invoice
 			RETURNING new_customer_id IS NOT NULL;
-		ROLLBACK}), 't', "$database: who may only insert still can");
+		ROLLBACK}), 't', "$database: who has no rights on the other table still can insert");
 	fill($database, 'online-fill');
 	step($database, $_) foreach qw(online-check online-build online-foreign-key online-validate);
 	my $unmoved = $node->safe_psql($database, q{
