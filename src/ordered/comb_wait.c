@@ -275,9 +275,10 @@ comb_wait(PG_FUNCTION_ARGS)
 				 errmsg("a standby cannot wait for transactions with keys"),
 				 errhint("Call comb_wait() on the primary, or poll at intervals.")));
 	comb_seats_attach();
+	/* now, because nothing keeps the procedure from being dropped meanwhile */
+	(void) get_call_result_type(fcinfo, NULL, &tupdesc);
 	comb_wait_commit(fcinfo);
 	count = Int64GetDatum((int64) comb_wait_count(seen, ms));
 	comb_wait_commit(fcinfo);
-	(void) get_call_result_type(fcinfo, NULL, &tupdesc);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, &count, &isnull)));
 }

@@ -174,6 +174,19 @@ is(woken(sub { $writer->event }), 'woken', 'it waits again afterwards');
 	is(woken(sub { $writer->event }), 'woken', 'the others go on');
 }
 
+# The extension is dropped, and made again, while a session sleeps.
+{
+	my $sleeper = CombSession->new($node, 'other');
+	$seen = count($sleeper);
+	$sleeper->send("CALL comb_wait($seen, '1 minute')");
+	wait_until($node, "SELECT wait_event_type = 'Extension' AND state = 'active' FROM pg_stat_activity WHERE pid = $sleeper->{pid}");
+	$elsewhere->ask($_)
+		foreach 'DROP EXTENSION pg_comb_ordered CASCADE', 'CREATE EXTENSION pg_comb_ordered', 'SELECT comb_generate_ordered()';
+	my ($count, $err) = $sleeper->result;
+	ok($err eq '' && $count =~ /^\d+$/ && $count != $seen, 'the procedure is dropped and made again meanwhile') or diag($err);
+	$sleeper->quit;
+}
+
 # Each session that waits makes the pauses of the others longer by 0.5 ms.
 $seen = count();
 $node->psql('postgres', "SET statement_timeout = '3 ms';" . " CALL comb_wait($seen, '1 minute');" x 300, on_error_stop => 0);
