@@ -505,7 +505,7 @@ DROP TABLE posts;
 -- also by itself, at the cost of the rows that it finds
 RESET enable_seqscan;
 CREATE TABLE timed AS SELECT key_at('2026-01-01'::timestamptz + g * interval '1 minute', g) AS id, g AS n FROM generate_series(1, 20000) AS g;
-CREATE INDEX ON timed (comb_timestamp(id));
+CREATE INDEX timed_comb_timestamp_idx ON timed (comb_timestamp(id));
 VACUUM ANALYZE timed;
 EXPLAIN (COSTS OFF) SELECT n FROM timed WHERE comb_timestamp(id) = '2026-01-02';
 SELECT count(*) AS "1" FROM plan($$SELECT n FROM timed WHERE comb_timestamp(id) >= '2026-01-02' AND comb_timestamp(id) < '2026-01-02 01:00'$$) line
