@@ -50,7 +50,7 @@ my $limit    = $ENV{STEP_LIMIT} || 1800;
 begin_soak($name, 30);
 
 # JDBC has no unix sockets.
-my $node = soak_server('main', init => [ allows_streaming => 1 ], conf => "listen_addresses = '127.0.0.1'\n");
+my $node = soak_server($name, init => [ allows_streaming => 1 ], conf => "listen_addresses = '127.0.0.1'\n");
 my %writers = %$event_writers;
 my ($key, $settled) = qw(comb_generate_ordered() comb_settled());
 if ($anywhere)

@@ -39,7 +39,8 @@ if os.path.exists(state):
 		last = file.read()
 for _ in polls():
 	batch = (batch_by_number if cursor == "number" else batch_by_id)(last)
-	batch.write.mode("overwrite").parquet(f"{copy}/batch={last}")
+	# snappy's library takes a system that has musl's loader, too, for Alpine
+	batch.write.mode("overwrite").option("compression", "gzip").parquet(f"{copy}/batch={last}")
 	written = spark.read.schema(batch.schema).parquet(f"{copy}/batch={last}").agg(functions.max(cursor)).first()[0]
 	if written is not None:
 		last = str(written)
