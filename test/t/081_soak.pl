@@ -66,7 +66,7 @@ my $started = time();
 my $rounds  = 0;
 while ($rounds == 0 || time() - $started < $duration)
 {
-	foreach my $event (shuffle(values %ends, (\&terminate_sessions) x 3, (\&move_clock) x 12))
+	foreach my $event (shuffle(values %ends, (\&terminate_sessions) x 3, (\&move_clock) x 11, \&set_back))
 	{
 		usleep(100_000 + int(rand(200_000)));
 		$event->();
@@ -235,6 +235,22 @@ sub take_over
 sub any_shift { return sprintf('%+d', $shifts[ int(rand(@shifts)) ]); }
 
 sub move_clock { return replace_file(clock_file(rand() < 0.8 ? $primary : $standby), any_shift()); }
+
+# Random moves may leave a whole round without a process that made keys on both sides of a
+# step back: a round has few sessions, which make few keys on a busy machine.  10 kB are two
+# blocks of shown_sql(), of which the second begins after the step.
+sub set_back
+{
+	my @shown = map { "$dir/shown$_" } 1 .. 3;
+
+	foreach my $shift (qw(+60 -60))
+	{
+		replace_file(clock_file($primary), $shift);
+		my %size = map { $_ => -s $_ // 0 } @shown;
+		usleep(50_000) while grep { (-s $_ // 0) < $size{$_} + 10_000 } @shown;
+	}
+	return;
+}
 
 sub terminate_sessions
 {
