@@ -65,8 +65,8 @@ my $schedule = CombSchedule->new($node, 'a b m n o r u v w y', other => 'o',
 	user => { m => 'monitor', n => 'nobody', v => 'writer' }, statements => \%statements);
 
 $schedule->test(q{
-	# a new backend takes the seat of one that has just committed
-	a.begin a.event b.event w.lock r.pollate=0 a.commit a.quit a.new1 w.unlock a.connect r.check
+	# a new backend takes the seat of one that has just committed; the first bound of a transaction can be lower
+	r.begin r.poll=0 a.begin a.event b.event w.lock r.pollate=0 a.commit a.quit a.new1 w.unlock r.commit a.connect r.check
 	a.begin a.event b.event w.lock r.pollate=0 a.commit a.quit o.new12 w.unlock a.connect r.check
 	# sessions that end in a transaction
 	a.begin a.event b.event r.poll=0 a.terminate r.poll=1 r.check
