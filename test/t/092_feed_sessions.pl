@@ -7,6 +7,7 @@ use CombTest;
 
 my $node = server('main', conf => q{
 autovacuum = off
+max_connections = 20
 restart_after_crash = on
 pg_comb.lease_duration = 100ms
 }, sql => 'CREATE DATABASE other; CREATE ROLE writer LOGIN; CREATE ROLE nobody LOGIN;
@@ -35,12 +36,16 @@ my %statements = (
 		return;
 	},
 
-	# six new sessions of the same database, one of which takes a seat that is free
+	# new sessions of the same database, one after another, as many as the server can have: from
+	# 16 on each takes the seat that has been free for the longest time
 	new => sub {
 		my (undef, $session, $n) = @_;
-		my @new = map { CombSession->new($node, $session->{database}) } 1 .. 6;
-		$_->ask("CALL many($n)") foreach @new;
-		$_->quit foreach @new;
+		foreach (1 .. 20)
+		{
+			my $new = CombSession->new($node, $session->{database});
+			$new->ask("CALL many($n)");
+			$new->quit;
+		}
 		return;
 	},
 
