@@ -41,12 +41,12 @@ sub make
 			p_time_decoder := 'public.comb_time_decoder', p_premake := 3)");
 }
 
-sql('CREATE EXTENSION pg_comb; CREATE SCHEMA partman; CREATE EXTENSION pg_partman SCHEMA partman');
-make('visit');
-
 # The test must not run into midnight.
 my $left = sql(q{SELECT extract(epoch FROM current_date + 1 - now())::int});
 sleep $left + 1 if $left < 60;
+
+sql('CREATE EXTENSION pg_comb; CREATE SCHEMA partman; CREATE EXTENSION pg_partman SCHEMA partman');
+make('visit');
 
 is(days('visit'), wanted(-3, 3), 'seven days are made');
 sql('INSERT INTO visit (n) SELECT generate_series(1, 1000)');
