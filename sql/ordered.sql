@@ -62,15 +62,15 @@ SELECT comb_timestamp(:'id') < reserved_until AS t,
 FROM comb_ordered_status(), comb_internal.comb_lease_ordered WHERE series = 'ordered';
 
 CREATE ROLE regress_comb_user;
--- The sequences are in a schema of their own.  Ordinary roles can neither look into
--- this schema nor change its sequences.
+-- The sequences are in a schema of their own.  Ordinary roles can read them, as pg_dump
+-- does, and not change them.
 SELECT relname, relnamespace::regnamespace,
-       has_sequence_privilege('regress_comb_user', oid, 'SELECT') AS f,
+       has_sequence_privilege('regress_comb_user', oid, 'SELECT') AS t,
        has_sequence_privilege('regress_comb_user', oid, 'UPDATE') AS f,
        has_sequence_privilege('regress_comb_user', oid, 'USAGE') AS f
 FROM pg_class
 WHERE relkind = 'S' AND relname LIKE 'comb\_%' ORDER BY relname;
-SELECT has_schema_privilege('regress_comb_user', 'comb_internal', 'USAGE') AS f,
+SELECT has_schema_privilege('regress_comb_user', 'comb_internal', 'USAGE') AS t,
        has_schema_privilege('regress_comb_user', 'comb_internal', 'CREATE') AS f;
 SELECT c::regclass::text AS dumped
 FROM pg_extension, unnest(extconfig) c WHERE extname IN ('pg_comb', 'pg_comb_ordered') ORDER BY c::regclass::text;

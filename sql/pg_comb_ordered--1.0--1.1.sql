@@ -192,3 +192,39 @@ CREATE PROCEDURE comb_wait(INOUT seen bigint, timeout interval DEFAULT '1 minute
 
 COMMENT ON PROCEDURE comb_wait(bigint, interval) IS
 	'commits, and waits until another transaction with ordered keys or Snowflakes has ended';
+
+--
+-- Privileges: pg_dump reads the limits as any role
+--
+
+-- What a script grants is no part of a dump.  Rights of other roles have to go
+-- first: as initial privileges they would outlive their roles.
+DO $$
+DECLARE
+	entry record;
+BEGIN
+	FOR entry IN
+		SELECT object.name AS object,
+			CASE WHEN acl.grantee OPERATOR(pg_catalog.=) 0::pg_catalog.oid THEN 'PUBLIC'
+				ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(acl.grantee)) END AS grantee
+		FROM (
+				SELECT 'SCHEMA comb_internal' AS name, n.nspacl AS acl, n.nspowner AS owner
+				FROM pg_catalog.pg_namespace AS n
+				WHERE n.nspname OPERATOR(pg_catalog.=) 'comb_internal'
+				UNION ALL
+				SELECT pg_catalog.format('SEQUENCE comb_internal.%I', c.relname), c.relacl, c.relowner
+				FROM pg_catalog.pg_class AS c
+				WHERE c.relnamespace OPERATOR(pg_catalog.=) 'comb_internal'::pg_catalog.regnamespace
+					AND c.relkind OPERATOR(pg_catalog.=) 'S'
+			) AS object, pg_catalog.aclexplode(object.acl) AS acl
+		WHERE acl.grantee OPERATOR(pg_catalog.<>) object.owner
+			AND acl.grantee OPERATOR(pg_catalog.<>) 'pg_database_owner'::pg_catalog.regrole
+		GROUP BY 1, 2
+	LOOP
+		EXECUTE pg_catalog.format('REVOKE ALL ON %s FROM %s CASCADE', entry.object, entry.grantee);
+	END LOOP;
+END
+$$;
+
+GRANT USAGE ON SCHEMA comb_internal TO PUBLIC;
+GRANT SELECT ON ALL SEQUENCES IN SCHEMA comb_internal TO PUBLIC;

@@ -176,7 +176,7 @@ CREATE ROLE claimer;
 SET ROLE claimer;
 SET search_path = '';
 SELECT public.comb_snowflake_claim(31) >= 0 AS t;
-SELECT * FROM comb_internal.comb_snowflake_claimed;
+SELECT nextval('comb_internal.comb_snowflake_claimed');
 RESET ROLE;
 RESET search_path;
 DROP ROLE claimer;

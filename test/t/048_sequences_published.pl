@@ -22,7 +22,8 @@ foreach my $node ($publisher, $subscriber)
 $publisher->safe_psql('postgres', 'CREATE PUBLICATION everything FOR ALL TABLES, ALL SEQUENCES');
 $publisher->safe_psql('postgres', "INSERT INTO made DEFAULT VALUES; $make");
 my @last = ask($subscriber, 'postgres', $make);
-my $connection = $publisher->connstr('postgres') =~ s{'}{''}gr;
+$publisher->safe_psql('postgres', 'CREATE ROLE replicator LOGIN REPLICATION; GRANT SELECT ON made TO replicator');
+my $connection = $publisher->connstr('postgres') =~ s{'}{''}gr . ' user=replicator';
 $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION all_of_it CONNECTION '$connection' PUBLICATION everything");
 
 my $limit = "SELECT last_value FROM comb_internal.comb_lease_ordered";
