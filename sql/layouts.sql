@@ -18,9 +18,10 @@ FROM comb_layouts() a, comb_layouts() b;
 -- labels that pg_comb does not know
 SELECT comb_generate('rtcomb');
 SELECT comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', 'UUIDv7');
--- beginnings and extensions of known labels, and the empty text
+-- beginnings and extensions of known labels, of which the nearest is named, and the empty text
 SELECT comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', 'uuidv');
 SELECT comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', 'ulidx');
+SELECT comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', 'rtcomb_postgres_datetime');
 SELECT comb_timestamp('919108f7-52d1-4320-9bac-f847db4148a8', '');
 -- an unknown label may have any length; the message shows at most 63 bytes
 SELECT comb_generate(repeat('x', 100000));

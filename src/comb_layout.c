@@ -12,7 +12,6 @@
  */
 #include "postgres.h"
 
-#include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "nodes/primnodes.h"
 #include "utils/builtins.h"
@@ -285,20 +284,6 @@ comb_arg_is_const(const FmgrInfo *flinfo, int argno)
 	return argno < list_length(args) && IsA(list_nth(args, argno), Const);
 }
 
-/* List the labels of all layouts, for a hint */
-static char *
-comb_layout_labels(void)
-{
-	StringInfoData labels;
-	int			i;
-
-	initStringInfo(&labels);
-	for (i = 0; i < COMB_LAYOUTS; i++)
-		appendStringInfo(&labels, "%s%s", i > 0 ? ", " : "",
-						 comb_layout_table[i].label);
-	return labels.data;
-}
-
 /*
  * Return the encoding whose characters a message must not divide: the
  * database's, or the client's in a database with SQL_ASCII.  Clients get no
@@ -335,10 +320,22 @@ comb_clipped(const text *source)
 static void
 comb_layout_error(const text *label)
 {
+	const char *clipped = comb_clipped(label);
+	const char *closest;
+	ClosestMatchState match;
+	int			i;
+
+	initClosestMatch(&match, clipped, 4);
+	for (i = 0; i < COMB_LAYOUTS; i++)
+		updateClosestMatch(&match, comb_layout_table[i].label);
+	closest = getClosestMatch(&match);
+
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unrecognized layout: \"%s\"", comb_clipped(label)),
-			 errhint("The layouts are %s.", comb_layout_labels())));
+			 errmsg("unrecognized layout: \"%s\"", clipped),
+			 closest != NULL ?
+			 errhint("Perhaps you meant the layout \"%s\".  comb_layouts() lists the layouts.", closest) :
+			 errhint("comb_layouts() lists the layouts.")));
 }
 
 /*

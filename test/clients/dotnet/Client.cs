@@ -107,7 +107,7 @@ abstract partial class Client
 			}
 			catch (Exception e) when (e.GetBaseException() is Npgsql.PostgresException told)
 			{
-				return told.SqlState == "22023" && told.Hint!.StartsWith("The layouts are uuidv7, ");
+				return told.SqlState == "22023" && told.Hint!.StartsWith("Perhaps you meant the layout ");
 			}
 		});
 	}
