@@ -79,7 +79,7 @@ comb_drift_error(CombTime next, CombTime now)
 					   comb_us_text(comb_us_from_time(next)),
 					   comb_us_text(comb_us_from_time(now)),
 					   comb_max_ordered_drift),
-			 errhint("Correct the server's clock, raise \"pg_comb.max_ordered_drift\", or have comb_ordered_reset() called and restart the server if keys were made under a clock far ahead.")));
+			 errhint("Correct the server's clock, raise \"pg_comb.max_ordered_drift\", or have comb_ordered_reset() called and restart the server if keys were made under a clock far ahead.  If the clock was right, sessions asked for too many Snowflakes: make fewer.")));
 }
 
 void
