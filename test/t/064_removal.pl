@@ -25,29 +25,41 @@ my $use = q{
 	CREATE POLICY recent ON outbox USING (id <@ tstzrange('2026-01-01Z', NULL));
 	CREATE VIEW settled AS SELECT * FROM outbox WHERE id < comb_settled();
 	CREATE FUNCTION next_id() RETURNS bigint LANGUAGE sql RETURN comb_snowflake(instance_bits => 0);
+	CREATE TABLE ticket (id bigint DEFAULT next_id());
+	CREATE VIEW latest AS SELECT max(body) AS body FROM settled;
+	CREATE MATERIALIZED VIEW kept AS SELECT body FROM latest;
+	CREATE VIEW part AS SELECT id FROM orders_11;
+	CREATE VIEW periods AS SELECT period FROM event;
+	CREATE VIEW days AS SELECT day FROM event;
 	CREATE FUNCTION settled_id() RETURNS uuid STABLE LANGUAGE sql AS 'SELECT comb_settled()';
 	CREATE FUNCTION quiet() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
 	CREATE TRIGGER old BEFORE UPDATE ON event FOR EACH ROW
 		WHEN (comb_timestamp(OLD.id) < '2026-11-02Z') EXECUTE FUNCTION quiet()};
 
 my @dependents = (
+	'constraint orders_customer_id_fkey on table orders',
+	'constraint orders_customer_id_fkey on table orders_11',
 	'constraint recent on table event',
 	'default value for column day of table event',
 	'default value for column id of table event',
 	'default value for column id of table outbox',
 	'default value for column number of table event',
+	'default value for column id of table ticket',
 	'column period of table event',
+	'column period of view periods',
 	'function next_id()',
 	'index customers_id',
 	'index event_day',
+	'materialized view kept',
 	'policy recent on table outbox',
-	'rule _RETURN on view settled',
 	'table orders',
 	'text of function settled_id()',
-	'trigger old on table event');
+	'trigger old on table event',
+	(map { "view $_" } qw(latest part periods settled)));
 
 # What the table of the page says
 my $remove = q{
+	DROP VIEW part;
 	CREATE TABLE new (LIKE orders);
 	INSERT INTO new SELECT * FROM orders;
 	DROP TABLE orders;
@@ -57,11 +69,15 @@ my $remove = q{
 	ALTER TABLE orders ADD FOREIGN KEY (customer_id) REFERENCES customers (id);
 	DROP TRIGGER old ON event;
 	DROP INDEX event_day;
+	DROP VIEW periods;
 	ALTER TABLE event ALTER id SET DEFAULT gen_random_uuid(), ALTER number DROP DEFAULT,
 		ALTER day DROP EXPRESSION, ALTER period TYPE tstzrange, DROP CONSTRAINT recent;
 	ALTER TABLE outbox ALTER id DROP DEFAULT;
 	DROP POLICY recent ON outbox;
+	DROP MATERIALIZED VIEW kept;
+	DROP VIEW latest;
 	DROP VIEW settled;
+	ALTER TABLE ticket ALTER id DROP DEFAULT;
 	DROP FUNCTION next_id(), settled_id()};
 
 my $node = server('main', sql => $use);

@@ -119,7 +119,6 @@ for (1 .. 50)
 {
 	$seen = count();
 	my $rows = $reader->ask('SELECT count(*) FROM event WHERE id < comb_settled()');
-	$reader->send("CALL comb_wait($seen, '1 minute') \\; SELECT count(*) FROM event WHERE id < comb_settled()") if 0;
 	wait_from($seen, '1 minute');
 	$writer->event;
 	$reader->result;
