@@ -167,6 +167,46 @@ sub again
 	return;
 }
 
+# The second table takes the id's type.  Its columns replace a composite key's id.
+foreach my $key ('id uuid', 'tenant text, number int')
+{
+	my @columns = map { /^(\w+)/ } split(/, /, $key);
+	my $names = join(', ', @columns);
+	my ($changes, $changed) = map { composite(recipe($_), @columns) } qw(changes changed);
+	my $owner = CombSession->new($node, 'postgres', user => 'owner');
+	my %copy;
+	my $last = '00000000-0000-0000-0000-000000000000';
+	my @values = map { @columns > 1 ? "'t', $_" : "'" . '0' x 8 . "-0000-4000-8000-00000000000$_'" } 0 .. 9;
+
+	$owner->ask("CREATE TABLE item ($key, name text, PRIMARY KEY ($names)); INSERT INTO item VALUES ($values[1], 'old'), ($values[2], 'old')");
+	$owner->ask($changes) foreach 1 .. 2;
+	foreach my $change ('SELECT 1', "INSERT INTO item VALUES ($values[3], 'new')", "UPDATE item SET name = 'changed' WHERE name = 'new'",
+		"UPDATE item SET ($names) = ROW ($values[4]) WHERE ($names) = ($values[1])", "DELETE FROM item WHERE ($names) = ($values[2])")
+	{
+		$owner->ask($change);
+		foreach my $row (split(/\n/, $owner->ask($changed =~ s/\$last/'$last'/gr)))
+		{
+			my @fields = split(/\|/, $row);
+			my $id = join('|', splice(@fields, 0, scalar @columns));
+			$last = $fields[0];
+			if ($fields[1] eq 't') { delete $copy{$id} } else { $copy{$id} = "$id|$fields[2]" }
+		}
+		is(join("\n", map { $copy{$_} } sort keys %copy), $owner->ask("SELECT $names, name FROM item ORDER BY $names"), "$key: $change");
+	}
+	$owner->ask(recipe('undo') . 'DROP TABLE item');
+	$owner->quit;
+}
+
+# Return a recipe with these columns for the id.
+sub composite
+{
+	my ($text, @columns) = @_;
+	my $list = sub { my ($of) = @_; return join(', ', map { "$of$_" } @columns) };
+	$text =~ s/\bitem\.id IS NULL/item.$columns[0] IS NULL/g;
+	$text =~ s/\b(\w+\.)id (=|IS DISTINCT FROM) (\w+\.)id\b/'(' . $list->($1) . ") $2 (" . $list->($3) . ')'/ge;
+	return $text =~ s/\b(\w+\.)?id\b/$list->($1 \/\/ '')/ger;
+}
+
 # Roles: whoever deletes rows needs INSERT on the second table, and nothing else.
 $writer->ask("SET ROLE owner; $tables{plain}; INSERT INTO item SELECT n, 'old' FROM generate_series(1, 20) AS n");
 $writer->ask(recipe('changes'));
