@@ -6,6 +6,7 @@
 # next.  The test begins at each of these versions.
 use lib 'test/perl';
 use CombTest;
+use CombFeed;
 use CombSession;
 use CombShop;
 use File::Copy qw(copy);
@@ -86,5 +87,19 @@ foreach my $version (map { m{--([^-]+)\.sql$} ? $1 : () } glob('sql/pg_comb--*.s
 	goes_on($node, $shop, 1);
 	indexes_are_whole($node, $shop, $version);
 }
+
+# The page's loop over all databases, one of which has another extension's version, and one none
+my $names = 'SELECT string_agg(extname || extversion, chr(32) ORDER BY extname) FROM pg_extension';
+$node->safe_psql('postgres', 'CREATE DATABASE "it\'s old" TEMPLATE template1; CREATE DATABASE "keys only"');
+$node->safe_psql(q{it's old}, "CREATE EXTENSION pg_comb VERSION '1.0'; CREATE EXTENSION pg_comb_ordered VERSION '1.0'");
+$node->safe_psql('keys only', "CREATE EXTENSION pg_comb VERSION '1.0'");
+{
+	local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port);
+	my ($out, $err);
+	ok(IPC::Run::run([ 'sh', '-c', recipe('update-all') ], '>', \$out, '2>', \$err), 'the loop over all databases') or diag $err;
+}
+is($node->safe_psql($_->[0], $names), $_->[1], "extensions of $_->[0]")
+  foreach ([ q{it's old}, "pg_comb$next pg_comb_ordered$next plpgsql1.0" ], [ 'keys only', "pg_comb$next plpgsql1.0" ],
+	[ 'current', "pg_comb$next pg_comb_ordered$next plpgsql1.0" ], [ 'postgres', 'plpgsql1.0' ]);
 
 done_testing();

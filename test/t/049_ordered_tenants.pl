@@ -158,4 +158,27 @@ $node->safe_psql('tenant', q{
 	SELECT comb_snowflake_settled(), pg_sleep(1.1)});
 is($node->safe_psql('fresh', 'SELECT comb_snowflake() > 0'), 't', 'a limit of long ago stops no other database');
 
+# What ordered.md says of denial: a role without rights on any table holds the readers below
+# comb_settled(), and more than 64 savepoints in another database those of positions.
+$node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN');
+($writer, $reader) = map { CombSession->new($node) } 1 .. 2;
+$reader->poll;
+my $position = $reader->ask('SELECT comb_position(NULL)');
+my $new = "SELECT count(*) FROM event WHERE comb_unread(id, xmin, '$position')";
+my @nobody = map { CombSession->new($node, $_, user => 'nobody') } ('postgres', 'other');
+$nobody[0]->ask('BEGIN; SELECT comb_generate_ordered()');
+$writer->event;
+is($reader->poll, 0, 'a role without rights holds a feed back');
+is($reader->ask($new), 1, 'and no position');
+$nobody[1]->ask('CREATE TEMPORARY TABLE own (i integer); BEGIN');
+foreach my $n (64, 1)
+{
+	$nobody[1]->ask("DO \$\$ BEGIN FOR i IN 1..$n LOOP BEGIN INSERT INTO own VALUES (i); EXCEPTION WHEN division_by_zero THEN NULL; END; END LOOP; END \$\$");
+	$writer->event;    # without an end of a transaction the next snapshot would be this one
+	is($reader->ask($new), $n == 64 ? 2 : 0, 'savepoints of another database and positions: ' . ($n == 64 ? 64 : 65));
+}
+$nobody[1]->ask('COMMIT');
+is($reader->ask($new), 3, 'until they end');
+$_->quit foreach ($writer, $reader, @nobody);
+
 done_testing();

@@ -122,6 +122,17 @@ is(both(q{
 	AND obj_description(p.oid, 'pg_proc') <> obj_description(e.oid, 'pg_proc')}),
 	'portable.comb_generate()', 'without a layout the comments are the same, but for what one session promises');
 
+# The README's query uses the index of both.  Comparisons of comb_timestamp() do so with the extension alone.
+my ($query) = slurp_file('README.md') =~ /^(SELECT \* FROM event WHERE .*);$/m;
+foreach my $schema ('ext', 'portable')
+{
+	my $explain = "SET search_path = $schema, public; SET enable_seqscan = off; EXPLAIN (COSTS OFF)";
+	both("DROP TABLE IF EXISTS event; CREATE TABLE event (id uuid PRIMARY KEY)");
+	like(both("$explain $query"), qr/Index Cond/, "$schema: the README's query uses the index");
+	($schema eq 'ext' ? \&like : \&unlike)->(both("$explain SELECT FROM event WHERE comb_timestamp(id) >= '2026-11-24'"),
+		qr/Index Cond/, "$schema: a comparison of comb_timestamp()");
+}
+
 # Random values
 my $seed = defined $ENV{PORTABLE_SEED} ? $ENV{PORTABLE_SEED} : sprintf('%.6f', rand(2) - 1);
 my $fuzz = slurp_file('test/fuzz/portable.sql');

@@ -8,7 +8,7 @@ use CombSoak;
 use Time::HiRes qw(time usleep);
 
 begin_soak('tools that poll', 8);
-my $node = soak_server('main', sql => 'CREATE EXTENSION pg_comb_ordered CASCADE;' . recipe('numbers') . q{
+my $node = soak_server('main', sql => recipe('numbers') . q{
 	CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text,
 		number bigint NOT NULL UNIQUE DEFAULT next_id())});
 
