@@ -90,7 +90,7 @@ comb_us_from_time(CombTime at)
 	return (int64) (at >> COMB_TIME_BITS);
 }
 
-/* comb_generate.c */
+/* comb_clock.c */
 extern void comb_clock_error(void);
 extern void comb_pool_fill(void);
 

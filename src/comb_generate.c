@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * comb_generate.c
- *	  comb_generate() and comb_at(): keys that one process makes.  Also the
- *	  rare paths of comb_clock.h.
+ *	  comb_generate() and comb_at(): keys that one process makes.
  *
  * The time of a key and its counter are one number, a CombTime (comb_clock.h).
  * A key takes the clock's time.  If the clock has not passed the last key, the
@@ -44,8 +43,6 @@ PG_FUNCTION_INFO_V1(comb_generate_layout);
 PG_FUNCTION_INFO_V1(comb_at);
 PG_FUNCTION_INFO_V1(comb_at_layout);
 
-CombPool	comb_pool;
-
 /* The last number in a key of this process, for each unit that keys count in */
 static CombTime comb_last_time;
 static Comb100ns comb_last_100ns;
@@ -66,31 +63,6 @@ static inline TimestampTz
 comb_instant(CombTime at)
 {
 	return comb_us_from_time(at) + COMB_UNIX_EPOCH;
-}
-
-/* Raise 22008 for a clock before 1970 or after 4199 */
-void
-comb_clock_error(void)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-			 errmsg("the system clock is out of range for keys"),
-			 errdetail("Keys can be made from 1970 to the year 4199."),
-			 errhint("Correct the server's clock.")));
-}
-
-/* Draw a block of random bytes for this process */
-void
-comb_pool_fill(void)
-{
-	/* the pool is empty if the source fails */
-	comb_pool.used = COMB_POOL_SIZE;
-	if (!pg_strong_random(comb_pool.bytes, COMB_POOL_SIZE))
-		ereport(ERROR,
-				(errcode(ERRCODE_INTERNAL_ERROR),
-				 errmsg("could not generate random values")));
-	comb_pool.owner = MyProcPid;
-	comb_pool.used = 0;
 }
 
 /*

@@ -238,7 +238,7 @@ comb_lease_read(CombSeries series, CombTime at)
 	uint64		generation;
 	bool		own;
 
-	/* comb_lease_take() comes here again for each time that it gives up */
+	/* generators come here again for each time that they give up */
 	CHECK_FOR_INTERRUPTS();
 	lease->generation = 0;
 	comb_shared_attach();

@@ -80,28 +80,26 @@ comb_check_jump(CombTime last, CombTime now)
 }
 
 /*
- * Take a time from a series' counter, and return it once the lease covers it.
- * "step" moves the counter and returns the new time.  A time that no lease may
- * cover is given up for another one.
+ * Prepare for taking a time from a series' counter.  The caller takes it, and
+ * may use it if comb_lease_covers() says so.  If not, the caller must give the
+ * time up and begin again.
  */
-static pg_always_inline CombTime
-comb_lease_take(CombSeries series, CombTime (*step) (void *), void *arg)
+static inline void
+comb_lease_begin(CombSeries series)
 {
-	for (;;)
-	{
-		CombTime	at;
+	if (unlikely(!comb_lease_known(series)))
+		comb_lease_read(series, 0);
+	comb_announce_once(series);
+	comb_announce_latest(series, COMB_TAKING);
+}
 
-		if (unlikely(!comb_lease_known(series)))
-			comb_lease_read(series, 0);
-		comb_announce_once(series);
-		comb_announce_latest(series, COMB_TAKING);
-		at = step(arg);
-		COMB_INJECTION_POINT("comb-lease-taken");
-		comb_announce_latest(series, at);
-		if (likely(at < comb_leases[series].renew_at) ||
-			comb_lease_extend(series, at))
-			return at;
-	}
+static inline bool
+comb_lease_covers(CombSeries series, CombTime at)
+{
+	COMB_INJECTION_POINT("comb-lease-taken");
+	comb_announce_latest(series, at);
+	return likely(at < comb_leases[series].renew_at) ||
+		comb_lease_extend(series, at);
 }
 
 #endif							/* COMB_LEASE_H */

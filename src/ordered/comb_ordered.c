@@ -43,7 +43,7 @@ PG_FUNCTION_INFO_V1(comb_ordered_reset);
 
 /* Take max(now, last + 1) from the counter */
 static inline CombTime
-comb_ordered_step(void *arg)
+comb_ordered_step(void)
 {
 	pg_atomic_uint64 *counter = comb_counter(COMB_SERIES_ORDERED);
 	CombTime	now = comb_clock_time();
@@ -89,7 +89,11 @@ comb_generate_ordered(PG_FUNCTION_ARGS)
 	pg_uuid_t  *id;
 
 	PreventCommandIfReadOnly("comb_generate_ordered()");
-	at = comb_lease_take(COMB_SERIES_ORDERED, comb_ordered_step, NULL);
+	do
+	{
+		comb_lease_begin(COMB_SERIES_ORDERED);
+		at = comb_ordered_step();
+	} while (!comb_lease_covers(COMB_SERIES_ORDERED, at));
 	id = (pg_uuid_t *) palloc(UUID_LEN);
 	comb_v7_write_time(id->data, at, comb_random());
 	PG_RETURN_UUID_P(id);

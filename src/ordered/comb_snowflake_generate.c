@@ -39,13 +39,6 @@
 PG_FUNCTION_INFO_V1(comb_snowflake);
 PG_FUNCTION_INFO_V1(comb_snowflake_settled);
 
-/* The argument of comb_snowflake_step(): the set to use, and the slot taken */
-typedef struct CombSnowflakeTaken
-{
-	CombSnowflake *set;
-	CombSlot	slot;
-} CombSnowflakeTaken;
-
 /* Raise 22023 for a parameter set with too few slots, and name larger ones */
 static pg_noinline void
 comb_snowflake_slow_error(const CombSnowflake *set)
@@ -134,10 +127,8 @@ comb_snowflake_server(const CombSnowflake *set)
  * pg_comb.max_ordered_drift allows.
  */
 static inline CombTime
-comb_snowflake_next(CombSnowflakeTaken *taken)
+comb_snowflake_next(CombSnowflake *set, CombSlot *slot)
 {
-	CombSnowflake *set = taken->set;
-	CombSlot   *slot = &taken->slot;
 	pg_atomic_uint64 *counter = &comb_shared->snowflake.value;
 	CombTime	now = comb_clock_time();
 	CombTime	last = pg_atomic_read_u64(counter);
@@ -171,9 +162,8 @@ comb_snowflake_next(CombSnowflakeTaken *taken)
  * of the database's counter.
  */
 static pg_noinline CombTime
-comb_snowflake_next_ahead(CombSnowflakeTaken *taken)
+comb_snowflake_next_ahead(CombSnowflake *set, CombSlot *slot)
 {
-	CombSnowflake *set = taken->set;
 	pg_atomic_uint64 *counter = comb_counter(COMB_SERIES_SNOWFLAKE);
 	CombTime	now = comb_clock_time();
 	CombTime	last = pg_atomic_read_u64(counter);
@@ -183,10 +173,10 @@ comb_snowflake_next_ahead(CombSnowflakeTaken *taken)
 	{
 		if (last < set->epoch)
 			comb_snowflake_range_error(set);
-		taken->slot = comb_slot_after(set, comb_slot_at(set, last));
-		next = comb_slot_start(set, taken->slot);
+		*slot = comb_slot_after(set, comb_slot_at(set, last));
+		next = comb_slot_start(set, *slot);
 		comb_check_drift(next, now);
-		if (taken->slot.time >= set->end)
+		if (slot->time >= set->end)
 			comb_snowflake_range_error(set);
 	} while (!pg_atomic_compare_exchange_u64(counter, &last, next));
 	return next;
@@ -197,17 +187,15 @@ comb_snowflake_next_ahead(CombSnowflakeTaken *taken)
  * are compared after the exchanges, which are full barriers.
  */
 static inline CombTime
-comb_snowflake_step(void *arg)
+comb_snowflake_step(CombSnowflake *set, CombSlot *slot)
 {
-	CombSnowflakeTaken *taken = (CombSnowflakeTaken *) arg;
-
 	for (;;)
 	{
-		CombTime	next = comb_snowflake_next(taken);
+		CombTime	next = comb_snowflake_next(set, slot);
 
 		if (likely(next > pg_atomic_read_u64(comb_counter(COMB_SERIES_SNOWFLAKE))))
 			return next;
-		next = comb_snowflake_next_ahead(taken);
+		next = comb_snowflake_next_ahead(set, slot);
 		if (next > pg_atomic_read_u64(&comb_shared->snowflake.value))
 			return next;
 	}
@@ -235,14 +223,20 @@ comb_snowflake_step(void *arg)
 Datum
 comb_snowflake(PG_FUNCTION_ARGS)
 {
-	CombSnowflakeTaken taken;
+	CombSnowflake *set;
+	CombSlot	slot;
+	CombTime	at;
 	uint64		instance;
 
 	PreventCommandIfReadOnly("comb_snowflake()");
-	taken.set = comb_snowflake_own_set(fcinfo, 0);
-	instance = comb_snowflake_server(taken.set);
-	(void) comb_lease_take(COMB_SERIES_SNOWFLAKE, comb_snowflake_step, &taken);
-	PG_RETURN_INT64(comb_snowflake_compose(taken.set, taken.slot, instance));
+	set = comb_snowflake_own_set(fcinfo, 0);
+	instance = comb_snowflake_server(set);
+	do
+	{
+		comb_lease_begin(COMB_SERIES_SNOWFLAKE);
+		at = comb_snowflake_step(set, &slot);
+	} while (!comb_lease_covers(COMB_SERIES_SNOWFLAKE, at));
+	PG_RETURN_INT64(comb_snowflake_compose(set, slot, instance));
 }
 
 /*

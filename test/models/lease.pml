@@ -176,7 +176,7 @@ proctype session(byte s) {
 
 start:	{
 	d = DB(s);
-begin:						/* comb_lease_take() */
+begin:						/* comb_lease_begin() */
 #ifdef TELL
 		if :: first[s] = 0 :: skip fi;	/* the transaction ends, or makes more keys */
 #endif
