@@ -242,17 +242,18 @@ comb_lease_read(CombSeries series, CombTime at)
 	CHECK_FOR_INTERRUPTS();
 	lease->generation = 0;
 	comb_shared_attach();
-	comb_page_open(&page, series);
+	(void) comb_page_open(&page, series, COMB_PAGE_WRITE);
 	generation = comb_sequence_generation;
 	comb_lease_check(&page);
 	if (at > comb_limit_time(page.value))
 		comb_page_write(&page, comb_lease_limit(at), comb_incarnation());
-	comb_page_unlock(&page, true);
+	comb_page_unlock(&page);
+	comb_page_flush(&page);
 	own = (page.incarnation == comb_incarnation());
 	lease->limit_durable = comb_limit_time(page.value);
 	if (!own)
 		comb_lease_step_over(series, lease->limit_durable);
-	comb_page_close(&page, false);
+	comb_page_close(&page);
 	lease->generation = generation;
 	lease->limit_flushed = own ? lease->limit_durable : 0;
 	lease->limit_written = lease->limit_flushed;
@@ -275,18 +276,18 @@ comb_lease_renew(CombSeries series, CombTime at)
 
 	lease->renew_at = lease->limit_flushed - (lease->limit_flushed - at) / 2;
 	COMB_INJECTION_POINT("comb-lease-ahead");
-	if (!comb_page_try_open(&page, series))
+	if (!comb_page_open(&page, series, COMB_PAGE_WRITE_NOWAIT))
 		return;
 	if (page.incarnation != comb_incarnation() || !comb_lease_known(series))
 	{
 		lease->generation = 0;
-		comb_page_close(&page, false);
+		comb_page_close(&page);
 		return;
 	}
 	write = at + comb_lease_half() >= comb_time_from_us(page.value);
 	if (write)
 		comb_page_write(&page, comb_lease_limit(at), page.incarnation);
-	comb_page_close(&page, false);
+	comb_page_close(&page);
 	lease->limit_written = comb_limit_time(page.value);
 	lease->written_lsn = page.lsn;
 	comb_lease_schedule(lease);
@@ -350,9 +351,10 @@ comb_lease_survives(CombSeries series, CombTime *at)
 
 	if (*at > lease->limit_durable)
 	{
-		looked = comb_page_peek(&page, series, false);
+		looked = comb_page_open(&page, series, COMB_PAGE_READ_NOWAIT);
 		if (looked)
 		{
+			comb_page_close(&page);
 			comb_page_flush(&page);
 			lease->limit_durable = Max(lease->limit_durable,
 									   comb_limit_time(page.value));

@@ -63,10 +63,13 @@ comb_status_put(ReturnSetInfo *result, CombSeries series)
 	values[1] = TimestampTzGetDatum(last);
 	values[2] = comb_interval(Max(last, now), now);
 	nulls[1] = nulls[2] = (counter == 0);
-	nulls[3] = !comb_page_peek(&page, series, true) ||
-		page.value <= 0 || page.value > COMB_CLOCK_MAX_US;
-	if (!nulls[3])
+	nulls[3] = true;
+	if (comb_page_open(&page, series, COMB_PAGE_READ))
+	{
+		comb_page_close(&page);
+		nulls[3] = (page.value <= 0 || page.value > COMB_CLOCK_MAX_US);
 		values[3] = TimestampTzGetDatum(page.value + COMB_UNIX_EPOCH);
+	}
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 

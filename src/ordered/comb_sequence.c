@@ -86,27 +86,6 @@ comb_sequence_forget(Datum arg, Oid relid)
 	}
 }
 
-/* Find the relation of this name in an array of OIDs */
-static Oid
-comb_sequence_named(ArrayType *relations, const char *name)
-{
-	Datum	   *oids;
-	int			n;
-	int			i;
-
-	deconstruct_array(relations, OIDOID, sizeof(Oid), true, TYPALIGN_INT,
-					  &oids, NULL, &n);
-	for (i = 0; i < n; i++)
-	{
-		Oid			oid = DatumGetObjectId(oids[i]);
-		char	   *found = get_rel_name(oid);
-
-		if (found != NULL && strcmp(found, name) == 0)
-			return oid;
-	}
-	return InvalidOid;
-}
-
 /*
  * Look up a sequence among the relations that the extension's script has
  * declared as configuration.  Schema and name are not enough, and neither is
@@ -116,6 +95,8 @@ static Oid
 comb_sequence_find(CombSeries series)
 {
 	Oid			found = InvalidOid;
+	bool		isnull = true;
+	Datum		config = (Datum) 0;
 	Relation	extensions;
 	ScanKeyData key;
 	SysScanDesc scan;
@@ -127,21 +108,28 @@ comb_sequence_find(CombSeries series)
 	scan = systable_beginscan(extensions, ExtensionNameIndexId, true, NULL, 1,
 							  &key);
 	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-	{
-		/*
-		 * heap_getattr() of newer minor releases calls heap_datum_check(),
-		 * which older ones do not have: they would refuse to load the module.
-		 * A tuple of the catalog needs no check.
-		 */
-		bool		isnull;
-		Datum		config = fastgetattr(tuple, Anum_pg_extension_extconfig,
-										 RelationGetDescr(extensions),
-										 &isnull);
 
-		if (!isnull)
-			found = comb_sequence_named(DatumGetArrayTypeP(config),
-										comb_sequence_names[series]);
+	/*
+	 * Not heap_getattr(): compiled for a newer minor release, it calls a
+	 * function that older ones do not have.
+	 */
+	if (HeapTupleIsValid(tuple))
+		config = fastgetattr(tuple, Anum_pg_extension_extconfig,
+							 RelationGetDescr(extensions), &isnull);
+	if (!isnull)
+	{
+		Datum	   *oids;
+		int			n;
+
+		deconstruct_array(DatumGetArrayTypeP(config), OIDOID, sizeof(Oid),
+						  true, TYPALIGN_INT, &oids, NULL, &n);
+		while (n-- > 0 && !OidIsValid(found))
+		{
+			char	   *name = get_rel_name(DatumGetObjectId(oids[n]));
+
+			if (name != NULL && strcmp(name, comb_sequence_names[series]) == 0)
+				found = DatumGetObjectId(oids[n]);
+		}
 	}
 	systable_endscan(scan);
 	table_close(extensions, AccessShareLock);
@@ -149,7 +137,8 @@ comb_sequence_find(CombSeries series)
 }
 
 /*
- * Open and lock a sequence.  Returns NULL if there is none.
+ * Open and lock a sequence.  Returns NULL if there is none.  With "nowait" also
+ * if the lock is taken, or if this process has not found the sequence before.
  *
  * Any catalog access can run the callback above, and so can locking.  We
  * therefore remember the OID only once we hold the lock: from then on the
@@ -157,42 +146,27 @@ comb_sequence_find(CombSeries series)
  * there may be a new one, so search again.
  */
 static Relation
-comb_sequence_try_open(CombSeries series, LOCKMODE lockmode)
+comb_sequence_open(CombSeries series, LOCKMODE lockmode, bool nowait)
 {
 	for (;;)
 	{
 		Oid			oid = comb_sequence_oids[series];
 		Relation	relation;
 
-		if (!OidIsValid(oid))
+		if (!OidIsValid(oid) && !nowait)
 			oid = comb_sequence_find(series);
 		if (!OidIsValid(oid))
 			return NULL;
-		relation = try_relation_open(oid, lockmode);
+		if (!nowait)
+			LockRelationOid(oid, lockmode);
+		else if (!ConditionalLockRelationOid(oid, lockmode))
+			return NULL;
+		relation = try_relation_open(oid, NoLock);
 		comb_sequence_oids[series] = relation != NULL ? oid : InvalidOid;
 		if (relation != NULL)
 			return relation;
-	}
-}
-
-/*
- * Open and lock a sequence that this process has found before, without
- * waiting for the lock.  Returns NULL if that is not possible.
- */
-static Relation
-comb_sequence_open_nowait(CombSeries series, LOCKMODE lockmode)
-{
-	Oid			oid = comb_sequence_oids[series];
-	Relation	relation = NULL;
-
-	if (!OidIsValid(oid) || !ConditionalLockRelationOid(oid, lockmode))
-		return NULL;
-	/* locking may have run the callback */
-	if (comb_sequence_oids[series] == oid)
-		relation = try_relation_open(oid, NoLock);
-	if (relation == NULL)
 		UnlockRelationOid(oid, lockmode);
-	return relation;
+	}
 }
 
 /*
@@ -236,61 +210,38 @@ comb_page_read(CombPage *page)
 }
 
 /*
- * Read a sequence's page without changing it, as a standby may.  False if the
- * sequence does not exist or, without "wait", if somebody has locked it or
- * this process has not opened it before.
+ * Open a sequence, lock its page, and read it.  The caller must call
+ * comb_page_close().
+ *
+ * False if the sequence does not exist, and with a NOWAIT mode if a lock is
+ * taken, or if this process has not opened the sequence before.  Raises 42704
+ * if the sequence that is to be written does not exist.  A standby can read,
+ * but cannot write WAL.
  */
 bool
-comb_page_peek(CombPage *page, CombSeries series, bool wait)
+comb_page_open(CombPage *page, CombSeries series, CombPageMode mode)
 {
-	page->lockmode = AccessShareLock;
-	page->relation = wait ?
-		comb_sequence_try_open(series, page->lockmode) :
-		comb_sequence_open_nowait(series, page->lockmode);
-	if (page->relation == NULL)
-		return false;
-	page->buffer = ReadBuffer(page->relation, 0);
-	LockBuffer(page->buffer, BUFFER_LOCK_SHARE);
-	comb_page_read(page);
-	comb_page_close(page, false);
-	return true;
-}
+	bool		write = (mode >= COMB_PAGE_WRITE);
 
-/*
- * Lock a sequence and its page for writing, and read the page.  The caller
- * may call comb_page_write(), and must call comb_page_close().  Raises 55000
- * if the sequence does not exist.  Not on a standby, which cannot write WAL.
- */
-void
-comb_page_open(CombPage *page, CombSeries series)
-{
-	Assert(!RecoveryInProgress());
-	page->lockmode = RowExclusiveLock;
-	page->relation = comb_sequence_try_open(series, page->lockmode);
-	if (page->relation == NULL)
+	Assert(!write || !RecoveryInProgress());
+	page->lockmode = write ? RowExclusiveLock : AccessShareLock;
+	page->relation = comb_sequence_open(series, page->lockmode,
+										mode == COMB_PAGE_READ_NOWAIT ||
+										mode == COMB_PAGE_WRITE_NOWAIT);
+	if (page->relation == NULL && mode == COMB_PAGE_WRITE)
 		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("sequence \"%s\" of extension pg_comb_ordered does not exist",
 						comb_sequence_names[series]),
 				 errhint("Drop the extension and create it again.  Keys then start at the clock.")));
-	page->buffer = ReadBuffer(page->relation, 0);
-	LockBuffer(page->buffer, BUFFER_LOCK_EXCLUSIVE);
-	comb_page_read(page);
-}
-
-/*
- * The same without waiting for a lock.  False if a lock is taken, or if this
- * process has not found the sequence before.
- */
-bool
-comb_page_try_open(CombPage *page, CombSeries series)
-{
-	page->lockmode = RowExclusiveLock;
-	page->relation = comb_sequence_open_nowait(series, page->lockmode);
 	if (page->relation == NULL)
 		return false;
+
 	page->buffer = ReadBuffer(page->relation, 0);
-	if (!ConditionalLockBuffer(page->buffer))
+	if (mode != COMB_PAGE_WRITE_NOWAIT)
+		LockBuffer(page->buffer,
+				   write ? BUFFER_LOCK_EXCLUSIVE : BUFFER_LOCK_SHARE);
+	else if (!ConditionalLockBuffer(page->buffer))
 	{
 		ReleaseBuffer(page->buffer);
 		relation_close(page->relation, page->lockmode);
@@ -301,11 +252,11 @@ comb_page_try_open(CombPage *page, CombSeries series)
 }
 
 /*
- * Write a page.
+ * Write a page that is open for writing.
  *
- * The WAL record has an image of the nearly empty page: 149 bytes instead of
- * 60.  Recovery can therefore repair a torn page even if full_page_writes is
- * off, as it can from core's own records of sequences.
+ * The WAL record has an image of the nearly empty page.  Recovery can therefore
+ * repair a torn page even if full_page_writes is off, as it can from core's own
+ * records of sequences.
  *
  * MarkBufferDirty() comes first because GenericXLogFinish() called it after
  * writing the record before 15.5 and 16.1.  A checkpoint in between would have
@@ -327,35 +278,29 @@ comb_page_write(CombPage *page, int64 value, uint64 incarnation)
 	comb_page_read(page);
 }
 
+/* Unlock a page.  The sequence stays locked until comb_page_close() */
+void
+comb_page_unlock(CombPage *page)
+{
+	UnlockReleaseBuffer(page->buffer);
+	page->buffer = InvalidBuffer;
+}
+
 /*
- * Flush the record of a page, after the page was unlocked.  A caller that
- * relies on the number must do this even if another session wrote the record.
+ * Flush the record of a page that was unlocked.  A caller that relies on the
+ * number must do this even if another session wrote the record.
  */
 void
-comb_page_flush(CombPage *page)
+comb_page_flush(const CombPage *page)
 {
 	COMB_INJECTION_POINT("comb-lease-flush");
 	XLogFlush(page->lsn);
 }
 
-/*
- * Unlock a page and, with "flush", flush its record.  The sequence stays
- * locked, and comb_page_close() must follow.
- */
 void
-comb_page_unlock(CombPage *page, bool flush)
-{
-	UnlockReleaseBuffer(page->buffer);
-	page->buffer = InvalidBuffer;
-	if (flush)
-		comb_page_flush(page);
-}
-
-/* Unlock a page, unless comb_page_unlock() has done so, and its sequence */
-void
-comb_page_close(CombPage *page, bool flush)
+comb_page_close(CombPage *page)
 {
 	if (BufferIsValid(page->buffer))
-		comb_page_unlock(page, flush);
+		comb_page_unlock(page);
 	relation_close(page->relation, page->lockmode);
 }

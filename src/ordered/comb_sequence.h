@@ -20,6 +20,15 @@
 
 #include "comb_shared.h"
 
+/* How to open a sequence's page */
+typedef enum CombPageMode
+{
+	COMB_PAGE_READ,
+	COMB_PAGE_READ_NOWAIT,		/* do not wait for the sequence's lock */
+	COMB_PAGE_WRITE,
+	COMB_PAGE_WRITE_NOWAIT		/* nor for the page's */
+} CombPageMode;
+
 /* A sequence's page, and what we have read from it */
 typedef struct CombPage
 {
@@ -35,12 +44,11 @@ typedef struct CombPage
 extern PGDLLEXPORT uint64 comb_sequence_generation;
 
 extern void comb_sequence_forget(Datum arg, Oid relid);
-extern bool comb_page_peek(CombPage *page, CombSeries series, bool wait);
-extern void comb_page_open(CombPage *page, CombSeries series);
-extern bool comb_page_try_open(CombPage *page, CombSeries series);
+extern bool comb_page_open(CombPage *page, CombSeries series,
+						   CombPageMode mode);
 extern void comb_page_write(CombPage *page, int64 value, uint64 incarnation);
-extern void comb_page_flush(CombPage *page);
-extern void comb_page_unlock(CombPage *page, bool flush);
-extern void comb_page_close(CombPage *page, bool flush);
+extern void comb_page_unlock(CombPage *page);
+extern void comb_page_flush(const CombPage *page);
+extern void comb_page_close(CombPage *page);
 
 #endif							/* COMB_SEQUENCE_H */

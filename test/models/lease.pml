@@ -211,7 +211,7 @@ step:
 #endif
 			goto read
 		:: k < limit && k >= renew ->	/* comb_lease_renew() */
-			if			/* comb_page_try_open() */
+			if			/* comb_page_open() */
 			:: renew = limit - (limit - k) / 2
 			:: atomic { page_read();
 				if
@@ -341,7 +341,7 @@ start:	{
 		b = counter[d] + 1;		/* comb_settled_scan() */
 		if				/* comb_lease_survives() */
 		:: b > durable ->
-			if :: atomic { page_read() };	/* comb_page_peek() */
+			if :: atomic { page_read() };	/* comb_page_open() */
 				atomic { flush(lsn[s]); durable = MAX(durable, pval); forget_page() }
 			:: skip			/* the sequence is locked */
 			fi

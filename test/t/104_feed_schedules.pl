@@ -193,7 +193,7 @@ $schedule->test(q{
 	a.claim b.claim c.claim a.claim b.claim=55006 c.steps=0123 a.free c.claim a.claim b.claim=55006 c.steps=012303
 	# another session drops the extension of a prepared statement, or during a statement
 	a.plan a.execute=t b.drop a.execute=42883 b.create
-	b.lock a.twice=55000 b.drop b.unlock a.rows=0 b.create
+	b.lock a.twice=42704 b.drop b.unlock a.rows=0 b.create
 	# ... and creates it again, with other sequences: whoever asks for a lease waits for that transaction
 	b.lock a.twice=t|||t b.drop b.create b.unlock
 	b.lock a.twice=t|||t b.begin b.drop b.create b.unlock b.commit
