@@ -33,7 +33,6 @@ extern const CombLayout *comb_layout_find(const text *label);
 extern bool comb_arg_is_const(const FmgrInfo *flinfo, int argno);
 extern const CombLayout *comb_layout_arg_lookup(FunctionCallInfo fcinfo,
 												int argno, bool missing_ok);
-extern int	comb_message_encoding(void);
 extern char *comb_clipped(const text *source);
 extern char *comb_time_text(TimestampTz at);
 extern void comb_check_time(const CombLayout *layout, TimestampTz at);

@@ -285,23 +285,13 @@ comb_arg_is_const(const FmgrInfo *flinfo, int argno)
 }
 
 /*
- * Return the encoding whose characters a message must not divide: the
- * database's, or the client's in a database with SQL_ASCII.  Clients get no
- * message that is invalid in their encoding, but 22021 instead.  That can
- * happen in a parallel worker of such a database, which does not have the
- * client's encoding.
- */
-int
-comb_message_encoding(void)
-{
-	int			encoding = GetDatabaseEncoding();
-
-	return encoding == PG_SQL_ASCII ? pg_get_client_encoding() : encoding;
-}
-
-/*
  * Clip a user's text to the length of a name, for a message.  The user could
  * pass a gigabyte, and messages also go to the server's log.
+ *
+ * A message must not divide characters of the database's encoding, or of the
+ * client's in a database with SQL_ASCII.  Clients get no message that is
+ * invalid in their encoding, but 22021 instead.  That can happen in a parallel
+ * worker of such a database, which does not have the client's encoding.
  */
 char *
 comb_clipped(const text *source)
@@ -309,10 +299,12 @@ comb_clipped(const text *source)
 	const char *str = VARDATA_ANY(source);
 	int			size = VARSIZE_ANY_EXHDR(source);
 	int			shown = size;
+	int			encoding = GetDatabaseEncoding();
 
+	if (encoding == PG_SQL_ASCII)
+		encoding = pg_get_client_encoding();
 	if (size >= NAMEDATALEN)
-		shown = pg_encoding_mbcliplen(comb_message_encoding(), str, size,
-									  NAMEDATALEN - 1);
+		shown = pg_encoding_mbcliplen(encoding, str, size, NAMEDATALEN - 1);
 	return psprintf("%.*s%s", shown, str, shown < size ? "..." : "");
 }
 

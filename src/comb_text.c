@@ -24,8 +24,6 @@
  */
 #include "postgres.h"
 
-#include "mb/pg_wchar.h"
-
 #include "comb.h"
 
 PG_FUNCTION_INFO_V1(comb_text);
@@ -172,90 +170,27 @@ comb_prefix_arg(FunctionCallInfo fcinfo, int argno)
 	return prefix;
 }
 
-/* The length of a prefix with its underscore; an empty prefix has none */
-static inline int
-comb_start(int prefix_length)
-{
-	return prefix_length == 0 ? 0 : prefix_length + 1;
-}
-
-/* Return the first character of a text that is not empty */
-static char *
-comb_character(const char *str, int size)
-{
-	/* a text that ends inside a character has no byte behind it to look at */
-	char	   *start = pnstrdup(str, Min(size, MAX_MULTIBYTE_CHAR_LEN));
-
-	return psprintf("%.*s", pg_encoding_mblen(comb_message_encoding(), start),
-					start);
-}
-
-/*
- * Return the detail of an error about the text of a key.  "start" is the
- * prefix with its underscore, and "length" is its length.
- *
- * All characters before a wrong one are ASCII, so bytes can be counted as
- * characters up to there.  The wrong character itself may be longer.
- */
-static char *
-comb_parse_detail(const text *source, const char *start, int length)
-{
-	const char *str = VARDATA_ANY(source);
-	int			size = VARSIZE_ANY_EXHDR(source);
-	int			characters = pg_mbstrlen_with_len(str, size);
-	int			at;
-
-	for (at = 0; at < Min(size, length) && str[at] == start[at]; at++)
-		;
-	if (at < Min(size, length))
-		return psprintf("Character %d is \"%s\", but \"%.*s\" has \"%c\" there.",
-						at + 1, comb_character(str + at, size - at),
-						length, start, start[at]);
-
-	if (characters != length + COMB_DIGITS)
-		return psprintf("The text has %d characters instead of %d.",
-						characters, length + COMB_DIGITS);
-
-	for (at = length; at < size && comb_read_digit(str + at) != 0; at++)
-		;
-	if (at < size)
-		return psprintf("Character %d is \"%s\", which is not in the alphabet %s.",
-						at + 1, comb_character(str + at, size - at),
-						comb_alphabet);
-
-	return psprintf("Character %d is \"%c\", but the digits of a uuid begin with 0 to 7.",
-					length + 1, str[length]);
-}
-
-static void
-comb_parse_error(const text *source, const char *prefix, int prefix_length)
-{
-	char	   *start = psprintf("%.*s_", prefix_length, prefix);
-
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-			 errmsg("invalid key text: \"%s\"", comb_clipped(source)),
-			 errdetail("%s", comb_parse_detail(source, start,
-											   comb_start(prefix_length))),
-			 prefix_length == 0 &&
-			 memchr(VARDATA_ANY(source), '_', VARSIZE_ANY_EXHDR(source)) ?
-			 errhint("To read a text with a prefix, call comb_parse(id, prefix).") : 0));
-}
-
 /* Read the key that follows the prefix, which may be empty */
 static inline pg_uuid_t *
 comb_parsed(const text *source, const char *prefix, int prefix_length)
 {
 	const char *str = VARDATA_ANY(source);
 	int			size = VARSIZE_ANY_EXHDR(source);
-	int			length = comb_start(prefix_length);
+	int			start = prefix_length + (prefix_length != 0);
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
 
-	if (unlikely(size != length + COMB_DIGITS ||
+	if (unlikely(size != start + COMB_DIGITS ||
 				 memcmp(str, prefix, prefix_length) != 0 ||
-				 (length != 0 && str[prefix_length] != '_') ||
-				 !comb_read_digits(id->data, str + length)))
-		comb_parse_error(source, prefix, prefix_length);
+				 (start != 0 && str[prefix_length] != '_') ||
+				 !comb_read_digits(id->data, str + start)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 errmsg("invalid key text: \"%s\"", comb_clipped(source)),
+				 start != 0 ?
+				 errhint("A key with this prefix is \"%.*s_\" and %d digits of base 32, of which the first is 0 to 7.",
+						 prefix_length, prefix, COMB_DIGITS) :
+				 errhint("A key is %d digits of base 32, of which the first is 0 to 7.  To read a text with a prefix, call comb_parse(id, prefix).",
+						 COMB_DIGITS)));
 	return id;
 }
 
@@ -288,7 +223,7 @@ comb_text_prefix(PG_FUNCTION_ARGS)
 {
 	const text *prefix = comb_prefix_arg(fcinfo, 1);
 	int			length = VARSIZE_ANY_EXHDR(prefix);
-	int			start = comb_start(length);
+	int			start = length + (length != 0);
 	text	   *result = (text *) palloc(VARHDRSZ + start + COMB_DIGITS);
 
 	SET_VARSIZE(result, VARHDRSZ + start + COMB_DIGITS);
