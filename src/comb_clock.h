@@ -53,6 +53,7 @@ typedef uint64 Comb100ns;		/* since 1970 */
 
 /* CombTime: bits below the microsecond, and units in a millisecond or second */
 #define COMB_TIME_BITS			8
+#define COMB_TIME_PER_US		(UINT64CONST(1) << COMB_TIME_BITS)
 #define COMB_TIME_PER_MS		(UINT64CONST(1000) << COMB_TIME_BITS)
 #define COMB_TIME_PER_S			(COMB_TIME_PER_MS * COMB_MS_PER_S)
 

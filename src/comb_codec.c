@@ -20,6 +20,10 @@
 #define COMB_EPOCH_1582			(-INT64CONST(152384) * COMB_US_PER_DAY)
 #define COMB_EPOCH_1900			(-INT64CONST(36524) * COMB_US_PER_DAY)
 
+/* The last instant of a field with so many bits of milliseconds */
+#define COMB_MS_LATEST(epoch, bits) \
+	((epoch) + (INT64CONST(1) << (bits)) * COMB_US_PER_MS - 1)
+
 /*
  * The units of time fields.
  *
@@ -32,60 +36,56 @@
  * 1/300 s has 873,814 ticks, which need 20 bits.  Keys with a unit of 100 ns
  * count in 100 ns, without ticks.
  */
-static const CombUnit comb_ms = {
-	.name = "1 ms",
-	.unit_us = 1000,
-	.fields_per_us = 1,
-	.tick_bits = COMB_TICK_BITS
-};
+static const CombUnit comb_ms = {"1 ms", 1000, 1, COMB_TICK_BITS};
+static const CombUnit comb_300th = {"1/300 s", 10000, 3, 20};
+static const CombUnit comb_nhibernate_ms = {"3.333333 ms", 3333333, 1000, 20};
+static const CombUnit comb_100ns = {"100 ns", 1, COMB_100NS_PER_US, 0};
 
-static const CombUnit comb_300th = {
-	.name = "1/300 s",
-	.unit_us = 3333,
-	.fields_per_us = 1,
-	.tick_bits = 20
-};
+/*
+ * Return the first whole microsecond of a unit.  If units are shorter than a
+ * microsecond, return the one that it begins in.
+ *
+ * Rounding to the nearest microsecond would not do.  Every third field of
+ * 1/300 s would encode back to the field before, as it does with RT.Comb on
+ * .NET 7.
+ */
+static inline uint64
+comb_unit_start(const CombUnit *unit, uint64 n)
+{
+	return (n * unit->us + Min(unit->us, unit->per) - 1) / unit->per;
+}
 
-static const CombUnit comb_nhibernate_ms = {
-	.name = "3.333333 ms",
-	.unit_us = 3333,
-	.fields_per_us = 1,
-	.tick_bits = 20
-};
+/* Return the number of whole units in the microseconds */
+static inline uint64
+comb_units_in(const CombUnit *unit, uint64 us)
+{
+	return us * unit->per / unit->us;
+}
 
-static const CombUnit comb_100ns = {
-	.name = "100 ns",
-	.unit_us = 1,
-	.fields_per_us = COMB_100NS_PER_US,
-	.tick_bits = 0
-};
+/*
+ * A number of units since "earliest".  The number can be larger than any
+ * instant that the codec writes.
+ */
+static bool
+comb_count_decode(const CombCodec *codec, uint64 field, int64 *at)
+{
+	*at = codec->earliest + (int64) comb_unit_start(codec->unit, field);
+	return *at <= codec->latest;
+}
+
+static uint64
+comb_count_encode(const CombCodec *codec, int64 at)
+{
+	return comb_units_in(codec->unit, (uint64) (at - codec->earliest));
+}
 
 /*
  * 48 bits of Unix milliseconds, as in RFC 9562, section 5.7, and in many
  * older formats.  The range is 1970-01-01 to 10889-08-02 05:31:50.655.
  */
-#define COMB_UNIX_MS_LATEST \
-	(COMB_UNIX_EPOCH + ((INT64CONST(1) << 48) * COMB_US_PER_MS) - 1)
-
-static bool
-comb_unix_ms_decode(uint64 field, int64 *at)
-{
-	*at = (int64) field * COMB_US_PER_MS + COMB_UNIX_EPOCH;
-	return true;
-}
-
-static uint64
-comb_unix_ms_encode(int64 at)
-{
-	return (uint64) (at - COMB_UNIX_EPOCH) / COMB_US_PER_MS;
-}
-
 const CombCodec comb_unix_ms = {
-	.unit = &comb_ms,
-	.decode = comb_unix_ms_decode,
-	.encode = comb_unix_ms_encode,
-	.earliest = COMB_UNIX_EPOCH,
-	.latest = COMB_UNIX_MS_LATEST
+	&comb_ms, COMB_UNIX_EPOCH, COMB_MS_LATEST(COMB_UNIX_EPOCH, 48),
+	comb_count_decode, comb_count_encode, false
 };
 
 /*
@@ -93,68 +93,64 @@ const CombCodec comb_unix_ms = {
  * 10000 (SequentialGuid by jhtodd and Zaabee).  The range ends at 8920-08-03
  * 05:31:50.655.
  */
-#define COMB_MS0001_LATEST \
-	(COMB_EPOCH_0001 + ((INT64CONST(1) << 48) * COMB_US_PER_MS) - 1)
-
-static bool
-comb_ms0001_decode(uint64 field, int64 *at)
-{
-	*at = (int64) field * COMB_US_PER_MS + COMB_EPOCH_0001;
-	return true;
-}
-
-static uint64
-comb_ms0001_encode(int64 at)
-{
-	return (uint64) (at - COMB_EPOCH_0001) / COMB_US_PER_MS;
-}
-
 const CombCodec comb_ms0001 = {
-	.unit = &comb_ms,
-	.decode = comb_ms0001_decode,
-	.encode = comb_ms0001_encode,
-	.earliest = COMB_EPOCH_0001,
-	.latest = COMB_MS0001_LATEST
+	&comb_ms, COMB_EPOCH_0001, COMB_MS_LATEST(COMB_EPOCH_0001, 48),
+	comb_count_decode, comb_count_encode, false
+};
+
+/*
+ * .NET ticks: 100 ns since the year 1, as a signed 64-bit number (Morris, EF
+ * Core, NewId).  DateTime ends with the year 9999, but the number can be
+ * larger.  "latest" is the last microsecond whose ten ticks all fit.
+ */
+const CombCodec comb_dotnet = {
+	&comb_100ns, COMB_EPOCH_0001,
+	COMB_EPOCH_0001 + PG_INT64_MAX / COMB_100NS_PER_US - 1,
+	comb_count_decode, comb_count_encode, false
+};
+
+/*
+ * 60 bits of 100 ns since 1582-10-15, the start of the Gregorian calendar
+ * (RFC 9562, sections 5.1 and 5.6, and SQL Server's NEWSEQUENTIALID()).  The
+ * range ends in the year 5236.
+ */
+const CombCodec comb_gregorian = {
+	&comb_100ns, COMB_EPOCH_1582,
+	COMB_EPOCH_1582 + (INT64CONST(1) << 60) / COMB_100NS_PER_US - 1,
+	comb_count_decode, comb_count_encode, false
 };
 
 /*
  * SQL Server's datetime: 16 bits of days since 1900, then 32 bits of 1/300 s
  * since midnight.  A day has 25,920,000 such units, and no encoder writes
  * more.
- *
- * 1/300 s is 10000/3 us, and decoding rounds up to the field's first whole
- * microsecond.  If it rounded to the nearest one, every third field would
- * encode back to the field before, as it does with RT.Comb on .NET 7.
  */
 #define COMB_DATETIME_LATEST \
 	(COMB_EPOCH_1900 + INT64CONST(65536) * COMB_US_PER_DAY - 1)
 #define COMB_DATETIME_PER_DAY	25920000
 
 static bool
-comb_datetime_decode(uint64 field, int64 *at)
+comb_datetime_decode(const CombCodec *codec, uint64 field, int64 *at)
 {
 	uint32		unit = (uint32) field;
 
 	*at = COMB_EPOCH_1900 + (int64) (field >> 32) * COMB_US_PER_DAY +
-		((int64) unit * 10000 + 2) / 3;
+		(int64) comb_unit_start(&comb_300th, unit);
 	return unit < COMB_DATETIME_PER_DAY;
 }
 
 static uint64
-comb_datetime_encode(int64 at)
+comb_datetime_encode(const CombCodec *codec, int64 at)
 {
 	uint64		us = (uint64) (at - COMB_EPOCH_1900);
 
-	return ((us / COMB_US_PER_DAY) << 32) | (us % COMB_US_PER_DAY * 3 / 10000);
+	return ((us / COMB_US_PER_DAY) << 32) |
+		comb_units_in(&comb_300th, us % COMB_US_PER_DAY);
 }
 
 const CombCodec comb_datetime = {
-	.unit = &comb_300th,
-	.decode = comb_datetime_decode,
-	.encode = comb_datetime_encode,
-	.earliest = COMB_EPOCH_1900,
-	.latest = COMB_DATETIME_LATEST,
-	.gaps = true
+	&comb_300th, COMB_EPOCH_1900, COMB_DATETIME_LATEST,
+	comb_datetime_decode, comb_datetime_encode, true
 };
 
 /*
@@ -175,7 +171,6 @@ const CombCodec comb_datetime = {
  * inside a microsecond.  In SQL Server's unit, 1/300 s, the result would be up
  * to 8.6 ms late, and would not encode back to the field.
  */
-#define COMB_NHIBERNATE_UNIT_NS	INT64CONST(3333333)
 #define COMB_NHIBERNATE_LAST	25920002
 
 /* The double nearest to 3.333333 is this number / 2^51 */
@@ -211,33 +206,33 @@ comb_nhibernate_rounds_down(uint64 us, uint32 unit)
  * from the next integer, and the rounding errors of doubles are below 1e-8.
  */
 static inline uint32
-comb_nhibernate_unit(int64 us)
+comb_nhibernate_unit(uint64 us)
 {
-	int64		ns = us * 1000;
-	uint32		unit = (uint32) (ns / COMB_NHIBERNATE_UNIT_NS);
+	uint32		unit = (uint32) comb_units_in(&comb_nhibernate_ms, us);
 
-	if (unit > 0 && unit * COMB_NHIBERNATE_UNIT_NS == ns &&
-		comb_nhibernate_rounds_down((uint64) us, unit))
+	if (unit > 0 && unit * (uint64) comb_nhibernate_ms.us == us * 1000 &&
+		comb_nhibernate_rounds_down(us, unit))
 		unit--;
 	return unit;
 }
 
 static bool
-comb_nhibernate_decode(uint64 field, int64 *at)
+comb_nhibernate_decode(const CombCodec *codec, uint64 field, int64 *at)
 {
 	uint32		unit = (uint32) field;
-	int64		us = (unit * COMB_NHIBERNATE_UNIT_NS + 999) / 1000;
+	uint64		us = comb_unit_start(&comb_nhibernate_ms, unit);
 
 	if (unit > COMB_NHIBERNATE_LAST)
 		return false;
 	if (comb_nhibernate_unit(us) < unit)
 		us++;					/* the unit begins a microsecond late */
-	*at = COMB_EPOCH_1900 + (int64) (field >> 32) * COMB_US_PER_DAY + us;
+	*at = COMB_EPOCH_1900 + (int64) (field >> 32) * COMB_US_PER_DAY +
+		(int64) us;
 	return true;
 }
 
 static uint64
-comb_nhibernate_encode(int64 at)
+comb_nhibernate_encode(const CombCodec *codec, int64 at)
 {
 	uint64		us = (uint64) (at - COMB_EPOCH_1900);
 
@@ -246,68 +241,6 @@ comb_nhibernate_encode(int64 at)
 }
 
 const CombCodec comb_nhibernate = {
-	.unit = &comb_nhibernate_ms,
-	.decode = comb_nhibernate_decode,
-	.encode = comb_nhibernate_encode,
-	.earliest = COMB_EPOCH_1900,
-	.latest = COMB_DATETIME_LATEST,
-	.gaps = true
-};
-
-/*
- * .NET ticks: 100 ns since the year 1, as a signed 64-bit number (Morris, EF
- * Core, NewId).  DateTime ends with the year 9999, but the number can be
- * larger.  "latest" is the last microsecond whose ten ticks all fit.
- */
-#define COMB_DOTNET_LATEST \
-	(COMB_EPOCH_0001 + PG_INT64_MAX / COMB_100NS_PER_US - 1)
-
-static bool
-comb_dotnet_decode(uint64 field, int64 *at)
-{
-	*at = COMB_EPOCH_0001 + (int64) (field / COMB_100NS_PER_US);
-	return *at <= COMB_DOTNET_LATEST;
-}
-
-static uint64
-comb_dotnet_encode(int64 at)
-{
-	return (uint64) (at - COMB_EPOCH_0001) * COMB_100NS_PER_US;
-}
-
-const CombCodec comb_dotnet = {
-	.unit = &comb_100ns,
-	.decode = comb_dotnet_decode,
-	.encode = comb_dotnet_encode,
-	.earliest = COMB_EPOCH_0001,
-	.latest = COMB_DOTNET_LATEST
-};
-
-/*
- * 60 bits of 100 ns since 1582-10-15, the start of the Gregorian calendar
- * (RFC 9562, sections 5.1 and 5.6, and SQL Server's NEWSEQUENTIALID()).  The
- * range ends in the year 5236.
- */
-#define COMB_GREGORIAN_LATEST \
-	(COMB_EPOCH_1582 + (INT64CONST(1) << 60) / COMB_100NS_PER_US - 1)
-
-static bool
-comb_gregorian_decode(uint64 field, int64 *at)
-{
-	*at = COMB_EPOCH_1582 + (int64) (field / COMB_100NS_PER_US);
-	return *at <= COMB_GREGORIAN_LATEST;
-}
-
-static uint64
-comb_gregorian_encode(int64 at)
-{
-	return (uint64) (at - COMB_EPOCH_1582) * COMB_100NS_PER_US;
-}
-
-const CombCodec comb_gregorian = {
-	.unit = &comb_100ns,
-	.decode = comb_gregorian_decode,
-	.encode = comb_gregorian_encode,
-	.earliest = COMB_EPOCH_1582,
-	.latest = COMB_GREGORIAN_LATEST
+	&comb_nhibernate_ms, COMB_EPOCH_1900, COMB_DATETIME_LATEST,
+	comb_nhibernate_decode, comb_nhibernate_encode, true
 };

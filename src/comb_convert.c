@@ -132,37 +132,6 @@ comb_payload_set(const CombLayout *layout, unsigned char *id,
 }
 
 /*
- * Must the bytes outside the time field be copied unchanged?
- *
- * Yes, if all bytes fit, neither layout requires its version bits, and only
- * one of them reserves any.  Nothing else keeps both every bit and the order.
- */
-static bool
-comb_payload_is_bytes(const CombLayout *source, const CombLayout *target)
-{
-	int			room = 0;
-	int			pos;
-
-	if (source->versioned || target->versioned ||
-		source->field_bytes != target->field_bytes)
-		return false;
-	for (pos = 0; pos < COMB_ID_LEN; pos++)
-		room += comb_free_bits(source, pos) - comb_free_bits(target, pos);
-	return room != 0;
-}
-
-/* Copy the bytes outside the time field to where the target has them */
-static void
-comb_payload_copy(const CombLayout *layout, unsigned char *id,
-				  const CombLayout *source, const unsigned char *source_id)
-{
-	int			i;
-
-	for (i = layout->field_bytes; i < COMB_ID_LEN; i++)
-		id[layout->order[i]] = source_id[source->order[i]];
-}
-
-/*
  * comb_convert(id uuid, source_layout text, target_layout text) returns uuid
  *
  * Returns the key of the target layout with the same instant and the same
@@ -192,21 +161,24 @@ comb_convert(PG_FUNCTION_ARGS)
 	const CombCodec *from = source->codec;
 	const CombCodec *to = target->codec;
 	bool		same_unit = (from->unit == to->unit);
+	int			reserved = 0;	/* bits that the target reserves more */
 	uint64		below_us;
 	pg_uuid_t  *result;
 	CombPayload payload = {{0}, 0};
 	TimestampTz at;
 	TimestampTz start;
+	int			i;
 
 	if (!comb_decode(source, id->data, &at))
 		PG_RETURN_NULL();
 	comb_check_time(target, at);
 
 	/* in units of the field: always 0 unless the unit is 100 ns */
-	below_us = comb_get_field(source, id->data) - from->encode(at);
-	if (!same_unit && from->unit->unit_us <= to->unit->unit_us)
+	below_us = comb_get_field(source, id->data) - from->encode(from, at);
+	if (!same_unit &&
+		from->unit->us / from->unit->per <= to->unit->us / to->unit->per)
 	{
-		(void) to->decode(to->encode(at), &start);
+		(void) to->decode(to, to->encode(to, at), &start);
 		comb_payload_append(&payload,
 							comb_tick(comb_time_from_us(at - start) +
 									  comb_time_from_us(below_us) /
@@ -216,14 +188,26 @@ comb_convert(PG_FUNCTION_ARGS)
 
 	result = (pg_uuid_t *) palloc0(UUID_LEN);
 	comb_set_fixed_bits(target, result->data);
-	if (same_unit && comb_payload_is_bytes(source, target))
-		comb_payload_copy(target, result->data, source, id->data);
+	for (i = 0; i < COMB_ID_LEN; i++)
+		reserved += comb_free_bits(source, i) - comb_free_bits(target, i);
+
+	/*
+	 * If all bytes fit, neither layout requires its version bits, and only
+	 * one of them reserves any, then only unchanged bytes keep both every bit
+	 * and the order.
+	 */
+	if (same_unit && source->field_bytes == target->field_bytes &&
+		!source->versioned && !target->versioned && reserved != 0)
+	{
+		for (i = source->field_bytes; i < COMB_ID_LEN; i++)
+			result->data[target->order[i]] = id->data[source->order[i]];
+	}
 	else
 	{
 		comb_payload_get(source, id->data, &payload);
 		comb_payload_set(target, result->data, &payload, same_unit);
 	}
 	comb_set_field(target, result->data,
-				   to->encode(at) + (same_unit ? below_us : 0));
+				   to->encode(to, at) + (same_unit ? below_us : 0));
 	PG_RETURN_UUID_P(result);
 }

@@ -144,119 +144,69 @@ comb_check_generates(const CombLayout *layout)
 }
 
 /*
- * A time unit, and what all keys of a layout have in common in that unit.
- *
- * "start" is the first time of the unit, and "end" is the first time after
- * it.  "same" has the bits that the keys share, and "random" marks the random
- * bits.  Both are the 16 bytes of a key as two numbers, so making a key is
- * little more than a copy.  Computing the field for every key would make
- * other layouts twice as expensive as UUIDv7.
+ * Make a key.  The tick goes behind the field, and the free bits behind it are
+ * random.  Eight random bytes are enough: they are the last ones in the
+ * layout's order, which is one half of the key.
  */
-typedef struct CombTemplate
-{
-	const CombLayout *layout;
-	CombTime	start;
-	CombTime	end;
-	uint64		same[2];
-	uint64		random[2];
-} CombTemplate;
-
-static CombTemplate comb_template;
-
-/*
- * Mark the random bits of a layout's keys.  These are the free bits of the
- * last eight bytes in the layout's order.
- */
-static void
-comb_random_mask(const CombLayout *layout, uint64 *mask)
-{
-	unsigned char bytes[COMB_ID_LEN] = {0};
-	int			i;
-
-	for (i = COMB_ID_LEN / 2; i < COMB_ID_LEN; i++)
-		bytes[layout->order[i]] = ~layout->fixed_mask[layout->order[i]];
-	memcpy(mask, bytes, COMB_ID_LEN);
-}
-
-/*
- * Fill a template for keys of the layout in the time unit of an instant.
- * Raises 0A000 for a layout whose keys can only be read, and 22008 for an
- * instant that the layout cannot hold.
- */
-static void
-comb_template_set(CombTemplate *unit, const CombLayout *layout, TimestampTz at)
-{
-	unsigned char bytes[COMB_ID_LEN] = {0};
-	uint64		field;
-	int64		start;
-	int64		next;
-	int64		end;
-
-	comb_check_generates(layout);
-	comb_check_time(layout, at);
-	field = layout->codec->encode(at);
-	(void) layout->codec->decode(field, &start);
-
-	comb_set_fixed_bits(layout, bytes);
-	comb_set_field(layout, bytes, field);
-	memcpy(unit->same, bytes, COMB_ID_LEN);
-	comb_random_mask(layout, unit->random);
-	unit->start = comb_time_from_us(start - COMB_UNIX_EPOCH);
-
-	/* NHibernate's last unit of a day is short, so look for the next unit */
-	end = start + layout->codec->unit->unit_us;
-	(void) layout->codec->decode(layout->codec->encode(end - 1), &next);
-	unit->end = comb_time_from_us((next > start ? next : end) -
-								  COMB_UNIX_EPOCH);
-	unit->layout = layout;
-}
-
-/* Make a key from the template.  The caller adds the tick. */
-static inline pg_uuid_t *
-comb_template_key(const CombTemplate *unit)
+static pg_uuid_t *
+comb_new_key(const CombLayout *layout, uint64 field, uint32 tick)
 {
 	uint64		random = comb_random();
-	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
+	bool		first = layout->order[COMB_ID_LEN - 1] < COMB_ID_LEN / 2;
+	uint64		mask[2];
 	uint64		words[2];
+	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
 
-	/* eight random bytes are enough: the random bits are all in one half */
-	words[0] = unit->same[0] | (random & unit->random[0]);
-	words[1] = unit->same[1] | (random & unit->random[1]);
+	memcpy(mask, layout->fixed_mask, UUID_LEN);
+	memcpy(words, layout->fixed_value, UUID_LEN);
+	words[0] |= first ? random & ~mask[0] : 0;
+	words[1] |= first ? 0 : random & ~mask[1];
 	memcpy(id->data, words, UUID_LEN);
+	comb_set_field(layout, id->data, field);
+	comb_set_sub(layout, id->data, tick, layout->codec->unit->tick_bits);
 	return id;
 }
 
-/* Write the half that is the same in all keys of this process */
-static void
-comb_set_head(unsigned char *id)
+/*
+ * Make a key of an instant and a position in its microsecond.  Raises 22008
+ * for an instant that the layout cannot hold.
+ */
+static pg_uuid_t *
+comb_key_at(const CombLayout *layout, TimestampTz at, CombTime below_us)
 {
-	if (comb_head.owner != MyProcPid)
-	{
-		comb_head.bytes = comb_random();
-		comb_head.owner = MyProcPid;
-	}
-	memcpy(id, &comb_head.bytes, sizeof(comb_head.bytes));
+	const CombCodec *codec = layout->codec;
+	uint64		field;
+	int64		start;
+
+	comb_check_time(layout, at);
+	field = codec->encode(codec, at);
+	(void) codec->decode(codec, field, &start);
+	return comb_new_key(layout, field,
+						comb_tick(comb_time_from_us(at - start) + below_us));
 }
 
 /* Make a key of a layout that counts in 100 ns */
 static pg_uuid_t *
 comb_generate_100ns(const CombLayout *layout, CombTime now)
 {
+	const CombCodec *codec = layout->codec;
 	uint64		us = (uint64) comb_us_from_time(now);
 	uint64		below_us = now - comb_time_from_us(us);
-	Comb100ns	since_1970 = us * COMB_100NS_PER_US +
+	Comb100ns	at = us * COMB_100NS_PER_US +
 		((below_us * COMB_100NS_PER_US) >> COMB_TIME_BITS);
 	pg_uuid_t  *id;
 
-	/* raise errors before the counter moves */
-	if (unlikely(comb_template.layout != layout))
-		comb_template_set(&comb_template, layout, comb_instant(now));
-	since_1970 = comb_advance(&comb_last_100ns, since_1970, COMB_100NS_PER_MS);
-	id = comb_template_key(&comb_template);
+	at = comb_advance(&comb_last_100ns, at, COMB_100NS_PER_MS);
+	id = comb_new_key(layout, codec->encode(codec, COMB_UNIX_EPOCH) + at, 0);
 	if (layout->process_head)
-		comb_set_head(id->data);
-	comb_set_field(layout, id->data,
-				   layout->codec->encode(COMB_UNIX_EPOCH) + since_1970);
+	{
+		if (comb_head.owner != MyProcPid)
+		{
+			comb_head.bytes = comb_random();
+			comb_head.owner = MyProcPid;
+		}
+		memcpy(id->data, &comb_head.bytes, sizeof(comb_head.bytes));
+	}
 	return id;
 }
 
@@ -279,22 +229,14 @@ Datum
 comb_generate_layout(PG_FUNCTION_ARGS)
 {
 	const CombLayout *layout = comb_layout_arg(fcinfo, 0);
-	CombTime	now = comb_clock_time();
-	CombTime	at;
-	pg_uuid_t  *id;
+	CombTime	at = comb_clock_time();
 
+	comb_check_generates(layout);
 	if (layout->codec->unit->tick_bits == 0)
-		PG_RETURN_UUID_P(comb_generate_100ns(layout, now));
-
-	at = comb_advance(&comb_last_time, now, COMB_TIME_PER_MS);
-	if (unlikely(comb_template.layout != layout ||
-				 at < comb_template.start || at >= comb_template.end))
-		comb_template_set(&comb_template, layout, comb_instant(at));
-	id = comb_template_key(&comb_template);
-	comb_set_sub(layout, id->data,
-				 comb_tick(at - comb_template.start),
-				 layout->codec->unit->tick_bits);
-	PG_RETURN_UUID_P(id);
+		PG_RETURN_UUID_P(comb_generate_100ns(layout, at));
+	at = comb_advance(&comb_last_time, at, COMB_TIME_PER_MS);
+	PG_RETURN_UUID_P(comb_key_at(layout, comb_instant(at),
+								 at % COMB_TIME_PER_US));
 }
 
 /*
@@ -335,15 +277,7 @@ comb_at_layout(PG_FUNCTION_ARGS)
 {
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
 	const CombLayout *layout = comb_layout_arg(fcinfo, 1);
-	CombTemplate unit;
-	CombTime	below_unit;
-	pg_uuid_t  *id;
 
-	comb_template_set(&unit, layout, at);
-	below_unit = comb_time_from_us(at - COMB_UNIX_EPOCH) - unit.start +
-		(comb_random() >> 56);
-	id = comb_template_key(&unit);
-	comb_set_sub(layout, id->data, comb_tick(below_unit),
-				 layout->codec->unit->tick_bits);
-	PG_RETURN_UUID_P(id);
+	comb_check_generates(layout);
+	PG_RETURN_UUID_P(comb_key_at(layout, at, comb_random() >> 56));
 }

@@ -46,7 +46,7 @@ comb_chance(const CombLayout *layout, const pg_uuid_t *id,
 	const CombCodec *codec = layout->codec;
 	double		us = (double) Min(until, codec->latest) -
 		(double) Max(since, codec->earliest);
-	double		units = us * codec->unit->fields_per_us / codec->unit->unit_us + 1;
+	double		units = us * codec->unit->per / codec->unit->us + 1;
 	int			bits = 0;
 	int			pos;
 
@@ -68,33 +68,6 @@ typedef struct CombCandidate
 } CombCandidate;
 
 /*
- * List the layouts in which the value's time lies in the window, the least
- * likely one first, and return how many there are.
- */
-static int
-comb_find_candidates(CombCandidate *list, const pg_uuid_t *id,
-					 TimestampTz since, TimestampTz until)
-{
-	CombCandidate new;
-	int			n = 0;
-	int			row;
-	int			i;
-
-	for (row = 0; row < COMB_LAYOUTS; row++)
-	{
-		new.layout = &comb_layout_table[row];
-		if (!comb_decode(new.layout, id->data, &new.created) ||
-			new.created < since || new.created > until)
-			continue;
-		new.chance = comb_chance(new.layout, id, since, until);
-		for (i = n++; i > 0 && list[i - 1].chance > new.chance; i--)
-			list[i] = list[i - 1];
-		list[i] = new;
-	}
-	return n;
-}
-
-/*
  * comb_inspect(id uuid, since timestamptz, until timestamptz)
  *		returns setof (layout text, created timestamptz)
  *
@@ -107,12 +80,26 @@ comb_find_candidates(CombCandidate *list, const pg_uuid_t *id,
 Datum
 comb_inspect(PG_FUNCTION_ARGS)
 {
+	pg_uuid_t  *id = PG_GETARG_UUID_P(0);
+	TimestampTz since = PG_GETARG_TIMESTAMPTZ(1);
+	TimestampTz until = PG_GETARG_TIMESTAMPTZ(2);
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	CombCandidate list[COMB_LAYOUTS];
-	int			n = comb_find_candidates(list, PG_GETARG_UUID_P(0),
-										 PG_GETARG_TIMESTAMPTZ(1),
-										 PG_GETARG_TIMESTAMPTZ(2));
+	CombCandidate new;
+	int			n = 0;
 	int			i;
+
+	for (new.layout = comb_layout_table;
+		 new.layout < comb_layout_table + COMB_LAYOUTS; new.layout++)
+	{
+		if (!comb_decode(new.layout, id->data, &new.created) ||
+			new.created < since || new.created > until)
+			continue;
+		new.chance = comb_chance(new.layout, id, since, until);
+		for (i = n++; i > 0 && list[i - 1].chance > new.chance; i--)
+			list[i] = list[i - 1];
+		list[i] = new;
+	}
 
 	InitMaterializedSRF(fcinfo, 0);
 	for (i = 0; i < n; i++)

@@ -20,17 +20,24 @@
 
 #include "comb.h"
 
-/* Orders in which databases compare the bytes, most significant first */
-#define COMB_ORDER_PLAIN \
-	{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
-#define COMB_ORDER_DOTNET \
-	{3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15}
-#define COMB_ORDER_MSSQL \
-	{10, 11, 12, 13, 14, 15, 8, 9, 7, 6, 5, 4, 3, 2, 1, 0}
+/* Databases, and the order in which each compares the bytes */
+#define PLAIN	COMB_SORTS_PLAIN, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+#define DOTNET	COMB_SORTS_DOTNET, {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15}
+#define MSSQL	COMB_SORTS_MSSQL, {10, 11, 12, 13, 14, 15, 8, 9, 7, 6, 5, 4, 3, 2, 1, 0}
+#define NOWHERE(...)	COMB_SORTS_NOWHERE, {__VA_ARGS__, 8, 9, 10, 11, 12, 13, 14, 15}
 
-/* Version and variant of RFC 9562 */
-#define COMB_RFC_MASK		{[6] = 0xf0, [8] = 0xc0}
-#define COMB_RFC_VALUE(v)	{[6] = (v) << 4, [8] = 0x80}
+/* Version and variant of RFC 9562 in new keys, and in all keys if VERSIONED */
+#define VERSION_AT(pos, v)	{[pos] = 0xf0, [8] = 0xc0}, {[pos] = (v) << 4, [8] = 0x80}
+#define VERSION(v)			VERSION_AT(6, v)
+#define ANY			.fixed_mask = {0}
+#define BITS(pos, mask, value)	{[pos] = (mask)}, {[pos] = (value)}
+
+#define VERSIONED	.versioned = true
+#define SPLIT		.split = true
+#define GENERATED	.generates = true
+#define PROCESS_HEAD	.process_head = true
+
+#define ROW(...) {__VA_ARGS__}
 
 /*
  * The layouts, in the order of comb_layouts().  The first one is the default.
@@ -38,202 +45,45 @@
  * SQL Server does sort the values of NEWSEQUENTIALID(), but by the machine
  * before the time, so no range of values is a range of time.
  */
-const CombLayout comb_layout_table[COMB_LAYOUTS] = {
-	[COMB_UUIDV7] = {
-		.label = "uuidv7",
-		.description = "RFC 9562 version 7: PostgreSQL 18, pg_uuidv7 and others",
-		.codec = &comb_unix_ms,
-		.sorts_in = COMB_SORTS_PLAIN,
-		.generates = true,
-		.versioned = true,
-		.field_bytes = 6,
-		.order = COMB_ORDER_PLAIN,
-		.fixed_mask = COMB_RFC_MASK,
-		.fixed_value = COMB_RFC_VALUE(7)
-	},
-	[COMB_ULID] = {
-		.label = "ulid",
-		.description = "ULID stored as uuid",
-		.codec = &comb_unix_ms,
-		.sorts_in = COMB_SORTS_PLAIN,
-		.generates = true,
-		.field_bytes = 6,
-		.order = COMB_ORDER_PLAIN
-	},
-	[COMB_RTCOMB_POSTGRESQL] = {
-		.label = "rtcomb_postgresql",
-		.description = "RT.Comb Provider.PostgreSql, Marten, JasperFx",
-		.codec = &comb_unix_ms,
-		.sorts_in = COMB_SORTS_PLAIN,
-		.generates = true,
-		.field_bytes = 6,
-		.order = COMB_ORDER_PLAIN,
-		.fixed_mask = COMB_RFC_MASK,
-		.fixed_value = COMB_RFC_VALUE(4)
-	},
-	[COMB_RTCOMB_POSTGRESQL_DATETIME] = {
-		.label = "rtcomb_postgresql_datetime",
-		.description = "RT.Comb Provider.PostgreSql with SqlDateTimeStrategy",
-		.codec = &comb_datetime,
-		.sorts_in = COMB_SORTS_PLAIN,
-		.generates = true,
-		.field_bytes = 6,
-		.order = COMB_ORDER_PLAIN,
-		.fixed_mask = COMB_RFC_MASK,
-		.fixed_value = COMB_RFC_VALUE(4)
-	},
-	[COMB_RTCOMB_SQL] = {
-		.label = "rtcomb_sql",
-		.description = "RT.Comb Provider.Sql",
-		.codec = &comb_unix_ms,
-		.sorts_in = COMB_SORTS_MSSQL,
-		.generates = true,
-		.field_bytes = 6,
-		.order = COMB_ORDER_MSSQL,
-		.fixed_mask = COMB_RFC_MASK,
-		.fixed_value = COMB_RFC_VALUE(4)
-	},
-	[COMB_RTCOMB_LEGACY] = {
-		.label = "rtcomb_legacy",
-		.description = "RT.Comb Provider.Legacy, Nilsson's T-SQL COMB",
-		.codec = &comb_datetime,
-		.sorts_in = COMB_SORTS_MSSQL,
-		.generates = true,
-		.field_bytes = 6,
-		.order = COMB_ORDER_MSSQL,
-		.fixed_mask = COMB_RFC_MASK,
-		.fixed_value = COMB_RFC_VALUE(4)
-	},
-	[COMB_RTCOMB_BINARY] = {
-		.label = "rtcomb_binary",
-		.description = "RT.Comb for Oracle and SQLite",
-		.codec = &comb_unix_ms,
-		.sorts_in = COMB_SORTS_DOTNET,
-		.generates = true,
-		.field_bytes = 6,
-		.order = COMB_ORDER_DOTNET,
-		.fixed_mask = COMB_RFC_MASK,
-		.fixed_value = COMB_RFC_VALUE(4)
-	},
-	[COMB_RTCOMB_BINARY_DATETIME] = {
-		.label = "rtcomb_binary_datetime",
-		.description = "RT.Comb for Oracle and SQLite with SqlDateTimeStrategy",
-		.codec = &comb_datetime,
-		.sorts_in = COMB_SORTS_DOTNET,
-		.generates = true,
-		.field_bytes = 6,
-		.order = COMB_ORDER_DOTNET,
-		.fixed_mask = COMB_RFC_MASK,
-		.fixed_value = COMB_RFC_VALUE(4)
-	},
-	[COMB_NHIBERNATE] = {
-		.label = "nhibernate",
-		.description = "NHibernate guid.comb, NServiceBus, Bitwarden",
-		.codec = &comb_nhibernate,
-		.sorts_in = COMB_SORTS_MSSQL,
-		.generates = true,
-		.field_bytes = 6,
-		.order = COMB_ORDER_MSSQL,
-		.fixed_mask = COMB_RFC_MASK,
-		.fixed_value = COMB_RFC_VALUE(4)
-	},
-	[COMB_SEQUENTIAL_STRING] = {
-		.label = "sequential_string",
-		.description = "jhtodd and Zaabee SequentialGuid as string, ABP",
-		.codec = &comb_ms0001,
-		.sorts_in = COMB_SORTS_PLAIN,
-		.generates = true,
-		.field_bytes = 6,
-		.order = COMB_ORDER_PLAIN
-	},
-	[COMB_SEQUENTIAL_BINARY] = {
-		.label = "sequential_binary",
-		.description = "jhtodd and Zaabee SequentialGuid as binary, ABP",
-		.codec = &comb_ms0001,
-		.sorts_in = COMB_SORTS_DOTNET,
-		.generates = true,
-		.field_bytes = 6,
-		.order = COMB_ORDER_DOTNET
-	},
-	[COMB_SEQUENTIAL_END] = {
-		.label = "sequential_end",
-		.description = "jhtodd and Zaabee SequentialGuid at end, ABP",
-		.codec = &comb_ms0001,
-		.sorts_in = COMB_SORTS_MSSQL,
-		.generates = true,
-		.field_bytes = 6,
-		.order = COMB_ORDER_MSSQL
-	},
-	[COMB_MORRIS] = {
-		.label = "morris",
-		.description = "Morris: 8 bytes of the process, then .NET ticks",
-		.codec = &comb_dotnet,
-		.sorts_in = COMB_SORTS_MSSQL,
-		.generates = true,
-		.process_head = true,
-		.field_bytes = 8,
-		.order = COMB_ORDER_MSSQL
-	},
-	[COMB_EFCORE] = {
-		.label = "efcore",
-		.description = "EF Core SequentialGuidValueGenerator",
-		.codec = &comb_dotnet,
-		.sorts_in = COMB_SORTS_MSSQL,
-		.generates = true,
-		.field_bytes = 8,
-		.order = COMB_ORDER_MSSQL,
-		.fixed_mask = {[6] = 0xf0},
-		.fixed_value = {[6] = 0x40}
-	},
-	[COMB_MASSTRANSIT] = {
-		.label = "masstransit",
-		.description = "MassTransit NewId",
-		.codec = &comb_dotnet,
-		.sorts_in = COMB_SORTS_MSSQL,
-		.field_bytes = 8,
-		.order = COMB_ORDER_MSSQL
-	},
-	[COMB_MASSTRANSIT_SEQUENTIAL] = {
-		.label = "masstransit_sequential",
-		.description = "MassTransit NewId, NextSequentialGuid",
-		.codec = &comb_dotnet,
-		.sorts_in = COMB_SORTS_PLAIN,
-		.field_bytes = 8,
-		.order = COMB_ORDER_PLAIN
-	},
-	[COMB_UUIDV1] = {
-		.label = "uuidv1",
-		.description = "RFC 9562 version 1",
-		.codec = &comb_gregorian,
-		.sorts_in = COMB_SORTS_NOWHERE,
-		.versioned = true,
-		.field_bytes = 8,
-		.order = {6, 7, 4, 5, 0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15},
-		.fixed_mask = COMB_RFC_MASK,
-		.fixed_value = COMB_RFC_VALUE(1)
-	},
-	[COMB_UUIDV6] = {
-		.label = "uuidv6",
-		.description = "RFC 9562 version 6",
-		.codec = &comb_gregorian,
-		.sorts_in = COMB_SORTS_PLAIN,
-		.versioned = true,
-		.field_bytes = 8,
-		.order = COMB_ORDER_PLAIN,
-		.fixed_mask = COMB_RFC_MASK,
-		.fixed_value = COMB_RFC_VALUE(6)
-	},
-	[COMB_NEWSEQUENTIALID] = {
-		.label = "newsequentialid",
-		.description = "SQL Server NEWSEQUENTIALID()",
-		.codec = &comb_gregorian,
-		.sorts_in = COMB_SORTS_NOWHERE,
-		.versioned = true,
-		.field_bytes = 8,
-		.order = {7, 6, 5, 4, 3, 2, 1, 0, 8, 9, 10, 11, 12, 13, 14, 15},
-		.fixed_mask = {[7] = 0xf0,[8] = 0xc0},
-		.fixed_value = {[7] = 0x10,[8] = 0x80}
-	}
+const CombLayout comb_layout_table[] = {
+	ROW("uuidv7", "RFC 9562 version 7: PostgreSQL 18, pg_uuidv7 and others",
+		&comb_unix_ms, 6, PLAIN, VERSION(7), VERSIONED, GENERATED),
+	ROW("ulid", "ULID stored as uuid",
+		&comb_unix_ms, 6, PLAIN, ANY, GENERATED),
+	ROW("rtcomb_postgresql", "RT.Comb Provider.PostgreSql, Marten, JasperFx",
+		&comb_unix_ms, 6, PLAIN, VERSION(4), GENERATED),
+	ROW("rtcomb_postgresql_datetime", "RT.Comb Provider.PostgreSql with SqlDateTimeStrategy",
+		&comb_datetime, 6, PLAIN, VERSION(4), GENERATED),
+	ROW("rtcomb_sql", "RT.Comb Provider.Sql",
+		&comb_unix_ms, 6, MSSQL, VERSION(4), GENERATED),
+	ROW("rtcomb_legacy", "RT.Comb Provider.Legacy, Nilsson's T-SQL COMB",
+		&comb_datetime, 6, MSSQL, VERSION(4), GENERATED),
+	ROW("rtcomb_binary", "RT.Comb for Oracle and SQLite",
+		&comb_unix_ms, 6, DOTNET, VERSION(4), GENERATED),
+	ROW("rtcomb_binary_datetime", "RT.Comb for Oracle and SQLite with SqlDateTimeStrategy",
+		&comb_datetime, 6, DOTNET, VERSION(4), GENERATED),
+	ROW("nhibernate", "NHibernate guid.comb, NServiceBus, Bitwarden",
+		&comb_nhibernate, 6, MSSQL, VERSION(4), GENERATED),
+	ROW("sequential_string", "jhtodd and Zaabee SequentialGuid as string, ABP",
+		&comb_ms0001, 6, PLAIN, ANY, GENERATED),
+	ROW("sequential_binary", "jhtodd and Zaabee SequentialGuid as binary, ABP",
+		&comb_ms0001, 6, DOTNET, ANY, GENERATED),
+	ROW("sequential_end", "jhtodd and Zaabee SequentialGuid at end, ABP",
+		&comb_ms0001, 6, MSSQL, ANY, GENERATED),
+	ROW("morris", "Morris: 8 bytes of the process, then .NET ticks",
+		&comb_dotnet, 8, MSSQL, ANY, GENERATED, PROCESS_HEAD),
+	ROW("efcore", "EF Core SequentialGuidValueGenerator",
+		&comb_dotnet, 8, MSSQL, BITS(6, 0xf0, 0x40), GENERATED),
+	ROW("masstransit", "MassTransit NewId",
+		&comb_dotnet, 8, MSSQL, ANY),
+	ROW("masstransit_sequential", "MassTransit NewId, NextSequentialGuid",
+		&comb_dotnet, 8, PLAIN, ANY),
+	ROW("uuidv1", "RFC 9562 version 1",
+		&comb_gregorian, 8, NOWHERE(6, 7, 4, 5, 0, 1, 2, 3), VERSION(1), VERSIONED, SPLIT),
+	ROW("uuidv6", "RFC 9562 version 6",
+		&comb_gregorian, 8, PLAIN, VERSION(6), VERSIONED, SPLIT),
+	ROW("newsequentialid", "SQL Server NEWSEQUENTIALID()",
+		&comb_gregorian, 8, NOWHERE(7, 6, 5, 4, 3, 2, 1, 0), VERSION_AT(7, 1), VERSIONED, SPLIT)
 };
 
 /*

@@ -30,18 +30,19 @@
 
 #define COMB_ID_LEN				16
 
-/* A unit of time fields */
+/* A unit of time fields, which lasts us / per microseconds */
 typedef struct CombUnit
 {
 	const char *name;			/* as comb_layouts() shows it */
-	int32		unit_us;		/* a field lasts this many us, or one more */
-	int32		fields_per_us;	/* at most this many fields share one us */
+	uint32		us;
+	uint32		per;
 	int32		tick_bits;		/* bits for the ticks of one unit; 0 if keys
 								 * count in the unit itself */
 } CombUnit;
 
 /*
- * What a time field means.
+ * What a time field means: a number of units since "earliest", or of days and
+ * units.
  *
  * "decode" finds the first instant, in whole microseconds, that "encode"
  * turns into the field, so encode(decode(field)) = field.  It returns false
@@ -51,10 +52,10 @@ typedef struct CombUnit
 typedef struct CombCodec
 {
 	const CombUnit *unit;
-	bool		(*decode) (uint64 field, int64 *at);
-	uint64		(*encode) (int64 at);
 	int64		earliest;
 	int64		latest;
+	bool		(*decode) (const struct CombCodec *codec, uint64 field, int64 *at);
+	uint64		(*encode) (const struct CombCodec *codec, int64 at);
 	bool		gaps;			/* some numbers are not valid fields */
 } CombCodec;
 
@@ -86,53 +87,32 @@ typedef enum CombSortsIn
  * high bits of their byte.  All other bits are free.  New keys have
  * "fixed_value" in the marked bits.  If "versioned" is set, a value with other
  * bits there is not a key of the layout.  Otherwise the original software
- * accepts any bits there, and so do we.
+ * accepts any bits there, and so do we.  "split" says that bytes of the time
+ * field have such bits.
  */
 typedef struct CombLayout
 {
 	const char *label;
 	const char *description;
 	const CombCodec *codec;
-	CombSortsIn sorts_in;
-	bool		generates;
-	bool		process_head;	/* bytes 0-7 are random, once per process */
-	bool		versioned;
 	uint8		field_bytes;
+	CombSortsIn sorts_in;
 	uint8		order[COMB_ID_LEN];
 	uint8		fixed_mask[COMB_ID_LEN];
 	uint8		fixed_value[COMB_ID_LEN];
+	bool		versioned;
+	bool		split;
+	bool		generates;
+	bool		process_head;	/* bytes 0-7 are random, once per process */
 } CombLayout;
 
-/* The layouts, in the order of comb_layouts() */
-typedef enum CombLayoutId
-{
-	COMB_UUIDV7,
-	COMB_ULID,
-	COMB_RTCOMB_POSTGRESQL,
-	COMB_RTCOMB_POSTGRESQL_DATETIME,
-	COMB_RTCOMB_SQL,
-	COMB_RTCOMB_LEGACY,
-	COMB_RTCOMB_BINARY,
-	COMB_RTCOMB_BINARY_DATETIME,
-	COMB_NHIBERNATE,
-	COMB_SEQUENTIAL_STRING,
-	COMB_SEQUENTIAL_BINARY,
-	COMB_SEQUENTIAL_END,
-	COMB_MORRIS,
-	COMB_EFCORE,
-	COMB_MASSTRANSIT,
-	COMB_MASSTRANSIT_SEQUENTIAL,
-	COMB_UUIDV1,
-	COMB_UUIDV6,
-	COMB_NEWSEQUENTIALID
-} CombLayoutId;
+#define COMB_LAYOUTS			19
 
-#define COMB_LAYOUTS			(COMB_NEWSEQUENTIALID + 1)
-
-/* comb_layout.c */
+/* comb_layout.c: the layouts, in the order of comb_layouts() */
 extern const CombLayout comb_layout_table[COMB_LAYOUTS];
 
-#define comb_layout_default		(&comb_layout_table[COMB_UUIDV7])
+#define comb_layout_default		(&comb_layout_table[0]) /* uuidv7 */
+#define comb_layout_ulid		(&comb_layout_table[1])
 
 /*
  * Return the number of free bits in byte "pos".  Most bytes have no fixed
@@ -178,8 +158,8 @@ comb_get_field(const CombLayout *layout, const unsigned char *id)
 	uint64		field = 0;
 	int			i;
 
-	/* without a version, whole bytes save a quarter of the work */
-	if (!layout->versioned)
+	/* whole bytes save a quarter of the work */
+	if (!layout->split)
 	{
 		for (i = 0; i < layout->field_bytes; i++)
 			field = (field << 8) | id[layout->order[i]];
@@ -201,6 +181,13 @@ static inline void
 comb_set_field(const CombLayout *layout, unsigned char *id, uint64 field)
 {
 	int			i;
+
+	if (!layout->split)
+	{
+		for (i = layout->field_bytes - 1; i >= 0; i--, field >>= 8)
+			id[layout->order[i]] = (unsigned char) field;
+		return;
+	}
 
 	for (i = layout->field_bytes - 1; i >= 0; i--)
 	{
@@ -241,7 +228,7 @@ comb_decode(const CombLayout *layout, const unsigned char *id, int64 *at)
 {
 	if (layout->versioned && !comb_has_fixed_bits(layout, id))
 		return false;
-	return layout->codec->decode(comb_get_field(layout, id), at);
+	return layout->codec->decode(layout->codec, comb_get_field(layout, id), at);
 }
 
 /*
@@ -252,7 +239,7 @@ comb_decode(const CombLayout *layout, const unsigned char *id, int64 *at)
 static inline void
 comb_encode(const CombLayout *layout, unsigned char *id, int64 at)
 {
-	comb_set_field(layout, id, layout->codec->encode(at));
+	comb_set_field(layout, id, layout->codec->encode(layout->codec, at));
 	if (layout->versioned)
 		comb_set_fixed_bits(layout, id);
 }
@@ -273,9 +260,9 @@ comb_lower_bound(const CombLayout *layout, unsigned char *id, int64 at)
 	else if (at <= codec->latest)
 	{
 		/* round an instant inside a unit up to the next unit */
-		(void) codec->decode(codec->encode(at), &start);
+		(void) codec->decode(codec, codec->encode(codec, at), &start);
 		if (start < at)
-			at = start + codec->unit->unit_us + 1;
+			at = start + codec->unit->us / codec->unit->per + 1;
 	}
 	if (at > codec->latest)
 	{
@@ -301,9 +288,10 @@ comb_upper_bound(const CombLayout *layout, unsigned char *id, int64 at)
 		return false;
 	}
 	memset(id, 0xff, COMB_ID_LEN);
+	/* a microsecond can begin several units */
 	comb_set_field(layout, id,
-				   codec->encode(Min(at, codec->latest)) +
-				   codec->unit->fields_per_us - 1);
+				   codec->encode(codec, Min(at, codec->latest)) +
+				   (codec->unit->per - 1) / codec->unit->us);
 	if (layout->versioned)
 		comb_set_fixed_bits(layout, id);
 	return true;

@@ -360,7 +360,8 @@ comb_narrow(const CombCall *call, CombBeside *beside, const Const *value,
 		return true;
 	}
 	id = DatumGetUUIDP(value->constvalue)->data;
-	if (!call->layout->codec->decode(comb_get_field(call->layout, id), &at))
+	if (!call->layout->codec->decode(call->layout->codec,
+									 comb_get_field(call->layout, id), &at))
 		return false;
 	if (opno == call->gt && comb_upper_bound(call->layout, end, at) &&
 		memcmp(id, end, COMB_ID_LEN) == 0)

@@ -26,10 +26,6 @@ PG_FUNCTION_INFO_V1(comb_time_decoder);
 PG_FUNCTION_INFO_V1(comb_instant_date);
 PG_FUNCTION_INFO_V1(comb_instant_timestamp);
 
-/* The layout of pg_partman's bounds: milliseconds first, and no version */
-static const CombLayout *const comb_partition_layout =
-&comb_layout_table[COMB_ULID];
-
 /*
  * comb_timestamp(id uuid) returns timestamptz
  *
@@ -182,7 +178,7 @@ comb_max(PG_FUNCTION_ARGS)
  * comb_time_decoder(id text) returns timestamptz
  *
  * Reads the first 48 bits of a uuid, whatever its version, as milliseconds
- * since 1970.  pg_partman passes texts, of partition bounds and of keys.
+ * since 1970, as in a ULID.  pg_partman passes texts, of partition bounds and of keys.
  * Accepts every spelling that uuid's input function does.  NULL for NULL.
  * Raises 22P02 for any other text.
  */
@@ -195,7 +191,7 @@ comb_time_decoder(PG_FUNCTION_ARGS)
 													   CStringGetDatum(str)));
 	TimestampTz at = 0;
 
-	(void) comb_decode(comb_partition_layout, id->data, &at);
+	(void) comb_decode(comb_layout_ulid, id->data, &at);
 	PG_RETURN_TIMESTAMPTZ(at);
 }
 

@@ -50,7 +50,7 @@ main(int argc, char **argv)
 	bool		nhibernate = argc == 2 && strcmp(argv[1], "nhibernate") == 0;
 	const CombCodec *codec = nhibernate ? &comb_nhibernate : &comb_datetime;
 	uint32		(*original) (int64 us) = nhibernate ? nhibernate_original : datetime_original;
-	uint64		day = codec->encode(MIDNIGHT);
+	uint64		day = codec->encode(codec, MIDNIGHT);
 	uint32		last = original(COMB_US_PER_DAY - 1);
 	int			differences = 0;
 	uint32		unit;
@@ -64,19 +64,19 @@ main(int argc, char **argv)
 	}
 	for (unit = 0; unit <= last; unit++)
 	{
-		bool		read = codec->decode(day + unit, &at);
+		bool		read = codec->decode(codec, day + unit, &at);
 		int64		us = at - MIDNIGHT;
 		bool		same = read && (us == 0 || original(us - 1) == unit - 1);
 		int			i;
 
 		for (i = us > 0 ? -1 : 0; same && i < US_AFTER; i++)
 			same = us + i >= COMB_US_PER_DAY ||
-				codec->encode(at + i) == day + original(us + i);
+				codec->encode(codec, at + i) == day + original(us + i);
 		same = same && original(us) == unit;
 		if (!same && ++differences <= MAX_SHOWN)
 			printf("differs: unit %u, read as %lld us\n", (unsigned) unit, (long long) us);
 	}
-	if (codec->decode(day + last + 1, &at))
+	if (codec->decode(codec, day + last + 1, &at))
 		printf("differs: unit %u is read, but no day has it\n", (unsigned) last + 1);
 	printf("%u units, %d differences\n", (unsigned) last + 1, differences);
 	return 0;

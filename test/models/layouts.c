@@ -107,8 +107,8 @@ law_field(void)
  * following unit begin.
  */
 #define ROUNDS(at, f, start)	((start) <= (at) && (start) >= L->codec->earliest)
-#define DIVIDES(at, f, g, start_g) \
-	(((start_g) <= (at)) == ((g) <= (f) + L->codec->unit->fields_per_us - 1))
+#define MORE	((L->codec->unit->per - 1) / L->codec->unit->us)	/* units of one us */
+#define DIVIDES(at, f, g, start_g)	(((start_g) <= (at)) == ((g) <= (f) + MORE))
 #define FOLLOWS(f, g, next)		(((g) > (f)) == ((g) >= (next)))
 #define NO_MORE(f, g)			((g) <= (f))
 
@@ -126,10 +126,10 @@ law_tenths(void)
 	bool		valid;
 
 	assume(at >= codec->earliest && at <= codec->latest && fits(g));
-	f = codec->encode(at);
+	f = codec->encode(codec, at);
 	law((unsigned __int128) (uint64) (at - codec->earliest) * 10 == f, "ten times");
 	law(fits(f) && f + 9 > f && fits(f + 9), "a microsecond has ten fields");
-	valid = codec->decode(g, &start);
+	valid = codec->decode(codec, g, &start);
 	law(start == codec->earliest + (int64) (g / 10), "a tenth");
 	law(valid == (start >= codec->earliest && start <= codec->latest), "the valid fields");
 }
@@ -146,24 +146,24 @@ static uint64 seen;
 static int64 earliest, latest;
 
 static bool
-any_decode(uint64 field, int64 *at)
+any_decode(const CombCodec *codec, uint64 field, int64 *at)
 {
 	*at = __CPROVER_uninterpreted_start(field);
 	return __CPROVER_uninterpreted_valid(field);
 }
 
 static uint64
-any_encode(int64 at)
+any_encode(const CombCodec *codec, int64 at)
 {
 	uint64		f = __CPROVER_uninterpreted_encode(at);
 	int64		start = __CPROVER_uninterpreted_start(f);
 	int64		after;
 
 	law(at >= earliest && at <= latest, "encode() gets instants of the codec only");
-	assume(fits(f) && fits(f + L->codec->unit->fields_per_us - 1));
+	assume(fits(f) && fits(f + MORE));
 	assume(__CPROVER_uninterpreted_valid(f) && ROUNDS(at, f, start));
-	assume(L->codec->unit->fields_per_us == 1 || start == at);
-	after = start + L->codec->unit->unit_us + 1;
+	assume(MORE == 0 || start == at);
+	after = start + L->codec->unit->us / L->codec->unit->per + 1;
 	if (__CPROVER_uninterpreted_valid(seen))
 	{
 		assume(DIVIDES(at, f, seen, __CPROVER_uninterpreted_start(seen)));
@@ -208,7 +208,7 @@ law_bounds(void)
 static void
 law_uuidv7(void)
 {
-	const CombLayout *v7 = &comb_layout_table[COMB_UUIDV7];
+	const CombLayout *v7 = comb_layout_default;
 	uint64		ms = nondet_u64(), sub = nondet_u64();
 	unsigned char a[COMB_ID_LEN], b[COMB_ID_LEN];
 	int64		x, y;

@@ -128,11 +128,11 @@ twins() {
 # What layouts.c and units.c include: the sources, and the table without the rest
 copy_layouts() {
 	mkdir -p "$1" && cp -R "$models"/*.c "$models/stub" "$tree"/src/comb_{codec.c,layout.h,clock.h} "$1" &&
-		sed -n '/^#define COMB_ORDER_PLAIN/,/^};/p' "$tree/src/comb_layout.c" >"$1/table.h"
+		sed -n '/^#define PLAIN/,/^};/p' "$tree/src/comb_layout.c" >"$1/table.h"
 }
 
 # The layouts, in the order of the table
-labels() { sed -n 's/^\t\t\.label = "\(.*\)",$/\1/p' "$tree/src/comb_layout.c"; }
+labels() { sed -n 's/^\tROW("\([^"]*\)".*/\1/p' "$tree/src/comb_layout.c"; }
 
 find_cbmc() { find_program cbmc "^[6-9]" trixie cbmc,gcc,libc6-dev "$1"; }
 

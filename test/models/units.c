@@ -10,8 +10,8 @@
  *	 tried.  An encoder rounds a quotient down, so what holds for two instants
  *	 holds between them.  Only NHibernate's may put an instant with a whole
  *	 quotient into the unit before, of which it is then the last instant;
- * - units follow each other without gaps or overlaps, and a unit lasts unit_us or
- *	 one more, or less at the end of a day;
+ * - units follow each other without gaps or overlaps, and a unit lasts us / per,
+ *	 rounded down or up, or less at the end of a day;
  * - the instant where comb_lower_bound() lets the following unit begin is in that
  *	 unit.
  *
@@ -45,6 +45,13 @@ static const struct
 static int	test = 0;
 static int	failures = 0;
 
+/* A unit lasts so many microseconds, or one more */
+static int64
+length_us(const CombCodec *codec)
+{
+	return codec->unit->us / codec->unit->per;
+}
+
 /* The field of a unit, counted over all days */
 static uint64
 field_of(int i, int64 day, int64 unit)
@@ -68,25 +75,25 @@ unit_holds(int i, int64 day, int64 unit, int64 days)
 	int64		end = codec->latest + 1;
 	int64		length;
 
-	if (!codec->decode(field, &start) || start < codec->earliest || start > codec->latest)
+	if (!codec->decode(codec, field, &start) || start < codec->earliest || start > codec->latest)
 		return false;
 	if (day + 1 < days || !last)
 	{
-		if (!codec->decode(next, &end) || end > codec->latest)
+		if (!codec->decode(codec, next, &end) || end > codec->latest)
 			return false;
-		if (start + codec->unit->unit_us + 1 <= codec->latest &&
-			codec->encode(start + codec->unit->unit_us + 1) != next)
+		if (start + length_us(codec) + 1 <= codec->latest &&
+			codec->encode(codec, start + length_us(codec) + 1) != next)
 			return false;
 	}
-	else if (start + codec->unit->unit_us + 1 <= codec->latest)
+	else if (start + length_us(codec) + 1 <= codec->latest)
 		return false;
 	length = end - start;
-	if (length <= 0 || length > codec->unit->unit_us + 1 ||
-		(length < codec->unit->unit_us && !last))
+	if (length <= 0 || length > length_us(codec) + 1 ||
+		(length < length_us(codec) && !last))
 		return false;
-	return codec->encode(start) == field && codec->encode(end - 1) == field &&
-		codec->encode(start + length / 2) == field &&
-		codec->encode(Min(start + 1, end - 1)) == field;
+	return codec->encode(codec, start) == field && codec->encode(codec, end - 1) == field &&
+		codec->encode(codec, start + length / 2) == field &&
+		codec->encode(codec, Min(start + 1, end - 1)) == field;
 }
 
 static void
@@ -120,7 +127,7 @@ main(void)
 		for (day = 0; ok && day < (codecs[i].shift > 0 ? days : days - 1); day++)
 			ok = unit_holds(i, day, 0, days) &&
 				unit_holds(i, day, codecs[i].per_day - 1, days);
-		result(ok && codec->encode(codec->latest) == field_of(i, days - 1, 0) +
+		result(ok && codec->encode(codec, codec->latest) == field_of(i, days - 1, 0) +
 			   (codec->latest - codec->earliest) % COMB_US_PER_DAY / 1000 * (codecs[i].shift == 0) +
 			   (codecs[i].shift > 0 ? codecs[i].per_day - 1 : 0),
 			   codecs[i].name, "the first and last unit of each day", day);
