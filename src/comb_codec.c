@@ -20,10 +20,6 @@
 #define COMB_EPOCH_1582			(-INT64CONST(152384) * COMB_US_PER_DAY)
 #define COMB_EPOCH_1900			(-INT64CONST(36524) * COMB_US_PER_DAY)
 
-/* The last instant of a field with so many bits of milliseconds */
-#define COMB_MS_LATEST(epoch, bits) \
-	((epoch) + (INT64CONST(1) << (bits)) * COMB_US_PER_MS - 1)
-
 /*
  * The units of time fields.
  *
@@ -33,12 +29,14 @@
  * gets one unit further ahead, and around that instant two fields of one unit
  * fall into one field of the other.
  *
- * 1/300 s has 873,814 ticks, which need 20 bits.  Keys with a unit of 100 ns
+ * 1/300 s has 873,814 ticks, which need 20 bits, and 10 us have 2,622.  Keys with a unit of 100 ns
  * count in 100 ns, without ticks.
  */
 static const CombUnit comb_ms = {"1 ms", 1000, 1, COMB_TICK_BITS};
 static const CombUnit comb_300th = {"1/300 s", 10000, 3, 20};
 static const CombUnit comb_nhibernate_ms = {"3.333333 ms", 3333333, 1000, 20};
+static const CombUnit comb_4096th = {"1/4096 s", 15625, 64, 16};
+static const CombUnit comb_10us = {"10 us", 10, 1, 12};
 static const CombUnit comb_100ns = {"100 ns", 1, COMB_100NS_PER_US, 0};
 
 /*
@@ -79,46 +77,65 @@ comb_count_encode(const CombCodec *codec, int64 at)
 	return comb_units_in(codec->unit, (uint64) (at - codec->earliest));
 }
 
+/* The codec of a number that counts units for so many microseconds */
+#define COMB_COUNT(unit, epoch, range) \
+	{&(unit), (epoch), (epoch) + (range) - 1, \
+		comb_count_decode, comb_count_encode, false}
+
 /*
  * 48 bits of Unix milliseconds, as in RFC 9562, section 5.7, and in many
  * older formats.  The range is 1970-01-01 to 10889-08-02 05:31:50.655.
  */
-const CombCodec comb_unix_ms = {
-	&comb_ms, COMB_UNIX_EPOCH, COMB_MS_LATEST(COMB_UNIX_EPOCH, 48),
-	comb_count_decode, comb_count_encode, false
-};
+const CombCodec comb_unix_ms =
+COMB_COUNT(comb_ms, COMB_UNIX_EPOCH, (INT64CONST(1) << 48) * COMB_US_PER_MS);
 
 /*
  * 48 bits of milliseconds since the year 1, which is .NET's DateTime.Ticks /
  * 10000 (SequentialGuid by jhtodd and Zaabee).  The range ends at 8920-08-03
  * 05:31:50.655.
  */
-const CombCodec comb_ms0001 = {
-	&comb_ms, COMB_EPOCH_0001, COMB_MS_LATEST(COMB_EPOCH_0001, 48),
-	comb_count_decode, comb_count_encode, false
-};
+const CombCodec comb_ms0001 =
+COMB_COUNT(comb_ms, COMB_EPOCH_0001, (INT64CONST(1) << 48) * COMB_US_PER_MS);
 
 /*
  * .NET ticks: 100 ns since the year 1, as a signed 64-bit number (Morris, EF
  * Core, NewId).  DateTime ends with the year 9999, but the number can be
- * larger.  "latest" is the last microsecond whose ten ticks all fit.
+ * larger.  The range has the microseconds whose ten ticks all fit.
  */
-const CombCodec comb_dotnet = {
-	&comb_100ns, COMB_EPOCH_0001,
-	COMB_EPOCH_0001 + PG_INT64_MAX / COMB_100NS_PER_US - 1,
-	comb_count_decode, comb_count_encode, false
-};
+const CombCodec comb_dotnet =
+COMB_COUNT(comb_100ns, COMB_EPOCH_0001, PG_INT64_MAX / COMB_100NS_PER_US);
 
 /*
  * 60 bits of 100 ns since 1582-10-15, the start of the Gregorian calendar
  * (RFC 9562, sections 5.1 and 5.6, and SQL Server's NEWSEQUENTIALID()).  The
  * range ends in the year 5236.
  */
-const CombCodec comb_gregorian = {
-	&comb_100ns, COMB_EPOCH_1582,
-	COMB_EPOCH_1582 + (INT64CONST(1) << 60) / COMB_100NS_PER_US - 1,
-	comb_count_decode, comb_count_encode, false
-};
+const CombCodec comb_gregorian =
+COMB_COUNT(comb_100ns, COMB_EPOCH_1582,
+		   (INT64CONST(1) << 60) / COMB_100NS_PER_US);
+
+/*
+ * 48 bits of 10 us since 1970, in Laravel's Str::orderedUuid() and in keys of
+ * ramsey/uuid's CombGenerator.  The range ends at 2059-03-13 02:56:07.10655.
+ */
+const CombCodec comb_unix_10us =
+COMB_COUNT(comb_10us, COMB_UNIX_EPOCH, (INT64CONST(1) << 48) * 10);
+
+/*
+ * 36 bits of seconds since 1970 and 12 bits of fraction, in keys of PyPI's
+ * uuid7.  The range ends in the year 4147.
+ */
+const CombCodec comb_unix_4096th =
+COMB_COUNT(comb_4096th, COMB_UNIX_EPOCH, (INT64CONST(1) << 36) * COMB_US_PER_S);
+
+/*
+ * Unix milliseconds in the bytes 8 to 13 of keys of Hibernate.  Where the
+ * variant is, UUIDHexGenerator has bits of the time, and
+ * CustomVersionOneStrategy masks them.  The lower one is 0 in both, so the
+ * range ends with 46 bits, in the year 4199.
+ */
+const CombCodec comb_unix_ms46 =
+COMB_COUNT(comb_ms, COMB_UNIX_EPOCH, (INT64CONST(1) << 46) * COMB_US_PER_MS);
 
 /*
  * SQL Server's datetime: 16 bits of days since 1900, then 32 bits of 1/300 s

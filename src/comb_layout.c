@@ -24,7 +24,7 @@
 #define PLAIN	COMB_SORTS_PLAIN, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 #define DOTNET	COMB_SORTS_DOTNET, {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15}
 #define MSSQL	COMB_SORTS_MSSQL, {10, 11, 12, 13, 14, 15, 8, 9, 7, 6, 5, 4, 3, 2, 1, 0}
-#define NOWHERE(...)	COMB_SORTS_NOWHERE, {__VA_ARGS__, 8, 9, 10, 11, 12, 13, 14, 15}
+#define NOWHERE(...)	COMB_SORTS_NOWHERE, {__VA_ARGS__}
 
 /* Version and variant of RFC 9562 in new keys, and in all keys if VERSIONED */
 #define VERSION_AT(pos, v)	{[pos] = 0xf0, [8] = 0xc0}, {[pos] = (v) << 4, [8] = 0x80}
@@ -79,11 +79,19 @@ const CombLayout comb_layout_table[] = {
 	ROW("masstransit_sequential", "MassTransit NewId, NextSequentialGuid",
 		&comb_dotnet, 8, PLAIN, ANY),
 	ROW("uuidv1", "RFC 9562 version 1",
-		&comb_gregorian, 8, NOWHERE(6, 7, 4, 5, 0, 1, 2, 3), VERSION(1), VERSIONED, SPLIT),
+		&comb_gregorian, 8, NOWHERE(6, 7, 4, 5, 0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15), VERSION(1), VERSIONED, SPLIT),
 	ROW("uuidv6", "RFC 9562 version 6",
 		&comb_gregorian, 8, PLAIN, VERSION(6), VERSIONED, SPLIT),
 	ROW("newsequentialid", "SQL Server NEWSEQUENTIALID()",
-		&comb_gregorian, 8, NOWHERE(7, 6, 5, 4, 3, 2, 1, 0), VERSION_AT(7, 1), VERSIONED, SPLIT)
+		&comb_gregorian, 8, NOWHERE(7, 6, 5, 4, 3, 2, 1, 0, 8, 9, 10, 11, 12, 13, 14, 15), VERSION_AT(7, 1), VERSIONED, SPLIT),
+	ROW("laravel", "Laravel's Str::orderedUuid(), ramsey/uuid CombGenerator",
+		&comb_unix_10us, 6, PLAIN, VERSION(4), VERSIONED, GENERATED),
+	ROW("uuid7_pypi", "uuid7 of PyPI, marked version 7",
+		&comb_unix_4096th, 6, PLAIN, VERSION(7), VERSIONED),
+	ROW("hibernate", "Hibernate UuidGenerator style TIME and UUIDHexGenerator",
+		&comb_unix_ms46, 6, NOWHERE(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), BITS(8, 0x80, 0x80), SPLIT),
+	ROW("uuidv1_swapped", "version 1 with its parts swapped: MySQL, ramsey/uuid OrderedTime",
+		&comb_gregorian, 8, PLAIN, VERSION_AT(0, 1), VERSIONED, SPLIT)
 };
 
 /*

@@ -66,6 +66,9 @@ extern const CombCodec comb_datetime;	/* SQL Server's datetime */
 extern const CombCodec comb_nhibernate; /* NHibernate's variant of datetime */
 extern const CombCodec comb_dotnet; /* .NET ticks */
 extern const CombCodec comb_gregorian;	/* 100 ns since 1582 */
+extern const CombCodec comb_unix_10us;	/* 10 us since 1970 */
+extern const CombCodec comb_unix_4096th;	/* 1/4096 s since 1970 */
+extern const CombCodec comb_unix_ms46;	/* 46 bits of Unix milliseconds */
 
 /* The database that sorts a layout's keys by time */
 typedef enum CombSortsIn
@@ -106,7 +109,7 @@ typedef struct CombLayout
 	bool		process_head;	/* bytes 0-7 are random, once per process */
 } CombLayout;
 
-#define COMB_LAYOUTS			19
+#define COMB_LAYOUTS			23
 
 /* comb_layout.c: the layouts, in the order of comb_layouts() */
 extern const CombLayout comb_layout_table[COMB_LAYOUTS];

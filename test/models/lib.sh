@@ -244,7 +244,7 @@ run_models() {
 		layouts/fields) laws FIELD ;;
 		layouts/bounds) laws BOUNDS ;;
 		layouts/uuidv7) laws UUIDV7 uuidv7 ;;
-		layouts/tenths) laws TENTHS morris efcore masstransit masstransit_sequential uuidv1 uuidv6 newsequentialid ;;
+		layouts/tenths) laws TENTHS morris efcore masstransit masstransit_sequential uuidv1 uuidv6 newsequentialid uuidv1_swapped ;;
 		layouts/units) copy_layouts "$work/units" && make_units "$work/units" && cd "$work/units" && bounded ./units ;;
 		barriers) barriers ;;
 		*) read -r _ _ model options < <(runs | awk -v name="$1" '$2 == name')

@@ -2,7 +2,7 @@
  * units.c - each unit of time of the layouts that divide, by trying all
  *
  * Divisions of 64 bits are too hard for CBMC.  This program therefore tries all
- * units of a day, and the first and last unit of each day, in each codec whose
+ * units of a day, or 400 million, and the first and last unit of each day, in each codec whose
  * unit is longer than a microsecond.  It checks what layouts.c assumes of a codec:
  *
  * - a unit is read as its first instant, and written from each instant that it
@@ -37,10 +37,16 @@ static const struct
 	int			shift;			/* bits for a unit's number below the day's; 0 = none */
 }			codecs[] = {
 	{"Unix milliseconds", &comb_unix_ms, 86400000, 0},
+	{"46 bits of Unix milliseconds", &comb_unix_ms46, 86400000, 0},
 	{"milliseconds since the year 1", &comb_ms0001, 86400000, 0},
+	{"10 us", &comb_unix_10us, 8640000000, 0},
+	{"1/4096 s", &comb_unix_4096th, 353894400, 0},
 	{"datetime", &comb_datetime, 25920000, 32},
 	{"NHibernate's datetime", &comb_nhibernate, 25920003, 32}
 };
+
+/* Units of 10 us divide a second evenly, so as many as this stand for a day's */
+#define TRIED	INT64CONST(400000000)
 
 static int	test = 0;
 static int	failures = 0;
@@ -119,16 +125,17 @@ main(void)
 		int64		unit;
 		bool		ok = true;
 
-		for (unit = 0; ok && unit < codecs[i].per_day; unit++)
+		for (unit = 0; ok && unit < Min(codecs[i].per_day, TRIED); unit++)
 			ok = unit_holds(i, some, unit, days);
-		result(ok, codecs[i].name, "all units of a day", unit);
+		result(ok, codecs[i].name, unit < codecs[i].per_day ? "units of a day" :
+			   "all units of a day", unit);
 		ok = true;
-		/* the last day of 48 bits of milliseconds is not whole */
+		/* the last day of a number of units is not whole */
 		for (day = 0; ok && day < (codecs[i].shift > 0 ? days : days - 1); day++)
 			ok = unit_holds(i, day, 0, days) &&
 				unit_holds(i, day, codecs[i].per_day - 1, days);
 		result(ok && codec->encode(codec, codec->latest) == field_of(i, days - 1, 0) +
-			   (codec->latest - codec->earliest) % COMB_US_PER_DAY / 1000 * (codecs[i].shift == 0) +
+			   (int64) comb_units_in(codec->unit, (codec->latest - codec->earliest) % COMB_US_PER_DAY) * (codecs[i].shift == 0) +
 			   (codecs[i].shift > 0 ? codecs[i].per_day - 1 : 0),
 			   codecs[i].name, "the first and last unit of each day", day);
 	}

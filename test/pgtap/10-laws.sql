@@ -77,14 +77,17 @@ CREATE TABLE layout AS
 SELECT given.*, unit,
        CASE layout WHEN 'uuidv7' THEN '^.{14}7.{4}[89ab]' WHEN 'uuidv1' THEN '^.{14}1.{4}[89ab]'
                    WHEN 'uuidv6' THEN '^.{14}6.{4}[89ab]' WHEN 'newsequentialid' THEN '^.{16}1.{2}[89ab]'
+                   WHEN 'laravel' THEN '^.{14}4.{4}[89ab]' WHEN 'uuid7_pypi' THEN '^.{14}7.{4}[89ab]'
+                   WHEN 'uuidv1_swapped' THEN '^1.{18}[89ab]' WHEN 'hibernate' THEN '^.{19}[012389ab]'
                    ELSE '' END AS form,
-       CASE WHEN layout = 'uuidv7' THEN 74 WHEN layout IN ('uuidv1', 'uuidv6', 'newsequentialid') THEN 62
-            WHEN resolution = '100 ns' THEN 64 ELSE 80 END AS free,
-       CASE WHEN layout = 'uuidv7' THEN 74 WHEN layout LIKE 'rtcomb%' OR layout = 'nhibernate' THEN 74
+       CASE WHEN layout IN ('uuidv7', 'laravel', 'uuid7_pypi') THEN 74
+            WHEN layout IN ('uuidv1', 'uuidv6', 'newsequentialid', 'uuidv1_swapped') THEN 62
+            WHEN layout = 'hibernate' THEN 81 WHEN resolution = '100 ns' THEN 64 ELSE 80 END AS free,
+       CASE WHEN layout IN ('uuidv7', 'laravel') OR layout LIKE 'rtcomb%' OR layout = 'nhibernate' THEN 74
             WHEN layout = 'morris' THEN 64 WHEN layout = 'efcore' THEN 60 ELSE 80 END AS random,
        (SELECT bits(comb_stamp(nil(), earliest, layout)) # bits(comb_stamp(ones(), earliest, layout))) AS kept
 FROM given JOIN (VALUES ('1 ms', interval '1 ms'), ('1/300 s', '3.334 ms'), ('3.333333 ms', '3.334 ms'),
-                        ('100 ns', '1 us')) u (resolution, unit) USING (resolution);
+                        ('10 us', '10 us'), ('1/4096 s', '245 us'), ('100 ns', '1 us')) u (resolution, unit) USING (resolution);
 INSERT INTO law (inputs, name, holds) VALUES
 ('layout', 'so many bits are not the time''s nor a demanded version''s',
   $$length(replace(kept::text, '0', '')) = free$$);
@@ -99,6 +102,9 @@ DECLARE
   h text := digits(in_order(id, CASE layout WHEN 'newsequentialid' THEN 'raw .NET bytes' ELSE sorts_in END));
 BEGIN
   RETURN CASE WHEN layout = 'uuidv6' THEN left(h, 12) || substr(h, 14, 3)
+              WHEN layout = 'uuidv1_swapped' THEN substr(h, 2, 15)
+              WHEN layout = 'hibernate' THEN overlay(substr(h, 17, 12) PLACING
+                to_hex(number(substr(h, 17, 1)) & 7) FROM 1)
               WHEN sorts_in IS NULL THEN substr(h, 14, 3) || substr(h, 9, 4) || left(h, 8)
               WHEN resolution = '100 ns' THEN left(h, 16) ELSE left(h, 12) END;
 END $$;
@@ -121,6 +127,8 @@ INSERT INTO law (inputs, name, holds) VALUES
   created IS NOT DISTINCT FROM CASE
     WHEN id::text !~ form THEN NULL
     WHEN resolution = '1 ms' THEN later(earliest, number(field) * 1000)
+    WHEN resolution = '10 us' THEN later(earliest, number(field) * 10)
+    WHEN resolution = '1/4096 s' THEN later(earliest, (number(field) * 15625 + 63) / 64)
     WHEN resolution = '100 ns' THEN
       CASE WHEN number(field) BETWEEN 0 AND 9223372036854775799 THEN later(earliest, number(field) / 10) END
     WHEN units < 25920000 THEN later(earliest + days * interval '1 day', (units * 10000 + 2) / 3) END$$),
@@ -185,7 +193,8 @@ UPDATE neighbour SET k = in_order(id, sorts_in);
 INSERT INTO law (inputs, name, holds) VALUES
 ('stamped', 'a stamped key has the start of the unit that the instant is in',
   $$created <= near AND near < created + unit
-  AND (resolution = '1/300 s' OR resolution = '3.333333 ms' OR
+  AND (resolution IN ('1/300 s', '3.333333 ms', '1/4096 s') OR
+       resolution = '10 us' AND created = near - extract(us FROM near)::int % 10 * interval '1 us' OR
        created = date_trunc(CASE resolution WHEN '1 ms' THEN 'milliseconds' ELSE 'microseconds' END, near))$$),
 ('stamped', 'fields of days and units are what the originals compute',
   $$layout NOT IN ('rtcomb_legacy', 'nhibernate') OR
@@ -270,14 +279,14 @@ INSERT INTO law (inputs, name, holds) VALUES
   AND comb_timestamp(id, layout) > before - unit - interval '1 us'$$),
 ('now', 'new keys have the version and variant of the original software', $$id::text ~ CASE
   WHEN layout = 'uuidv7' THEN form
-  WHEN layout LIKE 'rtcomb%' OR layout = 'nhibernate' THEN '^.{14}4.{4}[89ab]'
+  WHEN layout LIKE 'rtcomb%' OR layout IN ('nhibernate', 'laravel') THEN '^.{14}4.{4}[89ab]'
   WHEN layout = 'efcore' THEN '^.{14}4' ELSE '' END$$),
 ('layout', 'so many bits of new keys are random, also below the microsecond', $$NOT generates OR
   (SELECT count(*) FILTER (WHERE of_instant) FROM drawn d WHERE d.layout = i.layout)
-    = random - CASE resolution WHEN '1 ms' THEN 10 WHEN '100 ns' THEN 0 ELSE 12 END$$),
+    = random - CASE resolution WHEN '1 ms' THEN 10 WHEN '10 us' THEN 4 WHEN '100 ns' THEN 0 ELSE 12 END$$),
 ('layout', 'so many bits of keys of now are random', $$NOT generates OR layout = 'morris' OR
   (SELECT count(*) FILTER (WHERE of_now) FROM drawn d WHERE d.layout = i.layout)
-    >= random - CASE resolution WHEN '1 ms' THEN 18 WHEN '100 ns' THEN 0 ELSE 20 END$$);
+    >= random - CASE resolution WHEN '1 ms' THEN 18 WHEN '10 us' THEN 12 WHEN '100 ns' THEN 0 ELSE 20 END$$);
 
 --
 -- Periods: bounds that a key's time is near to, and any other bounds
@@ -359,7 +368,7 @@ INSERT INTO law (inputs, name, holds) VALUES
 CREATE TABLE moment AS
 SELECT at, at + interval '1 us' * (1 + (random() * 12)::int) AS after
 FROM (SELECT timestamptz '2026-11-20 00:00:03.33' + u * interval '1 us' FROM generate_series(0, 4000, 61) u
-      UNION ALL SELECT timestamptz '1990-01-01' + random() * interval '80 years' FROM generate_series(1, :n)) i (at)
+      UNION ALL SELECT timestamptz '1990-01-01' + random() * interval '69 years' FROM generate_series(1, :n)) i (at)
 UNION ALL
 SELECT timestamptz '2026-11-20' + u * interval '3.333333 ms', timestamptz '2026-11-20' + (u + 1) * interval '3.333333 ms'
 FROM generate_series(9999000, 9999060) u;
