@@ -53,7 +53,10 @@ fits(uint64 field)
 	return bits == 64 || field >> bits == 0;
 }
 
-/* As the layout's database compares two values */
+/*
+ * As the layout's database compares two values.  No database sorts keys whose
+ * time field shares bytes with bits that may have any value: these do not count.
+ */
 static int
 compare(const unsigned char *a, const unsigned char *b)
 {
@@ -63,9 +66,10 @@ compare(const unsigned char *a, const unsigned char *b)
 	for (i = COMB_ID_LEN - 1; i >= 0; i--)
 	{
 		int			pos = L->order[i];
+		unsigned char mask = L->split && !L->versioned ? L->fixed_mask[pos] : 0;
 
-		if (a[pos] != b[pos])
-			result = a[pos] < b[pos] ? -1 : 1;
+		if ((a[pos] | mask) != (b[pos] | mask))
+			result = (a[pos] | mask) < (b[pos] | mask) ? -1 : 1;
 	}
 	return result;
 }
