@@ -46,6 +46,9 @@ AS $$ BEGIN
 		RAISE 'bounds do not move in a % transaction', upper(current_setting('transaction_isolation'))
 			USING ERRCODE = 'invalid_transaction_state', HINT = 'Call the function in a READ COMMITTED transaction.',
 			DETAIL = 'The transaction would see its new bound, and not all rows below.';
+	ELSIF what = 'position' THEN
+		RAISE 'there are no positions on a standby' USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'Its snapshots do not list the transactions that are open.', HINT = 'Call the function on the primary.';
 	ELSIF what LIKE '% DEFAULT %' THEN
 		RAISE WARNING 'readers of "%" by % lose rows', source, what
 			USING HINT = 'A column to read by needs the type timestamptz and DEFAULT clock_timestamp(). Call comb_feed_add() after the change.';
@@ -179,6 +182,37 @@ COMMENT ON FUNCTION comb_feed_time IS 'bound of a table''s times: created_at < c
 CREATE OR REPLACE FUNCTION comb_feed_uuid(source regclass) RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE RETURN
 	rpad(lpad(to_hex(floor(1000 * extract(epoch FROM greatest(comb_feed_time(source), 'epoch')))::bigint), 12, '0'), 32, '0')::uuid;
 COMMENT ON FUNCTION comb_feed_uuid IS 'bound of a table''s UUIDv7: id < comb_feed_uuid(...)';
+
+-- A snapshot lacks the transaction that asks, and on a standby all, as after a promotion one made before.
+-- Both functions are VOLATILE, so that in READ COMMITTED each of their queries gets a new snapshot: the position
+-- is found after the wait for a lock in the same statement, and rows are read after both positions are known.
+CREATE OR REPLACE FUNCTION comb_feed_position() RETURNS pg_snapshot LANGUAGE sql
+BEGIN ATOMIC
+	SELECT comb_feed_refuse(NULL, 'position') FROM pg_current_snapshot() AS s WHERE pg_is_in_recovery()
+		OR pg_snapshot_xmin(s) < least(pg_snapshot_xmax(s), pg_current_xact_id_if_assigned()) AND NOT EXISTS (SELECT pg_snapshot_xip(s));
+	SELECT CASE WHEN own < pg_snapshot_xmax(s) THEN format('%s:%s:%s', least(own, pg_snapshot_xmin(s)), pg_snapshot_xmax(s),
+			(SELECT string_agg(id::text, ',' ORDER BY id) FROM (SELECT pg_snapshot_xip(s) UNION SELECT own) AS q (id)))::pg_snapshot ELSE s END
+		FROM (SELECT pg_current_snapshot(), pg_current_xact_id_if_assigned()) AS c (s, own);
+END;
+COMMENT ON FUNCTION comb_feed_position IS 'position of a reader that waits for nobody: which transactions have ended';
+
+-- Two queries instead of OR, and not pg_visible_in_snapshot() alone, so that each plan uses the index.  Row security may
+-- need the caller's search_path, so it stays.  By the last argument DROP TABLE comb_feed CASCADE drops the function.
+CREATE OR REPLACE FUNCTION comb_feed_between(source anyelement, since pg_snapshot, until pg_snapshot, feed comb_feed DEFAULT NULL)
+	RETURNS SETOF anyelement LANGUAGE plpgsql
+AS $$ BEGIN
+	IF pg_catalog.pg_snapshot_xmax(since) OPERATOR(pg_catalog.>) pg_catalog.pg_snapshot_xmax(until) THEN
+		RAISE 'the position is ahead of this server' USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'It comes from another server, or from before a restored dump or a crash that took transactions back.',
+			HINT = 'Begin again with NULL, and drop the rows that the reader has.';
+	END IF;
+	RETURN QUERY EXECUTE pg_catalog.format('SELECT * FROM %1$s WHERE comb_xid OPERATOR(pg_catalog.>=)
+			coalesce(pg_catalog.pg_snapshot_xmax($1), ''0'') AND comb_xid OPERATOR(pg_catalog.<) pg_catalog.pg_snapshot_xmax($2)
+			AND pg_catalog.pg_visible_in_snapshot(comb_xid, $2)
+		UNION ALL SELECT * FROM %1$s WHERE comb_xid OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT pg_catalog.pg_snapshot_xip($1)))
+			AND pg_catalog.pg_visible_in_snapshot(comb_xid, $2)', pg_catalog.pg_typeof(source)) USING since, until;
+END $$;
+COMMENT ON FUNCTION comb_feed_between IS 'rows of a table, NULL::name, that came between two positions, by its column comb_xid';
 
 CREATE OR REPLACE VIEW comb_feed_status AS
 SELECT f.source, f.name, clock_timestamp() - nullif(f.at, '-infinity') AS age, w.pid, p.gid, coalesce(a.usename, p.owner) AS usename,
