@@ -51,6 +51,81 @@ $primary->safe_psql('postgres', join(';', map { qq{
 		END LOOP;
 		PERFORM pg_sleep(0.1 * random());
 	END $$});
+
+# event, and its readers whose position is in a table.  The last of them is wrong.
+sub of_event { return $_[0] =~ s/\borders/event/gr; }
+my $event = q{
+	CREATE TABLE event (id bigserial, body text, part int DEFAULT (random() * 3)::int) PARTITION BY LIST (part);
+	CREATE TABLE event_0 PARTITION OF event FOR VALUES IN (0, 1);
+	CREATE TABLE event_1 PARTITION OF event FOR VALUES IN (2, 3);
+	CREATE TABLE got (reader text, id bigint);
+	CREATE TABLE polled (reader text);} . of_event(recipe('feed-xid')) =~ s/VALUES.*/SELECT unnest('{shared,repeatable,own,undone,waiting,wrong}'::text[]);/r;
+sub by_xid
+{
+	my ($name, $table) = @_;
+	my $sql = of_event(recipe('feed-position')) =~ s/'mail'/'$name'/r;
+	$sql =~ s/NULL::event/NULL::$table/ if $table;
+	$sql =~ s/\)\nSELECT o\.\*(.*) ORDER BY id;/)\nINSERT INTO got SELECT '$name', o.id$1;\nINSERT INTO polled VALUES ('$name');/ or die $sql;
+	return $sql;
+}
+my %by_xid = (
+	shared     => by_xid('shared') . pause(3),
+	repeatable => "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT count(*) FROM event_reader;\n" . pause(5) . by_xid('repeatable') . "COMMIT;\n",
+	own        => "BEGIN;\nINSERT INTO event (body) VALUES ('own');\n" . by_xid('own') . pause(5)
+	  . "SAVEPOINT s;\nINSERT INTO event (body) VALUES ('own');\nRELEASE s;\n" . by_xid('own') . "COMMIT;\n",
+	undone     => "BEGIN;\n" . by_xid('undone') . pause(3) . "\\set undo random(0, 1)\n\\if :undo\nROLLBACK;\n\\else\nCOMMIT;\n\\endif\n",
+	waiting    => by_xid('waiting', 'waiting') . pause(3),
+	wrong      => "BEGIN;\nINSERT INTO got SELECT 'wrong', o.id FROM event_reader AS r, comb_feed_between(NULL::event, position, comb_feed_position()) AS o\n"
+	  . "WHERE r.name = 'wrong';\nUPDATE event_reader SET position = comb_feed_position() WHERE name = 'wrong';\nCOMMIT;\n");
+$_->safe_psql('postgres', $event) foreach ($primary, $subscriber);
+$primary->safe_psql('postgres', "ALTER TABLE waiting ADD COLUMN comb_xid xid8 NOT NULL DEFAULT pg_current_xact_id();
+	ALTER PUBLICATION all_rows ADD TABLE event_0 (id, body, part), event_1 (id, body, part)");
+
+# A reader that survives the server.  Without the message it may pass over rows, and find its position ahead.
+package Keeper;
+use parent -norequire, 'CombSession';
+
+sub poll
+{
+	my ($self) = @_;
+	my @rows = grep { /:/ } split(/\n/, eval { $self->ask($self->{recipe} =~ s/\$since/$self->{position}/r) }
+		// ($@ =~ /the position is ahead/ && $self->{unsafe} ? $self->ask('ROLLBACK') : die $@));
+	return 0 unless @rows;
+	$self->{position} = "'" . (split(/\|/, $rows[0]))[0] . "'";
+	my @ids = map { (split(/\|/))[1] || () } @rows;
+	$self->{seen}{$_}++ foreach @ids;
+	$self->{polls}++;
+	return scalar(@ids);
+}
+
+package main;
+
+my $client = of_event(recipe('feed-client'));
+my $keeper = Keeper->new($primary, 'postgres', table => 'event', recipe => $client, position => 'NULL');
+my $unsafe = Keeper->new($primary, 'postgres', table => 'event', recipe => $client =~ s/.*pg_logical_emit.*\n//r, position => 'NULL', unsafe => 1);
+
+# Compare what they have with the table, once they have all.
+my ($polls, $reader_rows) = (0, 0);
+sub check_by_xid
+{
+	my ($node, @names) = @_;
+	$node->safe_psql('postgres', by_xid('own')) if grep { $_ eq 'own' } @names;
+	my $table = sub { $_[0] eq 'waiting' ? 'waiting' : 'event' };
+	$node->poll_query_until('postgres', 'SELECT ' . join(' AND ', map {
+		"(SELECT count(*) FROM got WHERE reader = '$_') >= (SELECT count(*) FROM " . $table->($_) . ')' } @names));
+	foreach my $name (@names)
+	{
+		my ($read, @counts) = ask($node, 'postgres', qq{
+			SELECT sum(n), count(*) FILTER (WHERE n IS NULL), count(*) FILTER (WHERE n > 1), count(*) FILTER (WHERE e.id IS NULL),
+				(SELECT count(*) FROM polled WHERE reader = '$name')
+			FROM @{[ $table->($name) ]} AS e FULL JOIN (SELECT id, count(*) AS n FROM got WHERE reader = '$name' GROUP BY id) AS got USING (id)});
+		my $polled = pop(@counts);
+		$polls += $polled, $reader_rows += $read if $node != $primary;    # the standby has these, too
+		is("@counts", '0 0 0', $node->name . ", $name: of $read rows in $polled polls none lost, none twice, none that is not there (SEED=$seed)");
+	}
+	return;
+}
+
 my $standby = standby($primary, 'standby');
 $subscriber->safe_psql('postgres', 'CREATE SEQUENCE growing_id_seq; CREATE SEQUENCE waiting_id_seq;' . of_outbox(recipe('feed-subscribed') . recipe('feed-time') =~ s/SELECT comb_feed_add.*//r));
 $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION one CONNECTION '@{[ conninfo('postgres', $primary) ]}' PUBLICATION all_rows
@@ -99,6 +174,16 @@ sub start_load
 		partition => [ 20, late(10, "INSERT INTO outbox_1 (body, part) VALUES ('partition', 1);\n") ]);
 	start_writers($conninfo, 2, 40, \%writers) foreach 1 .. 4;
 	start_writers($conninfo, 2, 2, { 'very late' => [ 1, late(400, "INSERT INTO outbox (body) VALUES ('very late');\n") ] });
+	my %event_writers = %{ kinds($event_writers, qw(rows one slow abort savepoint chain prepared)) };
+	$_ = [ $_->[0], $_->[1] =~ s/\boutbox/event/gr ] foreach values %event_writers;
+	start_writers($conninfo, 2, 40, \%event_writers) foreach 1 .. 2;
+	start_writers($conninfo, 1, 1, { idle => [ 1, "BEGIN;\nINSERT INTO event (body) VALUES ('idle');\n\\sleep 3 s\nINSERT INTO event (body) VALUES ('idle');\nCOMMIT;\n" ] });
+	{
+		local $ENV{PGOPTIONS} = '-c synchronous_commit=off';
+		start_writers($conninfo, 2, 40, \%event_writers);
+	}
+	start_writers($conninfo, 1, 0, { own => [ 1, $by_xid{own} ] });
+	start_readers($conninfo, $by_xid{$_}) foreach (grep({ $_ ne 'own' } sort keys %by_xid), 'shared');
 	start_writers($conninfo, 1, 1, { 'too late' => [ 1, "BEGIN;\nINSERT INTO outbox (body) VALUES ('too late');\n\\sleep 1300 ms\nCOMMIT;\n" ] });
 	start_loop('writer', 'psql', '-Xqd', $conninfo, '-c', "CALL grow('$_->[0]', $_->[1])") foreach [ growing => 'false' ], [ waiting => 'true' ];
 	start_resolver($conninfo);
@@ -123,7 +208,8 @@ sub settle
 }
 
 start_load();
-disturb($primary, 0.6 * $duration, readers => \@all, clients => [ 'writer', 'feed' ], crash => [ $standby, $subscriber ]);
+start_loop('subscribed', 'pgbench', '-n', '-T', 20, '-f', script($by_xid{$_}), conninfo('postgres', $subscriber)) foreach qw(shared shared undone);
+disturb($primary, 0.6 * $duration, readers => [ @all, $keeper, $unsafe ], clients => [ 'writer', 'feed', 'reader' ], crash => [ $standby, $subscriber ]);
 end_load($primary);
 commit_late($primary, sub { sleep(2); $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert')) }, values %twin);
 settle($primary);
@@ -131,7 +217,29 @@ $primary->wait_for_catchup($_, 'replay', $primary->lsn('insert')) foreach ($stan
 read_rest(@all);
 all_is_read($reader{$_}, $_) foreach sort keys %reader;
 is_lost(%twin);
-$_->quit foreach (values %reader, values %twin);
+my @right = grep { $_ ne 'wrong' } sort keys %by_xid;
+check_by_xid($primary, @right);
+check_by_xid($subscriber, qw(shared undone));
+stop_loops($primary, 'reader');
+stop_loops($subscriber, 'subscribed');
+{
+	my @ids = split(/\n/, $primary->safe_psql('postgres', 'SELECT id FROM event'));
+	my $wrong = $primary->safe_psql('postgres', q{SELECT count(*) FROM event WHERE id NOT IN (SELECT id FROM got WHERE reader = 'wrong')});
+	my %lost;
+	foreach ([ with => $keeper ], [ without => $unsafe ])
+	{
+		my ($message, $reader) = @$_;
+		$reader->again unless eval { $reader->poll; 1 };
+		$reader->poll foreach (1 .. 3);
+		$lost{$message} = grep { !$reader->{seen}{$_} } @ids;
+		$polls += $reader->{polls}, $reader_rows += keys(%{ $reader->{seen} }) if $message eq 'with';
+	}
+	my $twice = grep { $_ > 1 } values %{ $keeper->{seen} };
+	is("$lost{with} lost, $twice twice", '0 lost, 0 twice', "the reader that survives crashes (SEED=$seed)");
+	cmp_ok($wrong, '>', 0, 'by transaction, a position found after the rows loses some');
+	diag("by transaction: a position after the rows lost $wrong, one kept without a message $lost{without}");
+}
+$_->quit foreach (values %reader, values %twin, $keeper, $unsafe);
 
 # The promotion, under load.  Transactions prepared on the old primary end on the new one.
 $primary->safe_psql('postgres', 'DROP PUBLICATION all_rows');
@@ -144,4 +252,7 @@ read_until(time() + 0.2 * $duration, values %late);
 end_load($standby);
 settle($standby);
 read_rest(values %late);
+check_by_xid($standby, @right);
+stop_loops($standby, 'reader');
+diag("by transaction: $polls polls, $reader_rows rows");
 end_soak(readers => \%late, nodes => [ $standby, $primary, $subscriber ], expected => qr/read-only transaction|read only|standby/);
