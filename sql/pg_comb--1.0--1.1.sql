@@ -91,6 +91,17 @@ CREATE FUNCTION comb_contained(id uuid, since timestamptz, until timestamptz, wi
 COMMENT ON FUNCTION comb_contained(uuid, timestamptz, timestamptz, boolean, boolean) IS
 	'uuid <@ tstzrange(since, until), in plans';
 
+--
+-- comb_spread.c: sessions in hash partitions of their own
+--
+
+CREATE FUNCTION comb_spread(id uuid, partitions int) RETURNS uuid
+	AS 'MODULE_PATHNAME', 'comb_spread'
+	LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_spread(uuid, int) IS
+	'the UUIDv7 with other random bits, such that it belongs to the session''s own of so many hash partitions';
+
 -- Plans compare with comb_range_min() and comb_range_max() themselves.
 DROP FUNCTION comb_in_range(uuid, tstzrange);
 DROP FUNCTION comb_in_range(uuid, tstzrange, text);

@@ -1,0 +1,143 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_spread.c
+ *	  comb_spread(): keys that keep sessions out of each other's way in a
+ *	  table of hash partitions.
+ *
+ * Growing keys all go to the last leaf page of an index, where sessions wait
+ * for one another.  Hash partitions have an index each, but a session's keys
+ * go to all of them in turn.  comb_spread() draws the random end of a key
+ * again until the key is of the partition that the session uses at the moment.
+ *
+ * Time and tick stay, so keys are in the same order as before.  Of the 56
+ * random bits of a key, log2(partitions) are no longer free.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/comb_spread.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/partition.h"
+#include "common/hashfn.h"
+#include "storage/proc.h"
+
+#include "comb.h"
+
+PG_FUNCTION_INFO_V1(comb_spread);
+
+#define COMB_MAX_PARTITIONS		1024
+
+/* A session stays in a partition for 2^6 ms */
+#define COMB_STAY_BITS			6
+
+/* The bytes of a key that are drawn again, 10 to 15, in its second half */
+#define COMB_REDRAWN			UINT64CONST(0x0000ffffffffffff)
+
+/*
+ * Return the partition of this session at a time in milliseconds.
+ *
+ * In each round of as many stays as there are partitions, a session visits
+ * every partition once, so that even one session fills them evenly.  Sessions
+ * whose numbers are close together are never in one partition at once.  The
+ * hash moves the other sessions against each other in each round: without it,
+ * two of them would share all their partitions forever.
+ */
+static uint64
+comb_session_partition(uint64 ms, uint64 partitions)
+{
+	uint64		stay = ms >> COMB_STAY_BITS;
+	uint32		session = (uint32) MyProcNumber;
+	uint64		hash = hash_bytes_uint32_extended(session / partitions,
+												  stay / partitions);
+
+	return (session + stay + hash % partitions) % partitions;
+}
+
+/*
+ * Return the hash partition of a key.  This is PostgreSQL's rule for one key
+ * column of type uuid with the default operator class, see
+ * compute_partition_hash_value().
+ */
+static inline uint64
+comb_hash_partition(const pg_uuid_t *id, uint64 partitions)
+{
+	return hash_combine64(0, hash_bytes_extended(id->data, UUID_LEN,
+												 HASH_PARTITION_SEED)) % partitions;
+}
+
+/* Raise 22023 for a number of partitions out of range */
+static void
+comb_check_partitions(int32 partitions)
+{
+	if (unlikely(partitions < 1 || partitions > COMB_MAX_PARTITIONS))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of partitions must be between 1 and %d",
+						COMB_MAX_PARTITIONS),
+				 errdetail("\"partitions\" is %d.", partitions),
+				 errhint("Write the MODULUS of the table's hash partitions.")));
+}
+
+/* Return the milliseconds of a UUIDv7.  Raises 22023 for any other uuid. */
+static inline uint64
+comb_v7_ms(const unsigned char *id)
+{
+	TimestampTz at;
+
+	/* other layouts have their time, or the order of keys, in these bytes */
+	if (unlikely(!comb_v7_read(id, &at)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("key to spread is not a UUIDv7"),
+				 errdetail("Only a UUIDv7 is known to end in random bits."),
+				 errhint("Spread a key of comb_generate(), comb_generate_ordered(), comb_at() or uuidv7().")));
+	return (uint64) ((at - COMB_UNIX_EPOCH) / COMB_US_PER_MS);
+}
+
+/*
+ * comb_spread(id uuid, partitions integer) returns uuid
+ *
+ * Returns the UUIDv7 with other random bits in bytes 10 to 15, such that it
+ * belongs to the hash partition, of so many, that this session uses at the
+ * key's time.  All other bits stay.  NULL for NULL.  Raises 22023 for less
+ * than 1 or more than 1024 partitions, and for a uuid that is not a UUIDv7.
+ *
+ * The first try is the key itself.  A key needs as many tries as there are
+ * partitions, on average.
+ */
+Datum
+comb_spread(PG_FUNCTION_ARGS)
+{
+	static uint64 known_stay;
+	static uint64 known_partitions = 0;
+	static uint64 partition;
+
+	const pg_uuid_t *id = PG_GETARG_UUID_P(0);
+	int32		partitions = PG_GETARG_INT32(1);
+	uint64		ms = comb_v7_ms(id->data);
+	pg_uuid_t  *spread;
+	uint64		half;
+
+	comb_check_partitions(partitions);
+	if (ms >> COMB_STAY_BITS != known_stay || partitions != known_partitions)
+	{
+		partition = comb_session_partition(ms, partitions);
+		known_stay = ms >> COMB_STAY_BITS;
+		known_partitions = partitions;
+	}
+
+	spread = (pg_uuid_t *) palloc(UUID_LEN);
+	*spread = *id;
+	memcpy(&half, id->data + sizeof(half), sizeof(half));
+	while (comb_hash_partition(spread, partitions) != partition)
+	{
+		half = (half & ~pg_hton64(COMB_REDRAWN)) |
+			(comb_random() & pg_hton64(COMB_REDRAWN));
+		memcpy(spread->data + sizeof(half), &half, sizeof(half));
+	}
+	PG_RETURN_UUID_P(spread);
+}
