@@ -323,9 +323,10 @@ for my $line (split(/\n/, $grammar))
 my $columns = 'n int, id uuid, d fuzz.key, k int, o uuid, p tstzrange, s bigint';
 my $start   = 1767225600;    # 2026-01-01
 my %layouts = (
-	'PostgreSQL' => [qw(uuidv7 ulid rtcomb_postgresql rtcomb_postgresql_datetime sequential_string masstransit_sequential uuidv6)],
+	'PostgreSQL' => [qw(uuidv7 ulid rtcomb_postgresql rtcomb_postgresql_datetime sequential_string masstransit_sequential uuidv6
+		laravel uuid7_pypi uuidv1_swapped)],
 	'SQL Server' => [qw(rtcomb_sql rtcomb_legacy nhibernate sequential_end morris efcore masstransit)],
-	'none' => [qw(rtcomb_binary rtcomb_binary_datetime sequential_binary uuidv1 newsequentialid)]);
+	'none' => [qw(rtcomb_binary rtcomb_binary_datetime sequential_binary uuidv1 newsequentialid hibernate)]);
 
 sub one_in { return int(rand($_[0])) == 0; }
 sub from_to { return $_[0] + int(rand($_[1] - $_[0] + 1)); }
