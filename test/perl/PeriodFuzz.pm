@@ -279,6 +279,10 @@ list: CREATE TABLE <t> (<columns>) PARTITION BY LIST (k);
 		CREATE TABLE <t>_1 PARTITION OF <t> FOR VALUES IN (NULL, 0, 1, 2, 3);
 		CREATE TABLE <t>_2 PARTITION OF <t> FOR VALUES IN (4, 5, 6) PARTITION BY RANGE (id);<ranges id _2>;
 		CREATE TABLE <t>_3 PARTITION OF <t> DEFAULT;<index>
+hash: CREATE TABLE <t> (<columns>) PARTITION BY HASH (id);<remainders>;<index>;<index>
+range_hash: CREATE TABLE <t> (<columns>) PARTITION BY RANGE (id);
+		CREATE TABLE <t>_h PARTITION OF <t> FOR VALUES FROM (MINVALUE) TO (comb_min('<instant>')) PARTITION BY HASH (id);<remainders _h>;
+		CREATE TABLE <t>_d PARTITION OF <t> DEFAULT;<index>;<index>
 inherited: <p=favourite>CREATE TABLE <t> (<columns>);
 		CREATE TABLE <t>_1 (CHECK (id <@ '<p>')) INHERITS (<t>);INSERT INTO <t>_1 SELECT * FROM base WHERE fuzz.brute(id, '<p>');
 		CREATE TABLE <t>_2 (CHECK (NOT id <@ '<p>')) INHERITS (<t>);
@@ -407,6 +411,11 @@ my %special = (
 	any_layout => sub { return pick(map { @{ $layouts{$_} } } sort keys %layouts); },
 	columns => sub { return $columns; },
 	ranges => \&ranges,
+	remainders => sub {
+		my ($self, $env, $of) = @_;
+		my $t = $env->{t} . ($of // '');
+		return join(';', map { "CREATE TABLE ${t}_r$_ PARTITION OF $t FOR VALUES WITH (MODULUS 3, REMAINDER $_)" } 0 .. 2);
+	},
 	# The first table is a heap with many indexes, and comes more often.
 	table => sub { my ($self, $env, $alias) = @_; return $self->relation($alias // $env->{scope}[0], pick('t1', 't1', sort keys %{ $self->{tables} })); },
 	# Only a clause that is replaced can be mistaken in grouping sets, and that is any
@@ -512,6 +521,7 @@ sub new
 		[ 't4', 'list' ],
 		[ 't5', pick('inherited', 'range_other') ],
 		[ 't6', 'foreign' ],
+		[ 't11', pick('hash', 'range_hash') ],
 		[ 't7', 'heap2', "CREATE UNIQUE INDEX ON t7 (n) WHERE $self->{arbiter}[0]" ],
 		[ 't8', pick('heap', 'range'), "ALTER TABLE t8 ENABLE ROW LEVEL SECURITY;
 			CREATE POLICY leaky ON t8 USING (fuzz.visible(k)) WITH CHECK (true);

@@ -86,6 +86,18 @@ my %kinds = (
 		fill   => 'CREATE TABLE partN (LIKE event INCLUDING DEFAULTS); BEGIN; ALTER TABLE partN INHERIT event;
 			INSERT INTO partN (n) VALUES (N); COMMIT' });
 
+# The same with hash partitions below, for spread keys
+$kinds{hashed} = { map { $_ => hashed($kinds{partitions}{$_}) } keys %{ $kinds{partitions} } };
+
+# The statement for a partition that has three hash partitions
+sub hashed
+{
+	my ($sql) = @_;
+	my ($part) = $sql =~ /(?:CREATE TABLE )(part\w)/ or return $sql =~ s/comb_generate_ordered\(\)/comb_spread($&, 3)/r;
+	my $below = join('', map { "; CREATE TABLE r${_}_$part PARTITION OF $part FOR VALUES WITH (MODULUS 3, REMAINDER $_)" } 0 .. 2);
+	return $sql =~ s/CREATE TABLE part\w [^;]*/$& PARTITION BY HASH (id)$below/r;
+}
+
 # The statement for Snowflakes
 sub snowflakes
 {

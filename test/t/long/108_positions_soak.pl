@@ -4,6 +4,8 @@
 # one of them after the loss of the primary and of its last rows.  Each row must come once.  A reader
 # that goes on after its last key must lose rows.
 #
+# The table has hash partitions, for spread keys.
+#
 # Three readers keep the position in the table place, and two of them share one.  Their rows go into the
 # table got.  Another one keeps its position and its rows, so that a crash does not take both back.
 use lib 'test/perl';
@@ -18,7 +20,10 @@ my ($main, $one, $two) = servers();
 my $node = $main;
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION pg_comb_ordered CASCADE;
-	CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text, number bigint DEFAULT comb_snowflake());
+	CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT comb_spread(comb_generate_ordered(), 16), body text,
+		number bigint DEFAULT comb_snowflake()) PARTITION BY HASH (id);
+	SELECT format('CREATE TABLE outbox_%1$s PARTITION OF outbox FOR VALUES WITH (MODULUS 16, REMAINDER %1$s)', n)
+	FROM generate_series(0, 15) n \gexec
 	CREATE INDEX ON outbox (number);
 	CREATE TABLE place (reader int PRIMARY KEY, position text) WITH (fillfactor = 10);
 	INSERT INTO place VALUES (1, ''), (2, ''), (3, '');
