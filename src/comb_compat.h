@@ -272,13 +272,17 @@ pg_atomic_monotonic_advance_u64(volatile pg_atomic_uint64 *ptr, uint64 target)
  * can add a segment.  PostgreSQL 19 added an argument to the callback for a
  * new segment.  Before 17, the main segment has some spare space for modules
  * that were not preloaded.
+ *
+ * The first session that asks for a segment initializes it.
  */
-typedef void (*comb_segment_init) (void *segment);
-
+#include "storage/lwlock.h"
 #if PG_VERSION_NUM >= 170000
 #include "storage/dsm_registry.h"
+#else
+#include "storage/shmem.h"
+#endif
 
-#define COMB_HAVE_SEGMENT_REGISTRY
+typedef void (*comb_segment_init) (void *segment);
 
 #if PG_VERSION_NUM >= 190000
 static inline void
@@ -289,16 +293,35 @@ comb_registry_init(void *segment, void *arg)
 #endif
 
 static inline void *
-comb_registry_segment(const char *name, Size size, comb_segment_init init)
+comb_segment(const char *name, Size size, comb_segment_init init)
 {
 	bool		found;
-
 #if PG_VERSION_NUM >= 190000
 	return GetNamedDSMSegment(name, size, comb_registry_init, &found, &init);
-#else
+#elif PG_VERSION_NUM >= 170000
 	return GetNamedDSMSegment(name, size, init, &found);
+#else
+	void	   *segment;
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	segment = ShmemInitStruct(name, size, &found);
+	if (!found)
+		init(segment);
+	LWLockRelease(AddinShmemInitLock);
+	return segment;
 #endif
 }
+
+/*
+ * PostgreSQL 19 keeps the names of tranches of locks in shared memory.  Before,
+ * each process has to name them.
+ */
+#if PG_VERSION_NUM >= 190000
+#define comb_new_tranche(name)			LWLockNewTrancheId(name)
+#define comb_register_tranche(id, name)	((void) 0)
+#else
+#define comb_new_tranche(name)			LWLockNewTrancheId()
+#define comb_register_tranche(id, name)	LWLockRegisterTranche(id, name)
 #endif
 
 /* PostgreSQL 17 shows by name what a session waits for in an extension */

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pg_comb.c
- *	  Module magic, the setting of comb_generate(), and the shared memory of a
- *	  preloaded module.
+ *	  Module magic, the settings of keys without state, and the callbacks.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -16,8 +15,6 @@
 #include <limits.h>
 
 #include "miscadmin.h"
-#include "storage/ipc.h"
-#include "storage/shmem.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
 
@@ -33,17 +30,7 @@ bool		comb_enable_time_conditions = true;
 
 void		_PG_init(void);
 
-static shmem_request_hook_type prev_shmem_request_hook;
 static comb_relation_hook_type prev_relation_hook;
-
-/* Reserve what a server may need, so that no session finds too little */
-static void
-comb_shmem_request(void)
-{
-	if (prev_shmem_request_hook)
-		prev_shmem_request_hook();
-	RequestAddinShmemSpace(comb_shared_size());
-}
 
 /* Look at a relation that the planner begins to plan */
 static void
@@ -55,9 +42,6 @@ comb_relation(COMB_RELATION_HOOK_ARGS)
 }
 
 /*
- * Define the settings, register the callbacks, and reserve shared memory if
- * the module is preloaded.
- *
  * A preloaded module runs this function in the postmaster.  A process that
  * will fork must neither make keys nor draw random bytes.
  */
@@ -100,11 +84,4 @@ _PG_init(void)
 	comb_call_init();
 	prev_relation_hook = comb_relation_hook;
 	comb_relation_hook = comb_relation;
-
-	if (process_shared_preload_libraries_in_progress)
-	{
-		comb_preloaded = true;
-		prev_shmem_request_hook = shmem_request_hook;
-		shmem_request_hook = comb_shmem_request;
-	}
 }

@@ -212,9 +212,9 @@ comb_seats_make(CombSeries series, uint32 number, uint32 n)
 	{
 		if (comb_seat_at(i) != NULL)
 			continue;
-		LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+		LWLockAcquire(&comb_shared->lock, LW_EXCLUSIVE);
 		comb_seat_make(i);
-		LWLockRelease(AddinShmemInitLock);
+		LWLockRelease(&comb_shared->lock);
 		(void) comb_seat_at(i);
 	}
 }
@@ -333,12 +333,12 @@ comb_seats_attach(void)
 			MemoryContextAllocZero(TopMemoryContext,
 								   mul_size(COMB_SERIES * sizeof(CombSeat *),
 											comb_places()));
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	LWLockAcquire(&comb_shared->lock, LW_EXCLUSIVE);
 	comb_seats = comb_seats_find();
 	if (!comb_database->seats_ready)
 		comb_seats_init();
 	comb_database->seats_ready = true;
-	LWLockRelease(AddinShmemInitLock);
+	LWLockRelease(&comb_shared->lock);
 	/* not if memory for a prepared transaction's seats was missing */
 	comb_seats_attached = true;
 }

@@ -4,16 +4,11 @@
  *	  Shared memory: attaching to it, and choosing its incarnation.  The settings
  *	  of what all sessions share.
  *
- * A small segment leads to a shared memory area, in which each database has
- * counters and seats (comb_announce.c) of its own.  So no database can move the
- * counters of another one, and readers look at the seats of their database
- * only.  A database gets its memory when its first session asks.  The memory of
- * a dropped database goes to the next one that asks.
- *
- * The module need not be preloaded: the area is then dynamic shared memory.  If
- * it is preloaded, the server reserves an area that is large enough for one
- * database with as many sessions as the server may have, or for some databases
- * with fewer.  Beyond that, the area grows into dynamic shared memory as well.
+ * A small segment leads to an area of dynamic shared memory, in which each
+ * database has counters and seats (comb_announce.c) of its own.  So no database
+ * can move the counters of another one, and readers look at the seats of their
+ * database only.  A database gets its memory when its first session asks.  The
+ * memory of a dropped database goes to the next one that asks.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -27,12 +22,9 @@
 #include <limits.h>
 
 #include "access/transam.h"
-#include "access/twophase.h"
 #include "access/xlog.h"
 #include "miscadmin.h"
-#include "storage/ipc.h"
 #include "storage/lwlock.h"
-#include "storage/shmem.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
@@ -43,21 +35,18 @@
 #include "comb_shared.h"
 
 /*
- * The number of the layout of shared memory: of CombShared, CombDatabase and
- * CombSeats.  It must change whenever one of them does.  After an update of the
- * module in a running server, sessions that have loaded the old module go on
- * with it.  If the new module then had memory of its own, there would be two
- * counters, and keys would lose their order.
+ * The version of CombShared, CombDatabase and CombSeats.  It must change whenever
+ * one of them does.  After an update of the module in a running server, sessions
+ * that have loaded the old module go on with it.  If the new module then had
+ * memory of its own, there would be two counters, and keys would lose their
+ * order.
  */
-#ifndef COMB_LAYOUT
-#define COMB_LAYOUT			4
-#endif
+#define COMB_SHMEM_VERSION	5
 
 /*
  * Name and size of the segment never change again, or a module would not find
- * the other one's.  1.0.0 has a segment of this name and of 272 bytes.
- * PostgreSQL refuses a segment of another size, so 1.0.0 and a later module
- * cannot both have memory in one server, whichever comes first.
+ * the other one's.  PostgreSQL refuses a segment of another size.  1.0.0 has one
+ * of this name and another size, so it never runs beside a later module.
  */
 #define COMB_SEGMENT_NAME	"pg_comb 6"
 #define COMB_SEGMENT_SIZE	1024
@@ -65,40 +54,14 @@
 StaticAssertDecl(sizeof(CombShared) <= COMB_SEGMENT_SIZE,
 				 "the segment has to hold the server's shared memory");
 
-/*
- * What a preloaded module reserves: for each session two seats of 568 bytes,
- * each in a slot of 640 bytes.  The rest is for their places in CombSeats, what
- * the area wastes, and other databases.
- */
-#define COMB_RESERVED_PER_SESSION	1280
-#define COMB_RESERVED				(512 * 1024)
-
 int			comb_max_ordered_drift = 86400;
 int			comb_lease_ms = 1000;
 int			comb_instance = -1;
 
-bool		comb_preloaded = false;
 CombShared *comb_shared = NULL;
 CombDatabase *comb_database = NULL;
 
 static dsa_area *comb_area = NULL;
-
-static Size
-comb_area_size(void)
-{
-	Size		sessions = add_size(MaxBackends, max_prepared_xacts);
-
-	return add_size(add_size(dsa_minimum_size(), COMB_RESERVED),
-					mul_size(sessions, COMB_RESERVED_PER_SESSION));
-}
-
-/* What a preloaded module has to reserve */
-Size
-comb_shared_size(void)
-{
-	return add_size(CACHELINEALIGN(COMB_SEGMENT_SIZE),
-					CACHELINEALIGN(comb_area_size()));
-}
 
 /* Called once for the segment, by the first session that attaches */
 static void
@@ -106,158 +69,38 @@ comb_shared_init(void *segment)
 {
 	CombShared *shared = (CombShared *) segment;
 
-	shared->layout = COMB_LAYOUT;
+	shared->version = COMB_SHMEM_VERSION;
+	shared->tranche = comb_new_tranche("pg_comb");
+	LWLockInitialize(&shared->lock, shared->tranche);
 	shared->has_area = false;
 	shared->databases = InvalidDsaPointer;
 	shared->started = U64FromFullTransactionId(ReadNextFullTransactionId());
 	pg_atomic_init_u64(&shared->snowflake.value, 0);
 }
 
-/* The area is made later, because that may fail */
-static void
-comb_area_init(void *segment)
-{
-}
-
-/*
- * Return a part of the main segment by name.  The first session that asks for
- * it initializes it.  "init" must not fail.
- */
-static void *
-comb_main_segment(const char *name, Size size, comb_segment_init init)
-{
-	void	   *segment;
-	bool		found;
-
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	segment = ShmemInitStruct(name, size, &found);
-	if (!found)
-		init(segment);
-	LWLockRelease(AddinShmemInitLock);
-	return segment;
-}
-
-static CombShared *
-comb_shared_segment(void)
-{
-#ifdef COMB_HAVE_SEGMENT_REGISTRY
-	if (!comb_preloaded)
-		return (CombShared *) comb_registry_segment(COMB_SEGMENT_NAME,
-													COMB_SEGMENT_SIZE,
-													comb_shared_init);
-#endif
-	return (CombShared *) comb_main_segment(COMB_SEGMENT_NAME,
-											COMB_SEGMENT_SIZE,
-											comb_shared_init);
-}
-
-/* Explain that sessions of this server use a module with another layout */
-static int
-comb_layout_explain(void)
-{
-	errdetail("Sessions of this server have loaded another version of pg_comb, which uses shared memory in another way.");
-	return errhint("Restart the server.");
-}
-
-/*
- * Complete PostgreSQL's errors for shared memory.  With "arg", its internal
- * error is that the segment has another size.  All others say what failed, but
- * not that there is another way to have this memory.  Class 57 is of sessions
- * that are cancelled or ended.
- */
-static void
-comb_shared_context(void *arg)
-{
-	int			code = geterrcode();
-
-	if (arg != NULL && code == ERRCODE_INTERNAL_ERROR)
-	{
-		errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE);
-		comb_layout_explain();
-	}
-	else if (!comb_preloaded && code != ERRCODE_SUCCESSFUL_COMPLETION &&
-			 ERRCODE_TO_CATEGORY(code) != ERRCODE_OPERATOR_INTERVENTION)
-		errhint("Set \"shared_preload_libraries\" to \"pg_comb\", so that the server reserves this memory at its start.");
-}
-
-/* Find the segment.  Raises 55000 if a module with another layout made it */
-static void
-comb_shared_find(void)
-{
-	ErrorContextCallback context = {
-		.callback = comb_shared_context,
-		.arg = COMB_SEGMENT_NAME
-	};
-
-	if (comb_shared == NULL)
-	{
-		context.previous = error_context_stack;
-		error_context_stack = &context;
-		comb_shared = comb_shared_segment();
-		error_context_stack = context.previous;
-	}
-	if (comb_shared->layout != COMB_LAYOUT)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("pg_comb was updated while the server was running"),
-				 comb_layout_explain()));
-}
-
-/* Make the area, unless another session has, and attach to it */
+/* Attach to the area, and make it if no session has */
 static dsa_area *
-comb_area_open(void *place)
+comb_area_attach(void)
 {
-	bool		make = !comb_shared->has_area;
+	MemoryContext caller;
 	dsa_area   *area;
 
-	if (place != NULL)
-	{
-		area = make ?
-			dsa_create_in_place(place, comb_area_size(),
-								LWTRANCHE_PER_SESSION_DSA, NULL) :
-			dsa_attach_in_place(place, NULL);
-		on_shmem_exit(dsa_on_shmem_exit_release_in_place,
-					  PointerGetDatum(place));
-	}
+	COMB_INJECTION_POINT("comb-seats-attach");
+	LWLockAcquire(&comb_shared->lock, LW_EXCLUSIVE);
+	caller = MemoryContextSwitchTo(TopMemoryContext);
+	if (comb_shared->has_area)
+		area = dsa_attach(comb_shared->area);
 	else
-		area = make ? dsa_create(LWTRANCHE_PER_SESSION_DSA) :
-			dsa_attach(comb_shared->area);
-	if (make)
 	{
+		area = dsa_create(comb_shared->tranche);
 		dsa_pin(area);
-		if (place == NULL)
-			comb_shared->area = dsa_get_handle(area);
+		comb_shared->area = dsa_get_handle(area);
 		comb_shared->has_area = true;
 	}
 	dsa_pin_mapping(area);
-	return area;
-}
-
-/*
- * The lock is PostgreSQL's for what modules do rarely with shared memory.  It
- * is released if an error is raised.
- */
-static void
-comb_area_attach(void)
-{
-	ErrorContextCallback context = {.callback = comb_shared_context};
-	MemoryContext caller;
-	static void *place = NULL;
-
-	if (comb_area != NULL)
-		return;
-	COMB_INJECTION_POINT("comb-seats-attach");
-	if (comb_preloaded && place == NULL)
-		place = comb_main_segment(COMB_SEGMENT_NAME " area", comb_area_size(),
-								  comb_area_init);
-	context.previous = error_context_stack;
-	error_context_stack = &context;
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	caller = MemoryContextSwitchTo(TopMemoryContext);
-	comb_area = comb_area_open(place);
 	MemoryContextSwitchTo(caller);
-	LWLockRelease(AddinShmemInitLock);
-	error_context_stack = context.previous;
+	LWLockRelease(&comb_shared->lock);
+	return area;
 }
 
 /*
@@ -267,15 +110,10 @@ comb_area_attach(void)
 dsa_pointer
 comb_shared_allocate(Size size)
 {
-	ErrorContextCallback context = {.callback = comb_shared_context};
-	dsa_pointer pointer;
-	char	   *address;
+	dsa_pointer pointer = dsa_allocate0(comb_area,
+										add_size(size, PG_CACHE_LINE_SIZE));
+	char	   *address = (char *) dsa_get_address(comb_area, pointer);
 
-	context.previous = error_context_stack;
-	error_context_stack = &context;
-	pointer = dsa_allocate0(comb_area, add_size(size, PG_CACHE_LINE_SIZE));
-	address = (char *) dsa_get_address(comb_area, pointer);
-	error_context_stack = context.previous;
 	return pointer + ((char *) CACHELINEALIGN(address) - address);
 }
 
@@ -283,27 +121,7 @@ comb_shared_allocate(Size size)
 void *
 comb_shared_address(dsa_pointer pointer)
 {
-	ErrorContextCallback context = {.callback = comb_shared_context};
-	void	   *address;
-
-	context.previous = error_context_stack;
-	error_context_stack = &context;
-	address = dsa_get_address(comb_area, pointer);
-	error_context_stack = context.previous;
-	return address;
-}
-
-/*
- * Return a new random incarnation.  The sequences show it as log_cnt, where a
- * negative number would look like damage.  One high bit is always set, so that
- * nothing else writes the same number: setval() writes 0, and nextval() at
- * most 32.
- */
-static uint64
-comb_incarnation_new(void)
-{
-	return ((comb_random() >> 1) & ~(uint64) COMB_RESET_MARK) |
-		COMB_INCARNATION_MIN;
+	return dsa_get_address(comb_area, pointer);
 }
 
 /* Find the memory of a database.  The caller holds the lock */
@@ -340,7 +158,7 @@ comb_database_dropped(void)
 	ListCell   *cell;
 	dsa_pointer next;
 
-	LWLockAcquire(AddinShmemInitLock, LW_SHARED);
+	LWLockAcquire(&comb_shared->lock, LW_SHARED);
 	next = comb_shared->databases;
 	while (DsaPointerIsValid(next))
 	{
@@ -349,7 +167,7 @@ comb_database_dropped(void)
 		oids = lappend_oid(oids, database->oid);
 		next = database->next;
 	}
-	LWLockRelease(AddinShmemInitLock);
+	LWLockRelease(&comb_shared->lock);
 	AcceptInvalidationMessages();
 	InvalidateCatalogSnapshot();
 	foreach(cell, oids)
@@ -403,19 +221,25 @@ comb_database_attach(void)
 	uint64		incarnation;
 	Oid			dropped;
 
-	LWLockAcquire(AddinShmemInitLock, LW_SHARED);
+	LWLockAcquire(&comb_shared->lock, LW_SHARED);
 	database = comb_database_find(MyDatabaseId);
-	LWLockRelease(AddinShmemInitLock);
+	LWLockRelease(&comb_shared->lock);
 	if (database != NULL)
 		return database;
 
-	incarnation = comb_incarnation_new();
+	/*
+	 * The sequences show it as log_cnt, where a negative number would look
+	 * like damage.  One high bit is always set, so that nothing else writes
+	 * the same number: setval() writes 0, and nextval() at most 32.
+	 */
+	incarnation = ((comb_random() >> 1) & ~(uint64) COMB_RESET_MARK) |
+		COMB_INCARNATION_MIN;
 	dropped = comb_database_dropped();
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	LWLockAcquire(&comb_shared->lock, LW_EXCLUSIVE);
 	database = comb_database_find(MyDatabaseId);
 	if (database == NULL)
 		database = comb_database_make(dropped, incarnation);
-	LWLockRelease(AddinShmemInitLock);
+	LWLockRelease(&comb_shared->lock);
 	return database;
 }
 
@@ -431,8 +255,19 @@ comb_shared_attach(void)
 	if (likely(comb_database != NULL))
 		return;
 	Assert(!RecoveryInProgress());
-	comb_shared_find();
-	comb_area_attach();
+	if (comb_shared == NULL)
+		comb_shared = (CombShared *) comb_segment(COMB_SEGMENT_NAME,
+												  COMB_SEGMENT_SIZE,
+												  comb_shared_init);
+	if (comb_shared->version != COMB_SHMEM_VERSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("pg_comb was updated while the server was running"),
+				 errdetail("Sessions of this server have loaded another version of pg_comb, which uses shared memory in another way."),
+				 errhint("Restart the server.")));
+	comb_register_tranche(comb_shared->tranche, "pg_comb");
+	if (comb_area == NULL)
+		comb_area = comb_area_attach();
 	comb_database = comb_database_attach();
 }
 

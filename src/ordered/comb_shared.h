@@ -16,6 +16,7 @@
 
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
+#include "storage/lwlock.h"
 #include "utils/dsa.h"
 
 #include "comb_clock.h"
@@ -72,14 +73,17 @@ typedef struct CombDatabase
 } CombDatabase;
 
 /*
- * The shared memory of the server.  All but "layout" and the counter is written
- * under AddinShmemInitLock.
+ * The shared memory of the server.  Under "lock" sessions make all other memory,
+ * and write what leads to it.
  */
 typedef struct CombShared
 {
-	uint32		layout;			/* COMB_LAYOUT of who made it; stays first */
-	dsa_handle	area;			/* of all other memory, unless preloaded */
+	uint32		version;		/* COMB_SHMEM_VERSION of who made it; stays
+								 * first */
+	int			tranche;		/* of the lock and of the area */
+	LWLock		lock;
 	bool		has_area;
+	dsa_handle	area;			/* of all other memory */
 	dsa_pointer databases;		/* the first CombDatabase, or invalid */
 	uint64		started;		/* full xid that came next when this was made */
 	CombCounter snowflake;		/* of all databases */
@@ -101,13 +105,9 @@ extern int	comb_max_ordered_drift; /* pg_comb.max_ordered_drift, in s */
 extern int	comb_lease_ms;		/* pg_comb.lease_duration, in ms */
 extern int	comb_instance;		/* pg_comb.snowflake_instance */
 
-/* Was the module preloaded, so that the server has reserved memory for it? */
-extern bool comb_preloaded;
-
 extern CombShared *comb_shared;
 extern PGDLLEXPORT CombDatabase *comb_database;
 
-extern Size comb_shared_size(void);
 extern void comb_shared_attach(void);
 extern dsa_pointer comb_shared_allocate(Size size);
 extern void *comb_shared_address(dsa_pointer pointer);
