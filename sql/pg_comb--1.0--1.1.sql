@@ -4,14 +4,12 @@
 \echo Use "ALTER EXTENSION pg_comb UPDATE TO '1.1'" to load this file. \quit
 
 --
--- comb_support.c: conditions on the time of a key
+-- comb_planner.c: conditions on the time of a key
 --
 
 -- The module is loaded, and its hook in place, once a query calls one of these.
 ALTER FUNCTION comb_timestamp(uuid) SUPPORT comb_period_support;
 ALTER FUNCTION comb_timestamp(uuid, text) SUPPORT comb_period_support;
-ALTER FUNCTION comb_snowflake_timestamp(
-	bigint, timestamptz, int, int, interval) SUPPORT comb_period_support;
 
 COMMENT ON FUNCTION comb_period_support(internal) IS
 	'planner support for functions that read the time of a key, or compare a uuid with a period';
@@ -25,15 +23,6 @@ COMMENT ON FUNCTION comb_recheck(uuid, tstzrange) IS
 
 COMMENT ON FUNCTION comb_recheck(uuid, tstzrange, text) IS
 	'comb_created(), in plans that compare the key with bounds; false for an unknown layout';
-
--- Its estimate is that of the bounds beside it.
-CREATE FUNCTION comb_recheck(id bigint) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'comb_recheck_snowflake'
-	LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 2
-	SUPPORT comb_period_support;
-
-COMMENT ON FUNCTION comb_recheck(bigint) IS
-	'is the number a Snowflake? In plans that compare it with bounds';
 
 -- Row security allows plans to use indexes with these.
 CREATE FUNCTION comb_bound_min(period tstzrange, layout text) RETURNS uuid
@@ -64,33 +53,6 @@ CREATE FUNCTION comb_instant(at timestamp) RETURNS timestamptz
 COMMENT ON FUNCTION comb_instant(timestamp) IS
 	'the time that comparisons with a timestamptz take the timestamp for';
 
--- Plans compare with two times where a query builds a range of them for each row.
--- Not STRICT, because a NULL time leaves its side open.
-CREATE FUNCTION comb_range_min(since timestamptz, until timestamptz, with_since boolean, with_until boolean) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_times_min'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_range_min(timestamptz, timestamptz, boolean, boolean) IS
-	'smallest UUIDv7 between two times; all ones if no UUIDv7 has such a time';
-
--- Its cost lets filters try the lower bound first, which most rows fail, and which
--- raises an error if the times are in the wrong order.
-CREATE FUNCTION comb_bound_max(until timestamptz, with_until boolean) RETURNS uuid
-	AS 'MODULE_PATHNAME', 'comb_times_max'
-	LANGUAGE C IMMUTABLE LEAKPROOF PARALLEL SAFE COST 5;
-
-COMMENT ON FUNCTION comb_bound_max(timestamptz, boolean) IS
-	'largest UUIDv7 until a time; the nil uuid if no UUIDv7 has such a time';
-
-CREATE FUNCTION comb_contained(id uuid, since timestamptz, until timestamptz, with_since boolean, with_until boolean)
-	RETURNS boolean
-	AS 'MODULE_PATHNAME', 'comb_contained_times'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT comb_period_support;
-
-COMMENT ON FUNCTION comb_contained(uuid, timestamptz, timestamptz, boolean, boolean) IS
-	'uuid <@ tstzrange(since, until), in plans';
-
 --
 -- comb_spread.c: sessions in hash partitions of their own
 --
@@ -108,18 +70,12 @@ DROP FUNCTION comb_in_range(uuid, tstzrange, text);
 
 -- The planner puts a call of these in place of a call of another function, and a
 -- session's other users share the plan.  So everyone may call them.
-GRANT EXECUTE ON FUNCTION comb_recheck(bigint),
-	comb_bound_min(tstzrange, text),
+GRANT EXECUTE ON FUNCTION comb_bound_min(tstzrange, text),
 	comb_bound_max(tstzrange, text),
 	comb_instant(date),
 	comb_instant(timestamp),
 	comb_min(timestamptz),
 	comb_min(timestamptz, text),
 	comb_max(timestamptz),
-	comb_max(timestamptz, text),
-	comb_range_min(timestamptz, timestamptz, boolean, boolean),
-	comb_bound_max(timestamptz, boolean),
-	comb_contained(uuid, timestamptz, timestamptz, boolean, boolean),
-	comb_snowflake_min(timestamptz, timestamptz, int, int, interval),
-	comb_snowflake_max(timestamptz, timestamptz, int, int, interval)
+	comb_max(timestamptz, text)
 	TO PUBLIC;

@@ -18,9 +18,9 @@
 #include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "access/transam.h"
-#include "catalog/pg_collation.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_language.h"
-#include "catalog/pg_operator.h"
+#include "catalog/pg_opclass.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
@@ -28,50 +28,28 @@
 #include "optimizer/optimizer.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 
 #include "comb_call.h"
 
-/* What pg_operator.dat and pg_opfamily.dat give no symbols */
-#define COMB_UUID_LT_OP		2974
-#define COMB_UUID_GT_OP		2975
-#define COMB_UUID_LE_OP		2976
-#define COMB_UUID_GE_OP		2977
-#define COMB_INT8_LT_OP		412
-#define COMB_INT8_GT_OP		413
-#define COMB_INT8_LE_OP		414
-#define COMB_INT8_GE_OP		415
-#define COMB_DATETIME_FAMILY	434 /* datetime_ops of btree */
-
 static const CombFunction comb_functions[] = {
-	{"comb_contained", comb_contained, COMB_IN_PERIOD},
-	{"comb_contained_times", comb_contained_times, COMB_IN_PERIOD},
-	{"comb_contains", comb_contains, COMB_IN_PERIOD},
-	{"comb_created_layout", comb_created_layout, COMB_IN_PERIOD},
-	{"comb_recheck", comb_recheck, COMB_HAS_TIME},
-	{"comb_recheck_layout", comb_recheck_layout, COMB_HAS_TIME},
-	{"comb_recheck_snowflake", comb_recheck_snowflake, COMB_HAS_TIME},
-	{"comb_timestamp", comb_timestamp, COMB_TIME},
-	{"comb_timestamp_layout", comb_timestamp_layout, COMB_TIME},
-	{"comb_snowflake_timestamp", comb_snowflake_timestamp, COMB_SNOWFLAKE_TIME},
-	{"comb_instant_date", comb_instant_date, COMB_HELPER},
-	{"comb_instant_timestamp", comb_instant_timestamp, COMB_HELPER},
-	{"comb_min", comb_min, COMB_HELPER},
-	{"comb_max", comb_max, COMB_HELPER},
-	{"comb_range_min", comb_range_min, COMB_HELPER},
-	{"comb_range_max", comb_range_max, COMB_HELPER},
-	{"comb_bound_min", comb_bound_min, COMB_HELPER},
-	{"comb_bound_max", comb_bound_max, COMB_HELPER},
-	{"comb_times_min", comb_times_min, COMB_HELPER},
-	{"comb_times_max", comb_times_max, COMB_HELPER},
-	{"comb_snowflake_min", comb_snowflake_min, COMB_HELPER},
-	{"comb_snowflake_max", comb_snowflake_max, COMB_HELPER},
-	{"comb_mssql_lt", comb_mssql_lt, COMB_HELPER},
-	{"comb_mssql_le", comb_mssql_le, COMB_HELPER},
-	{"comb_mssql_ge", comb_mssql_ge, COMB_HELPER},
-	{"comb_mssql_gt", comb_mssql_gt, COMB_HELPER}
+	{"comb_contained", comb_contained, COMB_IN_PERIOD, false},
+	{"comb_contains", comb_contains, COMB_IN_PERIOD, false},
+	{"comb_created_layout", comb_created_layout, COMB_IN_PERIOD, true},
+	{"comb_recheck", comb_recheck, COMB_HAS_TIME, false},
+	{"comb_recheck_layout", comb_recheck_layout, COMB_HAS_TIME, true},
+	{"comb_timestamp", comb_timestamp, COMB_TIME, false},
+	{"comb_timestamp_layout", comb_timestamp_layout, COMB_TIME, true},
+	{"comb_instant_date", comb_instant_date, COMB_HELPER, false},
+	{"comb_instant_timestamp", comb_instant_timestamp, COMB_HELPER, false},
+	{"comb_min", comb_min, COMB_HELPER, false},
+	{"comb_max", comb_max, COMB_HELPER, false},
+	{"comb_range_min", comb_range_min, COMB_HELPER, false},
+	{"comb_range_max", comb_range_max, COMB_HELPER, false},
+	{"comb_bound_min", comb_bound_min, COMB_HELPER, false},
+	{"comb_bound_max", comb_bound_max, COMB_HELPER, false}
 };
 
 /*
@@ -136,7 +114,7 @@ comb_forget_functions(Datum arg, int cacheid, uint32 hashvalue)
 }
 
 /* Return which of our C functions this is, or NULL */
-static const CombFunction *
+const CombFunction *
 comb_function(Oid funcid)
 {
 	CombKnown  *known = &comb_known[funcid % COMB_KNOWN_FUNCTIONS];
@@ -172,60 +150,40 @@ comb_may_execute(Oid funcid)
 }
 
 /*
- * Find one of the extension's own operators on two uuids.  InvalidOid if the
- * user may not call the operator's function.
+ * Return the btree family of operators in whose order the layout's keys sort by
+ * time.  InvalidOid if there is none, or if the user may not call its operators.
+ *
+ * The class for SQL Server's order is found by its name in the schema of the
+ * call's function.  Only superusers can make operator classes.
  */
 static Oid
-comb_find_operator(const CombCall *call, const char *name, PGFunction code)
+comb_find_family(const CombCall *call)
 {
-	const CombFunction *function;
-	Oid			opno;
+	Oid			opclass;
+	Oid			family;
+	int			strategy;
 
-	opno = GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid,
-						   CStringGetDatum(name),
-						   ObjectIdGetDatum(UUIDOID),
-						   ObjectIdGetDatum(UUIDOID),
-						   ObjectIdGetDatum(get_func_namespace(call->funcid)));
-	function = comb_function(get_opcode(opno));
-	if (function == NULL || function->code != code ||
-		!comb_may_execute(get_opcode(opno)))
+	if (call->layout->sorts_in == COMB_SORTS_PLAIN)
+		return lookup_type_cache(UUIDOID, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	if (call->layout->sorts_in != COMB_SORTS_MSSQL)
 		return InvalidOid;
-	return opno;
-}
+	opclass = GetSysCacheOid3(CLAAMNAMENSP, Anum_pg_opclass_oid,
+							  ObjectIdGetDatum(BTREE_AM_OID),
+							  CStringGetDatum("comb_mssql_ops"),
+							  ObjectIdGetDatum(get_func_namespace(call->funcid)));
+	if (!OidIsValid(opclass) || get_opclass_input_type(opclass) != UUIDOID)
+		return InvalidOid;
+	family = get_opclass_family(opclass);
 
-/*
- * Find the operators of the key's order.  False if no operators have this
- * order, and if the user may not call them.
- */
-static bool
-comb_find_operators(CombCall *call)
-{
-	if (call->layout == NULL)
+	/* the planner calls all of them to find conditions that exclude others */
+	for (strategy = 1; strategy <= BTMaxStrategyNumber; strategy++)
 	{
-		call->lt = COMB_INT8_LT_OP;
-		call->le = COMB_INT8_LE_OP;
-		call->ge = COMB_INT8_GE_OP;
-		call->gt = COMB_INT8_GT_OP;
+		Oid			opno = get_opfamily_member(family, UUIDOID, UUIDOID, strategy);
+
+		if (!OidIsValid(opno) || !comb_may_execute(get_opcode(opno)))
+			return InvalidOid;
 	}
-	else if (call->layout->sorts_in == COMB_SORTS_PLAIN)
-	{
-		call->lt = COMB_UUID_LT_OP;
-		call->le = COMB_UUID_LE_OP;
-		call->ge = COMB_UUID_GE_OP;
-		call->gt = COMB_UUID_GT_OP;
-	}
-	else if (call->layout->sorts_in == COMB_SORTS_MSSQL)
-	{
-		/* the planner calls all four to find conditions that exclude others */
-		call->lt = comb_find_operator(call, "#<#", comb_mssql_lt);
-		call->le = comb_find_operator(call, "#<=#", comb_mssql_le);
-		call->ge = comb_find_operator(call, "#>=#", comb_mssql_ge);
-		call->gt = comb_find_operator(call, "#>#", comb_mssql_gt);
-	}
-	else
-		return false;
-	return OidIsValid(call->lt) && OidIsValid(call->le) &&
-		OidIsValid(call->ge) && OidIsValid(call->gt);
+	return family;
 }
 
 /*
@@ -233,131 +191,16 @@ comb_find_operators(CombCall *call)
  * has the label, and if the label is not a constant.
  */
 static const CombLayout *
-comb_call_layout(const List *rest)
+comb_call_layout(const List *label)
 {
-	const Const *label;
+	const Const *value;
 
-	if (rest == NIL)
+	if (label == NIL)
 		return comb_layout_default;
-	label = (const Const *) linitial(rest);
-	if (list_length(rest) != 1 || !IsA(label, Const) || label->constisnull ||
-		label->consttype != TEXTOID)
+	value = (const Const *) linitial(label);
+	if (!IsA(value, Const) || value->constisnull || value->consttype != TEXTOID)
 		return NULL;
-	return comb_layout_find(DatumGetTextPP(label->constvalue));
-}
-
-/* Does the function read a label behind its other arguments? */
-static inline bool
-comb_takes_label(const CombFunction *function)
-{
-	return function->code == comb_created_layout ||
-		function->code == comb_recheck_layout ||
-		function->code == comb_timestamp_layout;
-}
-
-/* Do the arguments have the types of comb_snowflake_timestamp()? */
-static bool
-comb_is_snowflake_call(List *args)
-{
-	static const Oid types[] = {
-		INT8OID, TIMESTAMPTZOID, INT4OID, INT4OID, INTERVALOID
-	};
-	int			i;
-
-	if (list_length(args) != (int) lengthof(types))
-		return false;
-	for (i = 0; i < (int) lengthof(types); i++)
-	{
-		if (exprType((Node *) list_nth(args, i)) != types[i])
-			return false;
-	}
-	return true;
-}
-
-/*
- * Return the two times and the flags of core's constructor of ranges, as
- * comb_contained() and the bounds take them.  NIL for other periods.
- *
- * The constructor takes NULL for an open end.  comb_contained() is strict, as
- * the condition is in its key, so it gets an infinite time instead.
- */
-List *
-comb_period_times(Node *period)
-{
-	const FuncExpr *range = (const FuncExpr *) period;
-	const Const *flags = NULL;
-	List	   *times = NIL;
-	const char *spelled = "[)";
-	int			i;
-
-	if (IsA(period, RelabelType))
-		range = (const FuncExpr *) ((RelabelType *) period)->arg;
-	if (!IsA(range, FuncExpr))
-		return NIL;
-	if (range->funcid == F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ_TEXT)
-	{
-		flags = (const Const *) lthird(range->args);
-		if (!IsA(flags, Const) || flags->constisnull)
-			return NIL;
-		spelled = TextDatumGetCString(flags->constvalue);
-
-		if (strlen(spelled) != 2 || !strchr("[(", spelled[0]) ||
-			!strchr("])", spelled[1]))
-			return NIL;
-	}
-	else if (range->funcid != F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ)
-		return NIL;
-	for (i = 0; i < 2; i++)
-	{
-		CoalesceExpr *time = makeNode(CoalesceExpr);
-		TimestampTz end = i == 0 ? DT_NOBEGIN : DT_NOEND;
-
-		time->coalescetype = TIMESTAMPTZOID;
-		time->args = list_make2(copyObject(list_nth(range->args, i)),
-								makeConst(TIMESTAMPTZOID, -1, InvalidOid,
-										  sizeof(TimestampTz),
-										  TimestampTzGetDatum(end), false,
-										  FLOAT8PASSBYVAL));
-		time->location = -1;
-		times = lappend(times, time);
-	}
-	return lappend(lappend(times, makeBoolConst(spelled[0] == '[', false)),
-				   makeBoolConst(spelled[1] == ']', false));
-}
-
-/*
- * Return the period of the two times and the flags of comb_contained().  NULL
- * if they have other types, or if a flag is not a constant.
- */
-static Node *
-comb_times_period(List *times)
-{
-	const Const *with_since;
-	const Const *with_until;
-	char		flags[3] = "()";
-
-	if (list_length(times) != 4 ||
-		exprType((Node *) linitial(times)) != TIMESTAMPTZOID ||
-		exprType((Node *) lsecond(times)) != TIMESTAMPTZOID)
-		return NULL;
-	with_since = (const Const *) lthird(times);
-	with_until = (const Const *) lfourth(times);
-	if (!IsA(with_since, Const) || with_since->constisnull ||
-		with_since->consttype != BOOLOID || !IsA(with_until, Const) ||
-		with_until->constisnull || with_until->consttype != BOOLOID)
-		return NULL;
-	if (DatumGetBool(with_since->constvalue))
-		flags[0] = '[';
-	if (DatumGetBool(with_until->constvalue))
-		flags[1] = ']';
-	return (Node *) makeFuncExpr(F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ_TEXT,
-								 TSTZRANGEOID,
-								 list_make3(linitial(times), lsecond(times),
-											makeConst(TEXTOID, -1,
-													  DEFAULT_COLLATION_OID, -1,
-													  CStringGetTextDatum(flags),
-													  false, false)),
-								 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	return comb_layout_find(DatumGetTextPP(value->constvalue));
 }
 
 /*
@@ -376,54 +219,33 @@ comb_times_period(List *times)
 bool
 comb_take_apart(CombCall *call, Oid funcid, List *args)
 {
-	bool		timed;
-	bool		reversed = false;
+	int			operands;
+	int			keyno = 0;
 
 	memset(call, 0, sizeof(CombCall));
 	call->funcid = funcid;
 	call->function = comb_function(funcid);
-	if (call->function == NULL || call->function->role == COMB_HELPER ||
-		args == NIL)
+	if (call->function == NULL || call->function->role == COMB_HELPER)
 		return false;
-	if (call->function->role == COMB_SNOWFLAKE_TIME)
+	operands = call->function->role == COMB_TIME ? 1 : 2;
+	if (list_length(args) != operands + (call->function->labelled ? 1 : 0))
+		return false;
+	if (operands == 2)
 	{
-		call->key = (Node *) linitial(args);
-		call->rest = list_copy_tail(args, 1);
-		return get_func_rettype(funcid) == TIMESTAMPTZOID &&
-			comb_is_snowflake_call(args) && comb_find_operators(call);
-	}
-	if (call->function->code == comb_recheck_snowflake)
-	{
-		call->key = (Node *) linitial(args);
-		return get_func_rettype(funcid) == BOOLOID && list_length(args) == 1 &&
-			comb_is_of_type(call->key, INT8OID) && comb_find_operators(call);
-	}
-	timed = call->function->role == COMB_TIME;
-	if (call->function->code == comb_contained_times)
-	{
-		call->key = (Node *) linitial(args);
-		call->times = list_copy_tail(args, 1);
-		call->period = comb_times_period(call->times);
-		call->layout = comb_layout_default;
-		return call->period != NULL && get_func_rettype(funcid) == BOOLOID &&
-			comb_is_of_type(call->key, UUIDOID) && comb_find_operators(call);
-	}
-	if (!timed)
-	{
-		if (list_length(args) < 2)
-			return false;
-		reversed = !comb_is_of_type((Node *) linitial(args), UUIDOID);
-		call->period = (Node *) (reversed ? linitial(args) : lsecond(args));
+		if (!comb_is_of_type((Node *) linitial(args), UUIDOID))
+			keyno = 1;
+		call->period = (Node *) list_nth(args, 1 - keyno);
 		if (!comb_is_of_type(call->period, TSTZRANGEOID))
 			return false;
 	}
-	call->key = (Node *) (reversed ? lsecond(args) : linitial(args));
-	call->rest = list_copy_tail(args, timed ? 1 : 2);
-	call->layout = comb_call_layout(call->rest);
-	return get_func_rettype(funcid) == (timed ? TIMESTAMPTZOID : BOOLOID) &&
-		comb_is_of_type(call->key, UUIDOID) &&
-		comb_takes_label(call->function) == (call->rest != NIL) &&
-		call->layout != NULL && comb_find_operators(call);
+	call->key = (Node *) list_nth(args, keyno);
+	call->label = list_copy_tail(args, operands);
+	call->layout = comb_call_layout(call->label);
+	if (!comb_is_of_type(call->key, UUIDOID) || call->layout == NULL ||
+		get_func_rettype(funcid) != (operands == 1 ? TIMESTAMPTZOID : BOOLOID))
+		return false;
+	call->family = comb_find_family(call);
+	return OidIsValid(call->family);
 }
 
 /* Return the arguments of an operator's or a function's call, or NIL */
@@ -475,10 +297,13 @@ comb_time_strategy(Oid opno, bool right)
 		0, BTGreaterStrategyNumber, BTGreaterEqualStrategyNumber,
 		BTEqualStrategyNumber, BTLessEqualStrategyNumber, BTLessStrategyNumber
 	};
-	int			strategy = get_op_opfamily_strategy(opno, COMB_DATETIME_FAMILY);
+	int			strategy;
 	Oid			lefttype;
 	Oid			righttype;
+	Oid			family;
 
+	family = lookup_type_cache(TIMESTAMPTZOID, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	strategy = get_op_opfamily_strategy(opno, family);
 	if (strategy == 0)
 		return 0;
 	op_input_types(opno, &lefttype, &righttype);
@@ -531,17 +356,85 @@ comb_make_call(PlannerInfo *root, const CombCall *call, const char *name,
 }
 
 /*
- * Return a copy of the key as an expression of its base type, as uuid's own
- * operators take it
+ * Return a copy of an expression of a domain as one of the domain's base type,
+ * as functions and operators take it
  */
+static Node *
+comb_as_type(Node *node, Oid type)
+{
+	node = (Node *) copyObject(node);
+	if (exprType(node) == type)
+		return node;
+	return (Node *) makeRelabelType((Expr *) node, type, -1, InvalidOid,
+									COERCE_IMPLICIT_CAST);
+}
+
 Node *
 comb_call_key(const CombCall *call)
 {
-	Node	   *key = copyObject(call->key);
-	Oid			type = call->layout ? UUIDOID : INT8OID;
+	return comb_as_type(call->key, UUIDOID);
+}
 
-	if (exprType(key) == type)
-		return key;
-	return (Node *) makeRelabelType((Expr *) key, type, -1, InvalidOid,
-									COERCE_IMPLICIT_CAST);
+Node *
+comb_call_period(const CombCall *call)
+{
+	return comb_as_type(call->period, TSTZRANGEOID);
+}
+
+/*
+ * Return a comparison of the call's key with a uuid, in the order of the
+ * layout's database
+ */
+Node *
+comb_compare_key(const CombCall *call, int strategy, Node *value)
+{
+	Oid			opno = get_opfamily_member(call->family, UUIDOID, UUIDOID,
+										   strategy);
+	OpExpr	   *clause;
+
+	clause = (OpExpr *) make_opclause(opno, BOOLOID, false,
+									  (Expr *) comb_call_key(call),
+									  (Expr *) value, InvalidOid, InvalidOid);
+	set_opfuncid(clause);
+	return (Node *) clause;
+}
+
+/*
+ * Return the other side of a comparison with a timestamptz as one.  NULL for
+ * other types, and if the user may not call the function.
+ *
+ * Dates and timestamps without a zone become what the comparison takes them
+ * for.  The casts would not do, because they raise errors for values that the
+ * comparison takes for infinite.
+ */
+Node *
+comb_as_time(PlannerInfo *root, const CombCall *call, Node *other)
+{
+	switch (exprType(other))
+	{
+		case TIMESTAMPTZOID:
+			return other;
+		case TIMESTAMPOID:
+			return comb_make_call(root, call, "comb_instant",
+								  comb_instant_timestamp, TIMESTAMPTZOID,
+								  list_make1(copyObject(other)));
+		case DATEOID:
+			return comb_make_call(root, call, "comb_instant",
+								  comb_instant_date, TIMESTAMPTZOID,
+								  list_make1(copyObject(other)));
+		default:
+			return NULL;
+	}
+}
+
+/*
+ * Return comb_min() or comb_max() of a timestamptz, in the call's layout.  NULL
+ * if the user may not call the function.
+ */
+Node *
+comb_time_bound(PlannerInfo *root, const CombCall *call, Node *at, bool max)
+{
+	return comb_make_call(root, call, max ? "comb_max" : "comb_min",
+						  max ? comb_max : comb_min, UUIDOID,
+						  lcons(copyObject(at), copyObject(call->label)));
 }

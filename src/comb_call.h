@@ -26,8 +26,7 @@ typedef enum CombRole
 {
 	COMB_IN_PERIOD,				/* compares a key with a period */
 	COMB_HAS_TIME,				/* the same, where a plan has bounds */
-	COMB_TIME,					/* returns the time of a uuid */
-	COMB_SNOWFLAKE_TIME,		/* returns the time of a Snowflake */
+	COMB_TIME,					/* returns the time of a key */
 	COMB_HELPER					/* is only called by plans */
 } CombRole;
 
@@ -36,22 +35,19 @@ typedef struct CombFunction
 	const char *symbol;			/* its name in C */
 	PGFunction	code;
 	CombRole	role;
+	bool		labelled;		/* its last argument is a layout */
 } CombFunction;
 
-/* A call of one of our functions, taken apart */
+/* A call, taken apart */
 typedef struct CombCall
 {
 	const CombFunction *function;
 	Oid			funcid;			/* its schema has the extension's functions */
 	Node	   *key;
 	Node	   *period;			/* NULL if the function has none */
-	List	   *times;			/* what a period is made of, or NIL */
-	List	   *rest;			/* the label, or the parameters of a Snowflake */
-	const CombLayout *layout;	/* NULL for Snowflakes */
-	Oid			lt;				/* the operators of the key's order */
-	Oid			le;
-	Oid			ge;
-	Oid			gt;
+	List	   *label;			/* the layout's, or NIL */
+	const CombLayout *layout;
+	Oid			family;			/* btree's family of the key's order */
 } CombCall;
 
 /* Is the expression of this type, or of a domain over this type? */
@@ -63,21 +59,21 @@ comb_is_of_type(Node *arg, Oid type)
 	return argtype == type || getBaseType(argtype) == type;
 }
 
+extern const CombFunction *comb_function(Oid funcid);
 extern bool comb_may_execute(Oid funcid);
+extern Node *comb_as_time(PlannerInfo *root, const CombCall *call, Node *other);
 extern List *comb_call_args(const Node *node);
 extern Node *comb_call_key(const CombCall *call);
+extern Node *comb_call_period(const CombCall *call);
+extern Node *comb_compare_key(const CombCall *call, int strategy, Node *value);
 extern Node *comb_make_call(PlannerInfo *root, const CombCall *call,
 							const char *name, PGFunction code, Oid rettype,
 							List *args);
 extern bool comb_period_clause(CombCall *call, Node *clause);
-extern List *comb_period_times(Node *period);
 extern bool comb_take_apart(CombCall *call, Oid funcid, List *args);
 extern bool comb_time_call(CombCall *call, Node *node);
+extern Node *comb_time_bound(PlannerInfo *root, const CombCall *call, Node *at,
+							 bool max);
 extern int	comb_time_strategy(Oid opno, bool right);
-
-/* comb_selfuncs.c */
-extern bool comb_has_index(const RelOptInfo * rel, Node *expr);
-extern double comb_selectivity(PlannerInfo *root, const CombCall *call,
-							   List *args, int varRelid, bool is_join);
 
 #endif							/* COMB_CALL_H */

@@ -22,12 +22,6 @@
 #endif
 
 /*
- * PostgreSQL 18 turns grouping expressions into columns before it simplifies
- * expressions.  Older servers look for the simplified expressions.
- */
-#define COMB_GROUPS_BY_COLUMN	(PG_VERSION_NUM >= 180000)
-
-/*
  * PostgreSQL 16 moved the macros for text and other varlena types out of
  * postgres.h, into a header of their own.
  */
@@ -117,27 +111,6 @@ getClosestMatch(ClosestMatchState *state)
 #define COMB_RELATION_HOOK_ARGS		PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel
 #define COMB_RELATION_HOOK_PASS		root, relid, inhparent, rel
 #endif
-
-/*
- * PostgreSQL 16 changed what a condition's RestrictInfo is made from.  Make
- * one like another, for a condition on the same single relation.
- */
-#include "optimizer/restrictinfo.h"
-static inline RestrictInfo *
-comb_make_restrictinfo(PlannerInfo *root, Expr *clause, RestrictInfo * like)
-{
-#if PG_VERSION_NUM >= 160000
-	return make_restrictinfo(root, clause, like->is_pushed_down,
-							 like->has_clone, like->is_clone, false,
-							 like->security_level, NULL,
-							 like->incompatible_relids, like->outer_relids);
-#else
-	return make_restrictinfo(root, clause, like->is_pushed_down,
-							 like->outerjoin_delayed, false,
-							 like->security_level, NULL,
-							 like->outer_relids, like->nullable_relids);
-#endif
-}
 
 /* PostgreSQL 19 reports an overflow by an error context */
 #include "utils/date.h"

@@ -28,11 +28,7 @@ PG_FUNCTION_INFO_V1(comb_contains);
 PG_FUNCTION_INFO_V1(comb_created_layout);
 PG_FUNCTION_INFO_V1(comb_recheck);
 PG_FUNCTION_INFO_V1(comb_recheck_layout);
-PG_FUNCTION_INFO_V1(comb_recheck_snowflake);
 PG_FUNCTION_INFO_V1(comb_in_range);
-PG_FUNCTION_INFO_V1(comb_times_min);
-PG_FUNCTION_INFO_V1(comb_times_max);
-PG_FUNCTION_INFO_V1(comb_contained_times);
 
 /*
  * Compute the first and the last value of a period.  If the layout has no
@@ -162,81 +158,6 @@ comb_recheck(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(comb_v7_in_range(fcinfo, 0, 1));
 }
 
-/*
- * Return the period of four arguments: since and until, and whether the period
- * includes each.  A NULL leaves its side open.  Raises 22000, as the
- * constructor of ranges does.
- */
-static CombPeriod
-comb_times_arg(FunctionCallInfo fcinfo, int argno)
-{
-	CombPeriod	period = {PG_INT64_MIN, PG_INT64_MAX};
-
-	if (!PG_ARGISNULL(argno))
-		period.first = PG_GETARG_TIMESTAMPTZ(argno);
-	if (!PG_ARGISNULL(argno + 1))
-		period.last = PG_GETARG_TIMESTAMPTZ(argno + 1);
-	if (period.first > period.last)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("range lower bound must be less than or equal to range upper bound")));
-	if (!PG_GETARG_BOOL(argno + 2) && period.first > PG_INT64_MIN &&
-		period.first < PG_INT64_MAX)
-		period.first++;
-	if (!PG_GETARG_BOOL(argno + 3) && period.last > PG_INT64_MIN &&
-		period.last < PG_INT64_MAX)
-		period.last--;
-	return period;
-}
-
-/*
- * comb_range_min(since timestamptz, until timestamptz, with_since boolean,
- *				  with_until boolean) returns uuid
- * comb_bound_max(until, with_until) returns uuid
- * comb_contained(id uuid, since, until, with_since, with_until) returns boolean
- *
- * The same for the period between two times, which may be infinite.  Plans call
- * these with the arguments of tstzrange(), because to build a range takes ten
- * times as long as to compare two times.  For a time that is NULL the bounds
- * have an open side, while comb_contained() is strict, so that a condition
- * excludes rows without a key.  comb_bound_max() raises no error, and spares
- * each row of a sequential scan a "since".  The others raise 22000 if "since" is
- * after "until".
- */
-Datum
-comb_times_min(PG_FUNCTION_ARGS)
-{
-	if (PG_ARGISNULL(2) || PG_ARGISNULL(3))
-		PG_RETURN_NULL();
-	PG_RETURN_UUID_P(comb_period_bound(comb_layout_default,
-									   comb_times_arg(fcinfo, 0), false));
-}
-
-Datum
-comb_times_max(PG_FUNCTION_ARGS)
-{
-	CombPeriod	period = {PG_INT64_MIN, PG_INT64_MAX};
-
-	if (PG_ARGISNULL(1))
-		PG_RETURN_NULL();
-	if (!PG_ARGISNULL(0))
-		period.last = PG_GETARG_TIMESTAMPTZ(0);
-	if (!PG_GETARG_BOOL(1) && period.last > PG_INT64_MIN &&
-		period.last < PG_INT64_MAX)
-		period.last--;
-	PG_RETURN_UUID_P(comb_period_bound(comb_layout_default, period, true));
-}
-
-Datum
-comb_contained_times(PG_FUNCTION_ARGS)
-{
-	CombPeriod	period = comb_times_arg(fcinfo, 1);
-	int64		at;
-
-	PG_RETURN_BOOL(comb_v7_read(PG_GETARG_UUID_P(0)->data, &at) &&
-				   comb_in_period(&period, at));
-}
-
 static inline bool
 comb_layout_in_range(const CombLayout *layout, const pg_uuid_t *id,
 					 Datum range)
@@ -280,18 +201,6 @@ comb_recheck_layout(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(layout != NULL &&
 				   comb_layout_in_range(layout, PG_GETARG_UUID_P(0),
 										PG_GETARG_DATUM(1)));
-}
-
-/*
- * comb_recheck(id bigint) returns boolean
- *
- * Is the number a Snowflake?  Returns false for a negative number.  No input
- * raises an error.
- */
-Datum
-comb_recheck_snowflake(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(PG_GETARG_INT64(0) >= 0);
 }
 
 /*

@@ -5,7 +5,7 @@
  *
  * comb_period.c has the functions that users call.  comb_call.c recognizes
  * them in queries, comb_selfuncs.c estimates how many keys are in a period, and
- * comb_support.c puts ranges of keys into plans.
+ * comb_planner.c puts ranges of keys into plans.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -94,34 +94,23 @@ comb_period(Datum range)
 extern PGDLLEXPORT Datum comb_bound_max(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_bound_min(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_contained(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum comb_contained_times(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_contains(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_created_layout(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_instant_date(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_instant_timestamp(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_max(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_min(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum comb_mssql_ge(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum comb_mssql_gt(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum comb_mssql_le(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum comb_mssql_lt(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_range_max(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_range_min(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_recheck(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_recheck_layout(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum comb_recheck_snowflake(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum comb_snowflake_max(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum comb_snowflake_min(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum comb_snowflake_timestamp(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_timestamp(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum comb_times_max(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum comb_times_min(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_timestamp_layout(PG_FUNCTION_ARGS);
 
 /* comb_call.c */
 extern void comb_call_init(void);
 
-/* comb_support.c */
+/* comb_planner.c */
 extern void comb_add_ranges(PlannerInfo *root, RelOptInfo * rel);
 
 #endif							/* COMB_PERIOD_H */

@@ -3,7 +3,7 @@
  * comb_selfuncs.c
  *	  How many keys of a column are in a period.
  *
- * The estimate looks up the period's bounds in the column's histogram, and
+ * The estimate looks up the period's ends in the column's histogram, and
  * interpolates by time.  Core does not interpolate between uuids.  It assumes
  * that a value is in the middle of its bin.
  *
@@ -27,44 +27,41 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/stratnum.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
+#include "nodes/supportnodes.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
-#include "optimizer/paths.h"
 #include "utils/fmgroids.h"
 #include "utils/selfuncs.h"
 
 #include "comb_call.h"
 
+PG_FUNCTION_INFO_V1(comb_period_support);
 PG_FUNCTION_INFO_V1(comb_period_sel);
 PG_FUNCTION_INFO_V1(comb_period_joinsel);
 
-/*
- * A column's statistics, as times.
- *
- * The histogram covers the share "histfrac" of the rows, with equally many
- * rows in each bin.  "times" has the times of those histogram values that have
- * one in the layout, in order.
- */
-typedef struct CombStats
+/* What statistics say about a period */
+typedef struct CombEstimate
 {
-	double		nullfrac;
-	double		histfrac;
-	bool		have_hist;
-	double		timefrac;		/* share of the histogram with a time */
-	int			ntimes;
+	double		sel;			/* share of the column's rows */
+	bool		newer;			/* all times that ANALYZE saw are before it, and
+								 * core can look up the largest key */
+	bool		mixed;			/* there are values without a time */
+} CombEstimate;
+
+/* The times of a column's histogram, in order */
+typedef struct CombTimes
+{
 	int64	   *times;
-	bool		ends_in_time;	/* the histogram's last value has a time */
-	int			nmcv;			/* most common values with a time */
-	int64	   *mcv_times;
-	float4	   *mcv_freqs;
-	double		sumcommon;		/* frequency of all most common values */
-} CombStats;
+	int			n;
+	bool		sampled;		/* the histogram is in another order */
+} CombTimes;
 
 static int
-comb_stats_time_cmp(const void *a, const void *b)
+comb_time_cmp(const void *a, const void *b)
 {
 	int64		x = *(const int64 *) a;
 	int64		y = *(const int64 *) b;
@@ -86,204 +83,178 @@ comb_stats_decode(const CombLayout *layout, Datum value, int64 *at)
 		comb_decode(layout, id, at);
 }
 
-/* Take the times and frequencies of the most common values */
-static void
-comb_stats_mcv(CombStats *stats, const AttStatsSlot *slot,
-			   const CombLayout *layout)
-{
-	int			i;
-
-	stats->mcv_times = (int64 *) palloc(sizeof(int64) * slot->nvalues);
-	stats->mcv_freqs = (float4 *) palloc(sizeof(float4) * slot->nvalues);
-	for (i = 0; i < slot->nvalues; i++)
-	{
-		stats->sumcommon += slot->numbers[i];
-		if (comb_stats_decode(layout, slot->values[i],
-							  &stats->mcv_times[stats->nmcv]))
-			stats->mcv_freqs[stats->nmcv++] = slot->numbers[i];
-	}
-}
-
-/*
- * Take the times of the histogram.
- *
- * The histogram is in PostgreSQL's order.  For a layout with another order it
- * is only a sample of the keys.  Sorted by time, the sample serves the same
- * purpose, less exactly.
- */
-static void
-comb_stats_hist(CombStats *stats, const AttStatsSlot *slot,
-				const CombLayout *layout)
-{
-	int			i;
-
-	if (slot->nvalues == 0)
-		return;
-	stats->have_hist = true;
-	stats->times = (int64 *) palloc(sizeof(int64) * slot->nvalues);
-	for (i = 0; i < slot->nvalues; i++)
-	{
-		stats->ends_in_time = comb_stats_decode(layout, slot->values[i],
-												&stats->times[stats->ntimes]);
-		if (stats->ends_in_time)
-			stats->ntimes++;
-	}
-	stats->timefrac = (double) stats->ntimes / slot->nvalues;
-	if (layout->sorts_in != COMB_SORTS_PLAIN)
-		qsort(stats->times, stats->ntimes, sizeof(int64), comb_stats_time_cmp);
-}
-
 /*
  * Get one kind of a column's statistics.  False if there are none, or if their
- * values are not of the type: behind a cast without a function, the column can
- * have another type than the clause's argument.
+ * values are not uuids: behind a cast without a function, the column can have
+ * another type than the clause's argument.
  */
 static bool
-comb_stats_slot(AttStatsSlot *slot, HeapTuple statstuple, int kind, int flags,
-				Oid type)
+comb_stats_slot(AttStatsSlot *slot, HeapTuple statstuple, int kind, int flags)
 {
 	if (!get_attstatsslot(slot, statstuple, kind, InvalidOid, flags))
 		return false;
-	if (getBaseType(slot->valuetype) == type)
+	if (getBaseType(slot->valuetype) == UUIDOID)
 		return true;
 	free_attstatsslot(slot);
 	return false;
 }
 
 /*
- * Collect the statistics of a column of keys.  False if there are none, or if
- * the user may not see them.
+ * Return how many bins of the histogram are before "at", with a fraction.  A
+ * sample of the times, in place of bins, leaves as many keys before its first
+ * time, and after its last one, as it has between two of its times.
  */
-static bool
-comb_stats(CombStats *stats, VariableStatData *vardata,
-		   const CombLayout *layout)
-{
-	AttStatsSlot slot;
-
-	memset(stats, 0, sizeof(CombStats));
-
-	/*
-	 * Estimates reveal no more than comparing keys with uuid_ge() does.  This
-	 * function is leakproof unless a superuser has altered it.
-	 */
-	if (!HeapTupleIsValid(vardata->statsTuple) ||
-		!statistic_proc_security_check(vardata, F_UUID_GE))
-		return false;
-
-	stats->nullfrac =
-		((Form_pg_statistic) GETSTRUCT(vardata->statsTuple))->stanullfrac;
-	if (comb_stats_slot(&slot, vardata->statsTuple, STATISTIC_KIND_MCV,
-						ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, UUIDOID))
-	{
-		comb_stats_mcv(stats, &slot, layout);
-		free_attstatsslot(&slot);
-	}
-	if (comb_stats_slot(&slot, vardata->statsTuple, STATISTIC_KIND_HISTOGRAM,
-						ATTSTATSSLOT_VALUES, UUIDOID))
-	{
-		comb_stats_hist(stats, &slot, layout);
-		free_attstatsslot(&slot);
-	}
-	stats->histfrac = Max(1.0 - stats->nullfrac - stats->sumcommon, 0.0);
-	return stats->have_hist || stats->sumcommon > 0 || stats->nullfrac >= 1.0;
-}
-
-/* Return how many bins of the histogram are before "at", with a fraction */
 static double
-comb_hist_bins_before(const CombStats *stats, int64 at)
+comb_bins_before(const CombTimes *hist, int64 at)
 {
 	int			lo = 0;
-	int			hi = stats->ntimes - 1;
+	int			hi = hist->n - 1;
 
-	if (hi < 0 || at <= stats->times[0])
+	if (at <= hist->times[0])
 		return 0.0;
-	if (at > stats->times[hi])
-		return Max(hi, 1);
+	if (at > hist->times[hi])
+		return hist->sampled ? hist->n : Max(hi, 1);
 
 	/* find the bin: times[lo] < at <= times[hi] */
 	while (hi - lo > 1)
 	{
 		int			mid = (lo + hi) / 2;
 
-		if (stats->times[mid] < at)
+		if (hist->times[mid] < at)
 			lo = mid;
 		else
 			hi = mid;
 	}
-	return lo + ((double) at - (double) stats->times[lo]) /
-		((double) stats->times[hi] - (double) stats->times[lo]);
+	return (hist->sampled ? 1 : 0) + lo +
+		((double) at - (double) hist->times[lo]) /
+		((double) hist->times[hi] - (double) hist->times[lo]);
+}
+
+/*
+ * Does a layout have no time before the period, or after it?  The bounds of a
+ * period without an end decode to the first instant of the last unit.
+ */
+static inline bool
+comb_from_start(const CombLayout *layout, const CombPeriod *period)
+{
+	return period->first <= layout->codec->earliest;
+}
+
+static inline bool
+comb_to_end(const CombLayout *layout, const CombPeriod *period)
+{
+	return period->last >= layout->codec->latest - layout->codec->unit->us / layout->codec->unit->per;
 }
 
 /* Return the share of the histogram's times in the period */
 static double
-comb_hist_share(const CombStats *stats, const CombPeriod *period)
+comb_hist_share(const CombTimes *hist, const CombLayout *layout,
+				const CombPeriod *period)
 {
-	double		bins = Max(stats->ntimes - 1, 1);
-	double		start = comb_hist_bins_before(stats, period->first);
+	double		bins = hist->sampled ? hist->n + 1 : Max(hist->n - 1, 1);
 	double		end = bins;
 
-	if (stats->ntimes == 0)
+	if (hist->n == 0)
 		return 0.0;
-	if (period->last < PG_INT64_MAX)
-		end = comb_hist_bins_before(stats, period->last + 1);
-	return (end - start) / bins;
-}
-
-/* Return the share of the column's rows in the period */
-static double
-comb_period_share(const CombStats *stats, const CombPeriod *period)
-{
-	double		common = 0.0;
-	double		share = 0.0;
-	int			i;
-
-	for (i = 0; i < stats->nmcv; i++)
-	{
-		if (comb_in_period(period, stats->mcv_times[i]))
-			common += stats->mcv_freqs[i];
-	}
-	if (stats->have_hist)
-		share = comb_hist_share(stats, period) * stats->timefrac;
-	else if (stats->sumcommon > 0)
-		share = common / stats->sumcommon;	/* assume that the rest is alike */
-	return common + stats->histfrac * share;
+	if (!comb_to_end(layout, period))
+		end = comb_bins_before(hist, period->last + 1);
+	return (end - comb_bins_before(hist, period->first)) / bins;
 }
 
 /*
- * Estimate the share of the rows of a table whose key, the expression "id", is
- * in a period.  "varRelid" is the table that the planner restricts, or zero.
- *
- * "newer" says that the period starts after all times that ANALYZE saw, and
- * that core can look up the column's largest key in an index.  If the
- * histogram ends with other uuids, core would take them for keys in a period
- * without an end.
+ * Estimate by a column's statistics.  They can be too few to change the
+ * estimate.
  */
-static double
-comb_period_estimate(PlannerInfo *root, Node *id, int varRelid,
-					 const CombLayout *layout, const CombPeriod *period,
-					 bool *newer)
+static void
+comb_read_stats(HeapTuple tuple, const CombLayout *layout,
+				const CombPeriod *period, CombEstimate *estimate)
 {
-	VariableStatData vardata;
-	CombStats	stats;
-	double		sel = DEFAULT_RANGE_INEQ_SEL;
+	double		rest = 1.0 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+	double		common = 0.0;
+	double		sumcommon = 0.0;
+	bool		last = false;
+	AttStatsSlot slot;
+	CombTimes	hist;
+	int64		at;
+	int			i;
 
-	*newer = false;
+	if (comb_stats_slot(&slot, tuple, STATISTIC_KIND_MCV,
+						ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
+	{
+		for (i = 0; i < slot.nvalues; i++)
+		{
+			sumcommon += slot.numbers[i];
+			if (comb_stats_decode(layout, slot.values[i], &at) &&
+				comb_in_period(period, at))
+				common += slot.numbers[i];
+		}
+		free_attstatsslot(&slot);
+	}
+	rest = Max(rest - sumcommon, 0.0);
+	if (comb_stats_slot(&slot, tuple, STATISTIC_KIND_HISTOGRAM,
+						ATTSTATSSLOT_VALUES) && slot.nvalues > 0)
+	{
+		hist.times = (int64 *) palloc(sizeof(int64) * slot.nvalues);
+		hist.n = 0;
+		hist.sampled = layout->sorts_in != COMB_SORTS_PLAIN;
+		for (i = 0; i < slot.nvalues; i++)
+		{
+			last = comb_stats_decode(layout, slot.values[i], &hist.times[hist.n]);
+			if (last)
+				hist.n++;
+		}
+		if (hist.sampled)
+			qsort(hist.times, hist.n, sizeof(int64), comb_time_cmp);
+		estimate->sel = common + rest * comb_hist_share(&hist, layout, period) *
+			hist.n / slot.nvalues;
+		estimate->mixed = hist.n < slot.nvalues;
+
+		/* core takes other uuids at the end for keys in an open period */
+		estimate->newer = last && !hist.sampled &&
+			period->first > hist.times[hist.n - 1];
+		free_attstatsslot(&slot);
+	}
+	else if (sumcommon > 0)
+		estimate->sel = common + rest * common / sumcommon; /* rest is alike */
+	else if (rest <= 0)
+		estimate->sel = 0.0;
+
+	/* frequencies are rounded, and their sum can be more than 1 */
+	CLAMP_PROBABILITY(estimate->sel);
+}
+
+/*
+ * Estimate the share of the rows of a table whose key is in a period.
+ * "varRelid" is the table that the planner restricts, or zero.
+ *
+ * Estimates reveal no more than comparing keys with uuid_ge() does.  This
+ * function is leakproof unless a superuser has altered it.
+ */
+static CombEstimate
+comb_estimate(PlannerInfo *root, const CombCall *call, int varRelid,
+			  const CombPeriod *period)
+{
+	const CombLayout *layout = call->layout;
+	CombEstimate estimate = {DEFAULT_RANGE_INEQ_SEL, false, false};
+	VariableStatData vardata;
+
 	if (period->first > period->last ||
 		period->first > layout->codec->latest ||
 		period->last < layout->codec->earliest)
-		return 0.0;
-	examine_variable(root, id, varRelid, &vardata);
-	if (comb_stats(&stats, &vardata, layout))
 	{
-		sel = comb_period_share(&stats, period);
-		*newer = layout->sorts_in == COMB_SORTS_PLAIN && stats.ends_in_time &&
-			period->first > stats.times[stats.ntimes - 1];
+		estimate.sel = 0.0;
+		return estimate;
 	}
-	ReleaseVariableStats(vardata);
 
-	/* frequencies are rounded, and their sum can be more than 1 */
-	CLAMP_PROBABILITY(sel);
-	return sel;
+	/* of two bounds with this very default, core knows nothing */
+	if (comb_from_start(layout, period) || comb_to_end(layout, period))
+		estimate.sel = DEFAULT_INEQ_SEL - 1e-9;
+	examine_variable(root, call->key, varRelid, &vardata);
+	if (HeapTupleIsValid(vardata.statsTuple) &&
+		statistic_proc_security_check(&vardata, F_UUID_GE))
+		comb_read_stats(vardata.statsTuple, layout, period, &estimate);
+	ReleaseVariableStats(vardata);
+	return estimate;
 }
 
 /*
@@ -294,11 +265,10 @@ comb_period_estimate(PlannerInfo *root, Node *id, int varRelid,
 typedef struct CombBeside
 {
 	List	   *bounds;			/* the RestrictInfos of its bounds */
-	List	   *values;			/* what the key is compared with there */
+	List	   *core;			/* the same with values, for core's estimate */
 	List	   *times;			/* those of comparisons of its time */
-	CombPeriod	period;			/* between the known bounds */
-	bool		known;			/* is any bound known? */
-	bool		unknown;		/* is any not? */
+	CombPeriod	period;			/* between the bounds */
+	bool		known;			/* are they known? */
 	bool		lower;
 	bool		upper;
 } CombBeside;
@@ -337,6 +307,21 @@ comb_list_of(List *infos, const List *args)
 	return NIL;
 }
 
+/* Return the strategy by which a condition bounds the key, or zero */
+static int
+comb_bound_strategy(const CombCall *call, const Node *key,
+					const RestrictInfo *info)
+{
+	const OpExpr *op = (const OpExpr *) info->clause;
+	int			strategy;
+
+	if (!IsA(info, RestrictInfo) || !IsA(op, OpExpr) ||
+		list_length(op->args) != 2 || !equal(linitial(op->args), key))
+		return 0;
+	strategy = get_op_opfamily_strategy(op->opno, call->family);
+	return strategy == BTEqualStrategyNumber ? 0 : strategy;
+}
+
 /*
  * Narrow the period by a bound.  False if the bound is not known.
  *
@@ -344,10 +329,9 @@ comb_list_of(List *infos, const List *args)
  * comb_min() and comb_max() return them.  Many keys can have this time.
  */
 static bool
-comb_narrow(const CombCall *call, CombBeside *beside, const Const *value,
-			Oid opno)
+comb_narrow(const CombCall *call, CombPeriod *period, const Const *value,
+			int strategy)
 {
-	bool		lower = opno == call->ge || opno == call->gt;
 	const unsigned char *id;
 	unsigned char end[COMB_ID_LEN];
 	int64		at;
@@ -356,23 +340,25 @@ comb_narrow(const CombCall *call, CombBeside *beside, const Const *value,
 		return false;
 	if (value->constisnull)
 	{
-		beside->period.last = PG_INT64_MIN;
+		period->last = PG_INT64_MIN;
 		return true;
 	}
 	id = DatumGetUUIDP(value->constvalue)->data;
 	if (!call->layout->codec->decode(call->layout->codec,
 									 comb_get_field(call->layout, id), &at))
 		return false;
-	if (opno == call->gt && comb_upper_bound(call->layout, end, at) &&
+	if (strategy == BTGreaterStrategyNumber &&
+		comb_upper_bound(call->layout, end, at) &&
 		memcmp(id, end, COMB_ID_LEN) == 0)
 		at++;
-	else if (opno == call->lt && comb_lower_bound(call->layout, end, at) &&
+	else if (strategy == BTLessStrategyNumber &&
+			 comb_lower_bound(call->layout, end, at) &&
 			 memcmp(id, end, COMB_ID_LEN) == 0)
 		at--;
-	if (lower)
-		beside->period.first = Max(beside->period.first, at);
+	if (strategy > BTEqualStrategyNumber)
+		period->first = Max(period->first, at);
 	else
-		beside->period.last = Min(beside->period.last, at);
+		period->last = Min(period->last, at);
 	return true;
 }
 
@@ -381,121 +367,64 @@ static void
 comb_look_beside(PlannerInfo *root, const CombCall *call, List *infos,
 				 CombBeside *beside)
 {
-	ListCell   *lc;
 	Node	   *key = comb_call_key(call);
+	ListCell   *lc;
 
 	memset(beside, 0, sizeof(CombBeside));
 	beside->period.first = PG_INT64_MIN;
 	beside->period.last = PG_INT64_MAX;
+	beside->known = true;
 	foreach(lc, infos)
 	{
 		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
 		OpExpr	   *op = (OpExpr *) info->clause;
-		Node	   *value;
-		bool		lower;
+		int			strategy = comb_bound_strategy(call, key, info);
 		CombCall	time;
 		int			i;
 
-		if (!IsA(info, RestrictInfo) || !IsA(op, OpExpr) ||
-			list_length(op->args) != 2)
-			continue;
-		lower = op->opno == call->ge || op->opno == call->gt;
-		if (lower || op->opno == call->le || op->opno == call->lt)
+		if (strategy != 0)
 		{
-			if (!equal(linitial(op->args), key))
-				continue;
-			value = estimate_expression_value(root, lsecond(op->args));
+			Node	   *value = estimate_expression_value(root, lsecond(op->args));
+
 			beside->bounds = lappend(beside->bounds, info);
-			beside->values = lappend(beside->values, value);
-			if (comb_narrow(call, beside, (Const *) value, op->opno))
-				beside->known = true;
+			beside->core = lappend(beside->core,
+								   make_opclause(op->opno, BOOLOID, false,
+												 (Expr *) key, (Expr *) value,
+												 InvalidOid, InvalidOid));
+			if (!comb_narrow(call, &beside->period, (Const *) value, strategy))
+				beside->known = false;
+			if (strategy > BTEqualStrategyNumber)
+				beside->lower = true;
 			else
-				beside->unknown = true;
-			beside->lower = beside->lower || lower;
-			beside->upper = beside->upper || !lower;
-			continue;
+				beside->upper = true;
 		}
-		for (i = 0; i < 2; i++)
+		else if (IsA(info, RestrictInfo) && IsA(op, OpExpr) &&
+				 list_length(op->args) == 2)
 		{
 			/* neither the same row nor what is volatile gives bounds */
-			if (comb_time_call(&time, list_nth(op->args, i)) &&
-				equal(time.key, call->key) &&
-				is_pseudo_constant_clause(list_nth(op->args, 1 - i)))
-				beside->times = lappend(beside->times, info);
+			for (i = 0; i < 2; i++)
+			{
+				if (comb_time_call(&time, list_nth(op->args, i)) &&
+					equal(time.key, call->key) &&
+					is_pseudo_constant_clause(list_nth(op->args, 1 - i)))
+					beside->times = lappend(beside->times, info);
+			}
 		}
 	}
-}
-
-/* Return core's estimate for bounds, without computing their values again */
-static double
-comb_core_sel(PlannerInfo *root, const CombBeside *beside, int varRelid)
-{
-	List	   *clauses = NIL;
-	ListCell   *lc;
-	ListCell   *lc2;
-
-	forboth(lc, beside->bounds, lc2, beside->values)
-	{
-		OpExpr	   *op = (OpExpr *) ((RestrictInfo *) lfirst(lc))->clause;
-
-		clauses = lappend(clauses,
-						  make_opclause(op->opno, BOOLOID, false,
-										(Expr *) linitial(op->args),
-										(Expr *) lfirst(lc2), InvalidOid,
-										InvalidOid));
-	}
-	return clauselist_selectivity(root, clauses, varRelid, JOIN_INNER, NULL);
 }
 
 /* Set the estimate that a condition will have, in all contexts */
 static void
-comb_set_sel(RestrictInfo * info, double sel)
+comb_set_sel(RestrictInfo *info, double sel)
 {
 	CLAMP_PROBABILITY(sel);
 	info->norm_selec = sel;
 	info->outer_selec = sel;
 }
 
-/* Has an index of the table this expression as one of its keys? */
-bool
-comb_has_index(const RelOptInfo * rel, Node *expr)
-{
-	ListCell   *lc;
-	int			i;
-
-	foreach(lc, rel->indexlist)
-	{
-		IndexOptInfo *index = (IndexOptInfo *) lfirst(lc);
-
-		for (i = 0; i < index->nkeycolumns; i++)
-		{
-			if (match_index_to_operand(expr, i, index))
-				return true;
-		}
-	}
-	return false;
-}
-
-/* Can only an index on the key's time find the rows, and none on the key? */
-static bool
-comb_only_time_has_index(const RelOptInfo * rel, const CombCall *call,
-						 const CombBeside *beside)
-{
-	ListCell   *lc;
-
-	foreach(lc, beside->times)
-	{
-		List	   *args = comb_call_args((Node *) ((RestrictInfo *) lfirst(lc))->clause);
-
-		if (comb_has_index(rel, (Node *) linitial(args)) ||
-			comb_has_index(rel, (Node *) lsecond(args)))
-			return !comb_has_index(rel, call->key);
-	}
-	return false;
-}
-
 /*
- * Hand the estimate of a key's bounds to them, and say whether there are any.
+ * Hand the estimate of a key's bounds to them, and return what is left for the
+ * condition whose estimate the planner asks for.  Sets *found if there are any.
  *
  * The list has the bounds behind the first of our conditions, whose estimate
  * the planner asks for first.  What the planner then finds in the RestrictInfos
@@ -511,123 +440,141 @@ comb_only_time_has_index(const RelOptInfo * rel, const CombCall *call,
  * queries for the newest keys, core has the better estimate: it looks up the
  * column's largest key in an index.
  *
- * The comparisons of the key's time beside the bounds get no share, unless only
- * they have an index, whose cost would be that of all rows.  Then core estimates
- * the comparisons, and the bounds get what is left of their estimate: none if all
- * are of comparisons, and more beside "id <@ period".
+ * Among other uuids, the bounds get core's estimate, because an index reads the
+ * others between them, too.  The condition then has the share of the keys.
+ *
+ * The comparisons of the key's time beside the bounds get no share.  In a UNION
+ * ALL they come first, and core has estimated them already.
  */
-static bool
-comb_hand_over(PlannerInfo *root, RelOptInfo * rel, const CombCall *call,
-			   int varRelid, List *infos)
+static double
+comb_hand_over(PlannerInfo *root, const CombCall *call, int varRelid,
+			   List *infos, bool *found)
 {
 	CombBeside	beside;
-	bool		known;
-	bool		newer;
-	double		sel = 1.0;
+	CombEstimate estimate;
+	double		sel;
 	double		times_sel = 1.0;
+	double		own = 1.0;
 	double		rest = 1.0;
 	ListCell   *lc;
 
 	comb_look_beside(root, call, infos, &beside);
-	if (beside.bounds == NIL)
-		return false;
-	known = beside.known && !beside.unknown;
-	if (comb_only_time_has_index(rel, call, &beside))
-		times_sel = clauselist_selectivity(root, beside.times, varRelid,
-										   JOIN_INNER, NULL);
-	else
+	*found = beside.bounds != NIL;
+	if (!*found)
+		return 1.0;
+	foreach(lc, beside.times)
 	{
-		foreach(lc, beside.times)
-			comb_set_sel((RestrictInfo *) lfirst(lc), 1.0);
-		if (!known)
-			return true;
-	}
-	if (known)
-	{
-		sel = comb_period_estimate(root, call->key, varRelid, call->layout,
-								   &beside.period, &newer);
-		if (newer)
-		{
-			double		core_sel = comb_core_sel(root, &beside, varRelid);
+		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
 
-			sel = Max(sel, core_sel);	/* a macro, which evaluates twice */
-		}
-		sel = sel < times_sel ? sel / times_sel : 1.0;
+		if (info->norm_selec > 0)
+			times_sel *= info->norm_selec;
+		else
+			comb_set_sel(info, 1.0);
 	}
+	if (!beside.known)
+		return 1.0;
+	estimate = comb_estimate(root, call, varRelid, &beside.period);
+	sel = estimate.sel;
+	if (estimate.newer || estimate.mixed)
+	{
+		double		core_sel = clauselist_selectivity(root, beside.core, varRelid,
+													  JOIN_INNER, NULL);
+
+		if (core_sel > sel)
+		{
+			if (estimate.mixed)
+				own = sel / core_sel;
+			sel = core_sel;
+		}
+	}
+	sel = sel < times_sel ? sel / times_sel : 1.0;
 	if (beside.lower && beside.upper)
 		rest -= nulltestsel(root, IS_NULL, comb_call_key(call), varRelid,
 							JOIN_INNER, NULL);
 	foreach(lc, beside.bounds)
 	{
 		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
-		Oid			opno = ((OpExpr *) info->clause)->opno;
+		int			strategy = get_op_opfamily_strategy(((OpExpr *) info->clause)->opno,
+														call->family);
 
-		comb_set_sel(info, !beside.lower || opno == call->ge ||
-					 opno == call->gt ? sel : rest);
+		comb_set_sel(info, !beside.lower || strategy > BTEqualStrategyNumber ?
+					 sel : rest);
 	}
-	return true;
+	return own;
+}
+
+/* Is this a bound that we made? */
+static bool
+comb_is_made(const RestrictInfo *info)
+{
+	const FuncExpr *value = (const FuncExpr *) llast(((OpExpr *) info->clause)->args);
+
+	return IsA(value, FuncExpr) && comb_function(value->funcid) != NULL;
 }
 
 /*
- * The same for the bounds of a join, which are not known.  A lower and an
- * upper one get the default for a range, which core gives to none of them.
+ * The same for the bounds of joins, which are not known.  A lower and an upper
+ * one from the same tables get the default for a range, which core gives to
+ * none of them.
  */
 static void
-comb_hand_over_join(PlannerInfo *root, const CombCall *call, List *infos)
+comb_hand_over_join(const CombCall *call, List *infos)
 {
-	CombBeside	beside;
+	Node	   *key = comb_call_key(call);
 	ListCell   *lc;
-	bool		first = true;
+	ListCell   *lc2;
 
-	if (infos == NIL)
-		return;
-	comb_look_beside(root, call, infos, &beside);
-	if (!beside.lower || !beside.upper)
-		return;
-	foreach(lc, beside.bounds)
+	foreach(lc, infos)
 	{
-		comb_set_sel((RestrictInfo *) lfirst(lc),
-					 first ? DEFAULT_RANGE_INEQ_SEL : 1.0);
-		first = false;
+		RestrictInfo *lower = (RestrictInfo *) lfirst(lc);
+
+		if (comb_bound_strategy(call, key, lower) <= BTEqualStrategyNumber ||
+			lower->norm_selec > 0 || !comb_is_made(lower))
+			continue;
+		foreach(lc2, infos)
+		{
+			RestrictInfo *upper = (RestrictInfo *) lfirst(lc2);
+			int			strategy = comb_bound_strategy(call, key, upper);
+
+			if (strategy == 0 || strategy > BTEqualStrategyNumber ||
+				upper->norm_selec > 0 || !comb_is_made(upper) ||
+				!bms_equal(lower->required_relids, upper->required_relids))
+				continue;
+			comb_set_sel(lower, DEFAULT_RANGE_INEQ_SEL);
+			comb_set_sel(upper, 1.0);
+			break;
+		}
 	}
-}
-
-/* Return the table of a key, or NULL */
-static RelOptInfo *
-comb_key_rel(PlannerInfo *root, Node *key)
-{
-	int			varno;
-
-	if (root->simple_rel_array == NULL ||
-		!bms_get_singleton_member(pull_varnos(root, key), &varno) ||
-		varno >= root->simple_rel_array_size)
-		return NULL;
-	return root->simple_rel_array[varno];
 }
 
 /*
  * Return the share of the rows that a condition on a key's period finds, beside
  * its bounds if it has any.
  */
-double
+static double
 comb_selectivity(PlannerInfo *root, const CombCall *call, List *args,
 				 int varRelid, bool is_join)
 {
-	RelOptInfo *rel = is_join ? NULL : comb_key_rel(root, call->key);
 	Node	   *value;
 	CombPeriod	period;
-	bool		newer;
+	int			varno;
 
-	if (rel != NULL)
+	if (!is_join && root->simple_rel_array != NULL &&
+		bms_get_singleton_member(pull_varnos(root, call->key), &varno) &&
+		varno < root->simple_rel_array_size &&
+		root->simple_rel_array[varno] != NULL)
 	{
+		RelOptInfo *rel = root->simple_rel_array[varno];
 		List	   *infos = comb_list_of(rel->baserestrictinfo, args);
+		bool		found = false;
+		double		own = 1.0;
 
-		comb_hand_over_join(root, call, rel->joininfo);
-		if (infos != NIL && comb_hand_over(root, rel, call, varRelid, infos))
-			return 1.0;
+		comb_hand_over_join(call, rel->joininfo);
+		if (infos != NIL)
+			own = comb_hand_over(root, call, varRelid, infos, &found);
+		if (found)
+			return own;
 	}
-	if (call->period == NULL)
-		return 1.0;
 	value = estimate_expression_value(root, call->period);
 	if (is_join || !IsA(value, Const))
 		return DEFAULT_RANGE_INEQ_SEL;
@@ -636,8 +583,33 @@ comb_selectivity(PlannerInfo *root, const CombCall *call, List *args,
 	period = comb_period(((Const *) value)->constvalue);
 	if (call->function->role == COMB_HAS_TIME && comb_has_all_times(&period))
 		return 1.0;
-	return comb_period_estimate(root, call->key, varRelid, call->layout,
-								&period, &newer);
+	return comb_estimate(root, call, varRelid, &period).sel;
+}
+
+/*
+ * comb_period_support(internal) returns internal
+ *
+ * Planner support function of the functions that read a key's time, and of
+ * those that compare keys with periods.  Returns NULL if there is nothing to
+ * say.
+ *
+ * The planner asks it to simplify calls before it looks at the tables of the
+ * query.  So the module is loaded, and its hook in place, from the first query
+ * of a session on.
+ */
+Datum
+comb_period_support(PG_FUNCTION_ARGS)
+{
+	SupportRequestSelectivity *req = (SupportRequestSelectivity *) PG_GETARG_POINTER(0);
+	CombCall	call;
+
+	if (!IsA(req, SupportRequestSelectivity))
+		PG_RETURN_POINTER(NULL);
+	req->selectivity = DEFAULT_RANGE_INEQ_SEL;
+	if (comb_take_apart(&call, req->funcid, req->args) && call.period)
+		req->selectivity = comb_selectivity(req->root, &call, req->args,
+											req->varRelid, req->is_join);
+	PG_RETURN_POINTER(req);
 }
 
 /*

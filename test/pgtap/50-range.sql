@@ -136,9 +136,9 @@ RESET enable_seqscan;
 
 \if :{?portable}
 \else
--- times in the wrong order are an error, by an index and without
-SELECT throws_ok(format('SELECT FROM %I WHERE id <@ tstzrange(now(), now() - interval ''1 day'')', source), '22000', NULL,
-                 source || ', computed times in the wrong order')
+-- no row is between computed times in the wrong order, by an index and without
+SELECT is_empty(format('SELECT FROM %I WHERE id <@ tstzrange(now(), now() - interval ''1 day'')', source),
+                source || ', computed times in the wrong order')
 FROM unnest('{key,heap,parted}'::text[]) source;
 -- MERGE compares in its ON, and rows of the source without a partner stay
 CREATE TABLE merged (n int, id uuid, i int);
@@ -239,14 +239,6 @@ SELECT cmp_ok(miss(format('SELECT * FROM %I WHERE id <@ tstzrange(''2026-01-05''
 FROM unnest('{even,skewed,nulls,mixed,month}'::text[]) source;
 SELECT cmp_ok(miss('SELECT * FROM even WHERE (comb_timestamp(id) >= ''2026-01-10'' AND comb_timestamp(id) < ''2026-01-11'') OR (id <@ tstzrange(''2026-01-20'', ''2026-01-22'') AND n > 0)'),
               '<', 1.15::float8, 'two conditions below OR');
--- Snowflakes have bounds that core can estimate, and the condition beside them is not
--- counted as well.  Negative numbers have no time.
-CREATE TABLE posts AS
-SELECT n, comb_snowflake_min('2026-01-01'::timestamptz + n * interval '1.44 min') AS s FROM generate_series(0, 29999) n;
-ANALYZE posts;
-SELECT cmp_ok(miss('SELECT * FROM posts WHERE ' || replace(clause, 'at', 'comb_snowflake_timestamp(s)')), '<', 1.1::float8, 'Snowflakes: ' || clause)
-FROM unnest(ARRAY['at >= ''2026-01-10''', 'at > ''2026-01-10''', 'at < ''2026-01-10''', 'at <= ''2026-01-10''', 'at = ''2026-01-10''',
-                  'at >= ''2026-01-10'' AND at < ''2026-01-11''', 'at < now() - (now() - ''2026-01-10''::timestamptz)']) clause;
 -- each of two keys has the estimate of its own bounds
 CREATE TABLE two AS SELECT e.n, e.id, o.id AS other FROM even e JOIN even o ON o.n = (e.n * 7919) % 30000;
 ANALYZE two;
@@ -258,14 +250,20 @@ SELECT n, comb_stamp(md5(n::text)::uuid, '2026-01-01'::timestamptz + n % 10 * in
 ANALYZE batch;
 SELECT cmp_ok(miss('SELECT * FROM batch WHERE ' || replace(clause, 'at', 'comb_timestamp(id)')), '<', 5::float8, 'imports: ' || clause)
 FROM unnest(ARRAY['at > ''2026-01-10''', 'at < ''2026-01-01''', 'at >= ''2026-01-05'' AND at < ''2026-01-06''']) clause;
--- a generic plan expects a half percent of the rows, also of "the last hour", or what core expects of such bounds: on i386
--- core compares numbers of 80 bits and finds a third
+-- a generic plan of an open period expects what core expects of a bound
 PREPARE opened(timestamptz) AS SELECT * FROM even WHERE id <@ tstzrange($1, NULL);
-PREPARE bounds(uuid) AS SELECT * FROM even WHERE id >= $1 AND id <= 'ffffffff-ffff-7fff-bfff-ffffffffffff';
+PREPARE bound(uuid) AS SELECT * FROM even WHERE id >= $1;
 SET LOCAL plan_cache_mode = force_generic_plan;
-SELECT is(estimate('EXECUTE opened(now())'), estimate('EXECUTE bounds(''ffffffff-ffff-7fff-bfff-ffffffffffff'')'), 'an open period of a generic plan');
+SELECT is(estimate('EXECUTE opened(now())'), estimate('EXECUTE bound(''ffffffff-ffff-7fff-bfff-ffffffffffff'')'), 'an open period of a generic plan');
 RESET plan_cache_mode;
 DEALLOCATE opened;
+DEALLOCATE bound;
+-- of a table that was never analyzed, a period without an end has a third, as with any other column
+CREATE TABLE unseen AS SELECT n, id, comb_timestamp(id) AS created_at FROM even;
+SELECT is(estimate('SELECT * FROM unseen WHERE ' || clause), estimate('SELECT * FROM unseen WHERE ' || replace(alike, 'at', 'created_at')), 'never analyzed: ' || clause)
+FROM (VALUES ('comb_timestamp(id) >= ''2026-01-10''', 'at >= ''2026-01-10'''), ('comb_timestamp(id) <= ''2026-01-10''', 'at <= ''2026-01-10'''),
+             ('id <@ tstzrange(''2026-01-10'', NULL)', 'at >= ''2026-01-10'''), ('id <@ tstzrange(NULL, now())', 'at < now()'),
+             ('id <@ tstzrange(''2026-01-10'', ''2026-01-20'')', 'at >= ''2026-01-10'' AND at < ''2026-01-20''')) v (clause, alike);
 -- an OR has estimates of its own, beside those of the whole list
 SELECT cmp_ok(miss('SELECT * FROM even WHERE id <@ tstzrange(''2026-01-05'', ''2026-01-25'') AND (id <@ tstzrange(''2026-01-10'', ''2026-01-11'') OR id <@ tstzrange(''2026-01-20'', ''2026-01-22''))'),
               '<', 2::float8, 'an OR in a period');
@@ -289,6 +287,11 @@ CREATE TABLE leftover AS
 SELECT n, CASE WHEN n % 2 = 0 THEN id ELSE overlay(md5(n::text) PLACING '4' FROM 13 FOR 1)::uuid END AS id FROM even;
 ANALYZE leftover;
 SELECT is(estimate('SELECT * FROM leftover WHERE id <@ tstzrange(''2027-01-01'', NULL)'), 1::float8, 'leftover: no row of an open period');
+-- but an index reads them
+CREATE INDEX leftover_id ON leftover (id);
+SELECT is(chosen('SELECT * FROM leftover WHERE ' || clause), NULL, 'leftover: no index for ' || clause)
+FROM unnest(ARRAY['id <@ tstzrange(''2026-01-30'', NULL)', 'comb_timestamp(id) >= ''2026-01-30''']) clause;
+SELECT is(chosen('SELECT * FROM leftover WHERE comb_timestamp(id) >= ''2026-01-29'' AND comb_timestamp(id) < ''2026-01-30'''), 'leftover_id', 'leftover: the index for a day');
 SELECT cmp_ok(miss('SELECT * FROM even WHERE ' || clause), '<', 1.1::float8, clause)
 FROM unnest(ARRAY['tstzrange(''2026-01-10'', ''2026-01-11'') @> id',
                   'comb_contained(id, tstzrange(''2026-01-10'', ''2026-01-11''))',
@@ -296,8 +299,13 @@ FROM unnest(ARRAY['tstzrange(''2026-01-10'', ''2026-01-11'') @> id',
                   'NOT id <@ tstzrange(''2026-01-10'', NULL)']) clause;
 SELECT cmp_ok(miss('SELECT * FROM sequel WHERE comb_created(id, tstzrange(''2026-01-10'', ''2026-01-20''), ''rtcomb_sql'')'), '<', 1.5::float8,
               'ten days of keys that sort in SQL Server');
+-- beyond the last of the values that ANALYZE kept there are some keys more
+SELECT cmp_ok(estimate('SELECT * FROM sequel WHERE comb_timestamp(id, ''rtcomb_sql'') >= ''2026-01-30 23:59'''), '>', 100::float8, 'the newest keys that sort in SQL Server');
 -- the planner counts the values of a histogram that is in another order
 SELECT cmp_ok(miss('SELECT * FROM sequel WHERE id #<# comb_min(''2026-01-08'', ''rtcomb_sql'')'), '<', 1.25::float8, 'a bound in SQL Server''s order');
+-- bounds that the user compares two keys by are not those of a period
+SELECT is(estimate('SELECT FROM even x, even y WHERE x.id > y.id AND x.id < y.id AND comb_timestamp(x.id) >= ''-infinity'''),
+          estimate('SELECT FROM even x, even y WHERE x.id > y.id AND x.id < y.id'), 'a join by the keys themselves');
 -- keys newer than the last ANALYZE: the index shows that there are some
 CREATE INDEX ON even (id);
 INSERT INTO even SELECT n, comb_stamp(md5(n::text)::uuid, '2026-01-01'::timestamptz + n * interval '1.44 min') FROM generate_series(30000, 30999) n;
