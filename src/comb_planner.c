@@ -262,7 +262,7 @@ comb_time_has_index(const CombPlace *place, Node *time)
 static bool
 comb_has_expressions(const CombPlace *place)
 {
-	const RelOptInfo *rel = place->rel;
+	const		RelOptInfo *rel = place->rel;
 	const RangeTblEntry *rte = place->root->simple_rte_array[rel->relid];
 	ListCell   *lc;
 	int			i;
@@ -522,7 +522,7 @@ comb_replace_clause(const CombPlace *place, CombQuals *quals, Node *clause)
  * where the table may have the condition as an expression.
  */
 static Node *
-comb_equalities(const CombPlace *place, const ScalarArrayOpExpr *clause)
+comb_equalities(const CombPlace *place, const ScalarArrayOpExpr * clause)
 {
 	Node	   *time = (Node *) linitial(clause->args);
 	const Const *array = (const Const *) lsecond(clause->args);
@@ -569,7 +569,7 @@ static List *comb_replace(const CombPlace *place, List *clauses);
 
 /* Replace conditions in the arguments of AND and OR */
 static bool
-comb_replace_bool(const CombPlace *place, CombQuals *quals, BoolExpr *clause)
+comb_replace_bool(const CombPlace *place, CombQuals *quals, BoolExpr * clause)
 {
 	CombPlace	arm = *place;
 	List	   *args = NIL;
@@ -771,7 +771,7 @@ comb_replace_in_append(CombPlace *place)
  * sub-selects and folded constants, and before it distributes the conditions.
  */
 void
-comb_add_ranges(PlannerInfo *root, RelOptInfo *rel)
+comb_add_ranges(PlannerInfo *root, RelOptInfo * rel)
 {
 	RangeTblEntry *rte = root->simple_rte_array[rel->relid];
 	CombPlace	place = {root, rel, NULL, NIL};

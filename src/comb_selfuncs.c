@@ -47,8 +47,8 @@ PG_FUNCTION_INFO_V1(comb_period_joinsel);
 typedef struct CombEstimate
 {
 	double		sel;			/* share of the column's rows */
-	bool		newer;			/* all times that ANALYZE saw are before it, and
-								 * core can look up the largest key */
+	bool		newer;			/* all times that ANALYZE saw are before it,
+								 * and core can look up the largest key */
 	bool		mixed;			/* there are values without a time */
 } CombEstimate;
 
@@ -310,7 +310,7 @@ comb_list_of(List *infos, const List *args)
 /* Return the strategy by which a condition bounds the key, or zero */
 static int
 comb_bound_strategy(const CombCall *call, const Node *key,
-					const RestrictInfo *info)
+					const RestrictInfo * info)
 {
 	const OpExpr *op = (const OpExpr *) info->clause;
 	int			strategy;
@@ -415,7 +415,7 @@ comb_look_beside(PlannerInfo *root, const CombCall *call, List *infos,
 
 /* Set the estimate that a condition will have, in all contexts */
 static void
-comb_set_sel(RestrictInfo *info, double sel)
+comb_set_sel(RestrictInfo * info, double sel)
 {
 	CLAMP_PROBABILITY(sel);
 	info->norm_selec = sel;
@@ -505,7 +505,7 @@ comb_hand_over(PlannerInfo *root, const CombCall *call, int varRelid,
 
 /* Is this a bound that we made? */
 static bool
-comb_is_made(const RestrictInfo *info)
+comb_is_made(const RestrictInfo * info)
 {
 	const FuncExpr *value = (const FuncExpr *) llast(((OpExpr *) info->clause)->args);
 
