@@ -672,6 +672,8 @@ SELECT line AS "two bounds each" FROM plan('SELECT FROM (TABLE kept UNION ALL TA
 WHERE line ~ '>=.*>=';
 SELECT count(*) AS "0" FROM (TABLE kept UNION ALL TABLE kept) AS u
 WHERE comb_timestamp(id) < '2000-01-01' OR id <@ tstzrange('2025-01-01', '2025-02-01');
+SELECT count(*) AS "6" FROM (TABLE kept UNION ALL TABLE kept) AS u WHERE nextval('calls') < 0 OR comb_timestamp(id) >= '2024-01-01';
+SELECT last_value AS "12" FROM calls;
 DROP TABLE kept, child, by_time;
 DROP SEQUENCE calls;
 

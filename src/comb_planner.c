@@ -753,6 +753,9 @@ comb_replace_in_append(CombPlace *place)
 	{
 		Node	   *clause = (Node *) ((RestrictInfo *) lfirst(lc))->clause;
 
+		/* the condition itself stays, so an OR with bounds is a second one */
+		if (contain_volatile_functions(clause))
+			continue;
 		clause = adjust_appendrel_attrs(root, clause, 1, &append);
 		given = list_concat(given, make_ands_implicit((Expr *) eval_const_expressions(root, clause)));
 	}
