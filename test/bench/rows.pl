@@ -28,6 +28,8 @@ our ($million, $growth, $dir, %expression);
 	'pg_uuidv7'              => 'uuid_generate_v7()',
 	'sequential-uuids'       => 'uuid_time_nextval()',
 	'TimescaleDB'            => 'generate_uuidv7()',
+	'spread'                 => 'comb_spread(comb_generate(), 16)',
+	'spread ordered'         => 'comb_spread(comb_generate_ordered(), 16)',
 	'uuidv7'                 => 'comb_generate()',
 	'rtcomb_sql'             => "comb_generate('rtcomb_sql')");
 
@@ -69,6 +71,8 @@ sub cost_over
 sub column_of
 {
 	my ($generator) = @_;
+	# before 17, partitioned tables have no identity columns
+	return "bigint DEFAULT nextval('numbers')" if $generator eq 'bigint sequence' && $_[1];
 	return 'bigint GENERATED ALWAYS AS IDENTITY' if $generator =~ /^bigint/;
 	return 'uuid NOT NULL DEFAULT ' . ($expression{$generator} // $generator);
 }
@@ -271,10 +275,10 @@ sub latency_details
 
 # The table without an index shows which waits are those of the index's pages.
 my $processors = output_of(qw(getconf _NPROCESSORS_ONLN)) + 0;
-my $partitions = 4 * $processors;
-my @scale = ('comb_generate()', 'uuidv7()', 'gen_random_uuid()', 'bigint identity',
-	'comb_generate(), hash', 'comb_generate(), no index');
-my %scaled;    # a label's WAL of each round, and samples by wait
+my $partitions = 16;
+my @scale = ('comb_generate()', 'uuidv7()', 'gen_random_uuid()', 'bigint identity', 'comb_generate(), no index',
+	map { "$_, hash" } 'comb_generate()', 'uuidv7()', 'gen_random_uuid()', 'bigint sequence', 'spread', 'spread ordered');
+my %scaled;    # a label's WAL and bytes of index of each round, and samples by wait
 
 # Thousand rows a second from so many sessions, into a new table.  A transaction has
 # a thousand rows and does not wait for the disk, so that the index is most of the
@@ -284,7 +288,7 @@ sub scale_up
 	my ($label) = @_;
 	my ($generator, $way, $sessions) = $label =~ /^(.*?), (?:(hash|no index), )?(\d+)/;
 	$way //= '';
-	query('CREATE TABLE scaled (id ' . column_of($generator) . ', n int)' . ($way eq 'hash' ? ' PARTITION BY HASH (id)' : ''));
+	query('CREATE TABLE scaled (id ' . column_of($generator, $way eq 'hash') . ', n int)' . ($way eq 'hash' ? ' PARTITION BY HASH (id)' : ''));
 	query('ALTER TABLE scaled ADD PRIMARY KEY (id)') if $way ne 'no index';
 	query(map { "CREATE TABLE scaled_$_ PARTITION OF scaled FOR VALUES WITH (MODULUS $partitions, REMAINDER $_)" }
 		  0 .. $partitions - 1) if $way eq 'hash';
@@ -298,7 +302,10 @@ sub scale_up
 		qw(-M prepared -T), $ENV{QUICK} ? 1 : 5, '-c', $sessions, '-j', min($sessions, $processors));
 	stop_background($sampler);
 	$scaled{$label}{waits}{$_}++ foreach grep { $_ ne '' } split(/\n/, output_of('cat', "$dir/log/waits"));
-	push @{ $scaled{$label}{wal} }, (wal() - $before) / query('SELECT count(*) FROM scaled');
+	my $rows = query('SELECT count(*) FROM scaled');
+	push @{ $scaled{$label}{wal} }, (wal() - $before) / $rows;
+	push @{ $scaled{$label}{index} }, query(q{SELECT coalesce(sum(pg_relation_size(indexrelid)), 0) FROM pg_index
+		WHERE indrelid IN (SELECT relid FROM pg_partition_tree('scaled') UNION SELECT 'scaled'::regclass)}) / $rows;
 	query('DROP TABLE scaled');
 	return sprintf('%.0f', $tps);
 }
@@ -307,11 +314,12 @@ sub scale_details
 {
 	my ($median, @labels) = @_;
 	my (%points, $from);
-	show('', '| | WAL, bytes a row | running | wait for a page | other waits |', '|---|---:|---:|---:|---|');
+	show('', '| | WAL, bytes a row | index, bytes a row | running | wait for a page | other waits |', '|---|---:|---:|---:|---:|---|');
 	foreach my $label (@labels)
 	{
 		my %waits = %{ $scaled{$label}{waits} };
 		my $wal = sprintf('%.0f', median(@{ $scaled{$label}{wal} }));
+		my $index = sprintf('%.1f', median(@{ $scaled{$label}{index} }));
 		my %share = (running => 0, page => 0);
 		# The wait for a page's content.  From 19 on, buffers have locks of their own.
 		$share{ /BufferContent|^Buffer:(Exclusive|Shared|ShareExclusive)|BufferExclusive|BufferShared/ ? 'page' : $_ } +=
@@ -319,7 +327,7 @@ sub scale_details
 		my ($running, $page) = delete @share{qw(running page)};
 		my @others = map { sprintf('%s %.0f %%', $_, $share{$_}) }
 		  grep { $share{$_} >= 1 } sort { $share{$b} <=> $share{$a} } keys %share;
-		show(sprintf('| %s | %s | %.0f %% | %.0f %% | %s |', $label, $wal, $running, $page, join(', ', @others)));
+		show(sprintf('| %s | %s | %s | %.0f %% | %.0f %% | %s |', $label, $wal, $index, $running, $page, join(', ', @others)));
 		my ($kind, $sessions, $number) = $label =~ /^(.*), ((\d+) sessions?)$/;
 		$from //= $sessions if $kind eq 'comb_generate()' && $page >= 10;
 		push @{ $points{$kind} }, [ $number, $median->{$label}, $wal, $page ];
@@ -521,12 +529,13 @@ row('generate', 'Making a key, net of the query (ns)',
 row('insert', "INSERT of $million rows: uuid or bigint primary key, 100 characters of text (s)",
 	\@generators, \&seconds_of_insert);
 
-# Where the end of one B-tree is the limit, and what hash partitions change: powers of two up
-# to the number of processors, then twice and four times as many
+# Where the end of one B-tree is the limit, and what hash partitions change: 1, 4 and 8
+# sessions, and as many as there are processors
 row('scale', "INSERT of a thousand rows a transaction on $processors processors (thousand rows a second, all sessions together)",
 	[ map { my $n = $_; map { "$_, $n" } @scale }
-		sessions((grep { $_ < $processors } map { 2**$_ } 0 .. 12), $processors, 2 * $processors, 4 * $processors) ],
-	\&scale_up, more_is_better => 1, details => \&scale_details);
+		sessions(sort { $a <=> $b } 1, 4, 8, grep { $_ != 1 && $_ != 4 && $_ != 8 } $processors) ],
+	\&scale_up, more_is_better => 1, details => \&scale_details,
+	about => 'With "hash" the table has 16 hash partitions, and with "spread" also comb_spread(comb_generate(), 16).  "spread ordered" has keys of comb_generate_ordered().');
 
 row('growth', 'Growing a table to ' . $growth * $million . ' rows, shared_buffers 256MB (s)',
 	\@kinds, \&grow,
