@@ -113,7 +113,7 @@ Datum
 comb_spread(PG_FUNCTION_ARGS)
 {
 	static uint64 known_stay;
-	static uint64 known_partitions = 0;
+	static int32 known_partitions = 0;
 	static uint64 partition;
 
 	const pg_uuid_t *id = PG_GETARG_UUID_P(0);
