@@ -12,7 +12,7 @@ PGFILEDESC = "pg_comb - time-ordered uuid keys"
 OBJS       = src/pg_comb.o src/comb_clock.o src/comb_codec.o src/comb_layout.o src/comb_time.o src/comb_convert.o \
              src/comb_inspect.o src/comb_text.o src/comb_mask.o src/comb_generate.o src/comb_spread.o \
              src/comb_snowflake.o src/comb_period.o \
-             src/comb_call.o src/comb_selfuncs.o src/comb_planner.o src/comb_mssql.o \
+             src/comb_call.o src/comb_selfuncs.o src/comb_newest.o src/comb_planner.o src/comb_mssql.o \
              src/ordered/comb_sequence.o src/ordered/comb_shared.o src/ordered/comb_announce.o \
              src/ordered/comb_lease.o src/ordered/comb_ordered.o src/ordered/comb_answers.o \
              src/ordered/comb_plan.o src/ordered/comb_settled.o src/ordered/comb_snowflake_generate.o \
@@ -53,7 +53,7 @@ PROGRAMS   = $(addprefix test/clients/, activerecord.rb asyncpg.py bun.go dapper
 # For servers without the extension; psql runs these files, not CREATE EXTENSION.
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/pg_comb_feed.sql sql/portable/uninstall.sql
 
-REGRESS        = sanity time layouts generate ordered snowflake position spread range hostile install \
+REGRESS        = sanity time layouts generate ordered snowflake position spread range newest hostile install \
                  mssql mssql_sort aggregate text
 # Some messages show characters of UTF-8, and a server may have another encoding.
 REGRESS_OPTS   = $(addprefix --load-extension=,$(EXTENSION)) --encoding=UTF8 --no-locale

@@ -76,4 +76,7 @@ extern Node *comb_time_bound(PlannerInfo *root, const CombCall *call, Node *at,
 							 bool max);
 extern int	comb_time_strategy(Oid opno, bool right);
 
+/* comb_newest.c */
+extern void comb_add_newest(PlannerInfo *root, const RelOptInfo * rel);
+
 #endif							/* COMB_CALL_H */

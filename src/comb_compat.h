@@ -112,6 +112,49 @@ getClosestMatch(ClosestMatchState *state)
 #define COMB_RELATION_HOOK_PASS		root, relid, inhparent, rel
 #endif
 
+/*
+ * PostgreSQL 18 names the direction of an ordering operator.  Older servers
+ * have the strategy of btree, which is the same number.
+ */
+#if PG_VERSION_NUM >= 180000
+#include "access/cmptype.h"
+#else
+typedef int16 CompareType;
+
+#define COMPARE_GT				5
+#endif
+
+/*
+ * PostgreSQL 18 has a constraint for NOT NULL, which need not be valid.  Older
+ * servers only have the column's row.  Return the row that says NOT NULL, or
+ * NULL.
+ */
+#include "access/htup_details.h"
+#if PG_VERSION_NUM >= 180000
+#include "catalog/pg_constraint.h"
+#else
+#include "catalog/pg_attribute.h"
+#include "utils/syscache.h"
+#endif
+static inline HeapTuple
+comb_not_null_tuple(Oid relid, AttrNumber attno)
+{
+#if PG_VERSION_NUM >= 180000
+	HeapTuple	tuple = findNotNullConstraintAttnum(relid, attno);
+
+	if (HeapTupleIsValid(tuple) &&
+		((Form_pg_constraint) GETSTRUCT(tuple))->convalidated)
+		return tuple;
+#else
+	HeapTuple	tuple = SearchSysCacheCopyAttNum(relid, attno);
+
+	if (HeapTupleIsValid(tuple) &&
+		((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull)
+		return tuple;
+#endif
+	return NULL;
+}
+
 /* PostgreSQL 19 reports an overflow by an error context */
 #include "utils/date.h"
 #include "utils/timestamp.h"

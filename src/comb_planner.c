@@ -795,4 +795,5 @@ comb_add_ranges(PlannerInfo *root, RelOptInfo * rel)
 	place.known = NIL;
 	foreach(lc, rte->securityQuals)
 		lfirst(lc) = comb_replace(&place, (List *) lfirst(lc));
+	comb_add_newest(root, rel);
 }
