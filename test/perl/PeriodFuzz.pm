@@ -40,6 +40,13 @@ query
 		GROUP BY <sets> <having>
 	1	<c=grouped x>SELECT <c>, NOT <c>, count(*) FROM <table x> <where x> GROUP BY <sets> <having>
 	5	SELECT x.n FROM <table x> WHERE <condition x> ORDER BY <order> LIMIT <int 1 30> OFFSET <int 0 5>
+	9	SELECT row_number() OVER (), s.t FROM (SELECT comb_timestamp(x.id) AS t FROM <table x> <where x> ORDER BY <at x> <direction> <limit>) s
+	5	SELECT row_number() OVER (), s.id FROM (SELECT x.id FROM <table x> <where x> ORDER BY <at x> <both> <limit>) s
+	3	SELECT row_number() OVER (), s.t FROM (SELECT comb_timestamp(x.id) AS t, w.i FROM <ordered_join> <where x w> ORDER BY <at x> <direction> <limit>) s
+	3	SELECT row_number() OVER (), s.t FROM (SELECT comb_timestamp(x.id) AS t FROM <table x> <join> <table y> ON x.n = y.n AND <condition x y>
+		<where x y> ORDER BY <at x> <direction> <limit>) s
+	2	SELECT rank() OVER (ORDER BY <at x>), row_number() OVER (), min(<at x>) OVER (), max(<at x>) OVER () FROM <table x> <where x>
+	2	SELECT min(<at x>), max(<at x>) FROM <table x> <where x>
 	4	SELECT s.n FROM (<inner>) s WHERE <condition s>
 	2	SELECT s.n, w.i FROM during w <join> (<inner>) s ON <condition s w> <where s w>
 	2	SELECT r.n, s.n FROM (<inner>) r <join> (<inner>) s ON r.n = s.n AND <condition r s> <where r s>
@@ -49,6 +56,11 @@ query
 		{ ON CONFLICT (n) WHERE <arbiter> DO NOTHING RETURNING n| AND (<known>) IS NOT TRUE}
 
 where: WHERE <condition> | <nothing>
+at: {comb_timestamp(<x>.id)|(comb_timestamp(<x>.id) + interval '0')}
+direction: ASC | 2 DESC | ASC NULLS FIRST | DESC NULLS LAST | USING >
+both: , x.id | 2 DESC, x.id DESC | DESC NULLS LAST, x.id DESC NULLS LAST | , x.id DESC | DESC, x.id
+limit: 6 LIMIT <int 1 60> | 2 LIMIT 20 OFFSET <int 0 60> | <nothing> | FETCH FIRST <int 1 30> ROWS WITH TIES
+ordered_join: during w <join> <table x> ON <condition x w> | <table x> <join> during w ON <condition x w>
 join: 2 JOIN | 2 LEFT JOIN | RIGHT JOIN
 not: <nothing> | NOT
 lateral: CROSS JOIN LATERAL (<lateral_rows>) s | LEFT JOIN LATERAL (<lateral_rows>) s ON s.n % 2 = 0
@@ -110,12 +122,18 @@ clause
 	10	<k=key><c=compare><a=time>{(<a> <c> comb_timestamp(<k>))|fuzz.compare(<k>, '<c>', <a>, reversed => true)}
 	10	<k=key><a=time><b=time>{(comb_timestamp(<k>) BETWEEN <a> AND <b>)|(fuzz.compare(<k>, '>=', <a>) AND fuzz.compare(<k>, '<=', <b>))}
 	4	<k=key><a=times>{(comb_timestamp(<k>) = ANY (<a>))|fuzz.compare_any(<k>, <a>)}
+	8	<k=key><c=beyond><a=time><v=last>{((comb_timestamp(<k>), <k>) <c> (<a>, <v>))|<page>}
+	5	<k=key><c=beyond><a=time><v=last>{(comb_timestamp(<k>) <strict> <a> OR (comb_timestamp(<k>) = <a> AND <k> <c> <v>))|<page>}
+	3	<k=key><c=beyond><a=time><v=last>{(comb_timestamp(<k>) <strict>= <a> AND (comb_timestamp(<k>) <strict> <a> OR <k> <c> <v>))|(fuzz.compare(<k>, '<strict>=', <a>) AND (fuzz.compare(<k>, '<strict>', <a>) OR <k> <c> <v>))}
 	12	<k=labelled><c=compare><a=time>{(comb_timestamp(<k>, '<layout>') <c> <a>)|fuzz.compare(<k>, '<c>', <a>, '<layout>')}
 	3	<k=labelled><c=compare><a=time>{(<a> <c> comb_timestamp(<k>, '<layout>'))|fuzz.compare(<k>, '<c>', <a>, '<layout>', true)}
 	2	<k=labelled><a=times>{(comb_timestamp(<k>, '<layout>') = ANY (<a>))|fuzz.compare_any(<k>, <a>, '<layout>')}
 	12	<k=x><c=compare><a=time>{(comb_snowflake_timestamp(<k>.s) <c> <a>)|fuzz.compare_snowflake(<k>.s, '<c>', <a>)}
 	3	<k=x><c=compare><a=time>{(<a> <c> comb_snowflake_timestamp(<k>.s))|fuzz.compare_snowflake(<k>.s, '<c>', <a>, true)}
 compare: 2 < | 2 <= | 2 >= | 2 > | = | <>
+beyond: 3 < | <= | 2 > | >=
+last: 4 <key_value> | 4 '<key_text>'::uuid | <x>.o | 4 <param uuid key_text>
+page: (fuzz.compare(<k>, '<strict>', <a>) OR (fuzz.compare(<k>, '=', <a>) AND <k> <c> <v>))
 time
 	40	'<instant>'::timestamptz
 	8	'<instant>'::timestamp
@@ -407,6 +425,8 @@ my %special = (
 	span => sub { my ($self) = @_; return join(',', $self->in_order); },
 	two_ends => sub { my ($self) = @_; return join(', ', map { one_in(6) ? 'NULL' : "'$_'" } $self->in_order); },
 	uuid => sub { return sprintf("'%08x-%04x-%04x-%04x-%012x'", map { int(rand($_)) } 2**32, 2**16, 2**16, 2**16, 2**48); },
+	strict => sub { my ($self, $env) = @_; return $env->{c} =~ s/=//r; },
+	key_text => sub { my ($self) = @_; my $ms = int($self->near / 1000); return sprintf('%08x-%04x-7%03x-%04x-%012x', $ms >> 16, $ms & 0xffff, int(rand(4096)), 0x8000 + int(rand(0x4000)), int(rand(2**48))); },
 	favourite => sub { my ($self) = @_; return pick(@{ $self->{favourites} }); },
 	any_layout => sub { return pick(map { @{ $layouts{$_} } } sort keys %layouts); },
 	columns => sub { return $columns; },
@@ -532,7 +552,16 @@ sub new
 			SELECT * FROM t9_t WHERE fuzz.visible(k) AND (id <@ '$p') IS NOT FALSE",
 			"k IS DISTINCT FROM 3 AND fuzz.brute(id, '$p') IS NOT FALSE" ],
 		[ 't10_t', pick('heap', 'range'), 'CREATE VIEW t10 AS SELECT * FROM t10_t WHERE k < 5 UNION ALL SELECT * FROM t1 WHERE NOT k < 5',
-			'k IS NOT NULL' ]);
+			'k IS NOT NULL' ],
+		[ 't11', pick('heap', 'few_pages', 'range', 'list'), @{ pick(
+			[ "DELETE FROM t11 WHERE comb_timestamp(id) IS NULL AND id IS NOT NULL; ALTER TABLE t11 ADD CHECK (id <@ '[1970-01-01,20000-01-01)')",
+				'(comb_timestamp(id) IS NOT NULL OR id IS NULL)' ],
+			[ 'DELETE FROM t11 WHERE comb_timestamp(id) IS NULL; ALTER TABLE t11 ALTER id SET NOT NULL, ADD CHECK (comb_timestamp(id) IS NOT NULL)',
+				'comb_timestamp(id) IS NOT NULL' ],
+			[ "DELETE FROM t11 WHERE comb_timestamp(id) IS NULL; ALTER TABLE t11 ALTER id SET NOT NULL, ADD CHECK (id <@ '[1970-01-01,20000-01-01)')",
+				'comb_timestamp(id) IS NOT NULL' ],
+			[ 'ALTER TABLE t11 ADD CHECK (comb_timestamp(id) IS NOT NULL) NOT VALID', 'true' ],
+			[ "ALTER TABLE t11 ADD CHECK (comb_timestamp(id) > '1960-01-01')", 'true' ]) } ]);
 	for my $table (@tables)
 	{
 		my ($t, $kind, $before, $where) = @$table;
@@ -540,7 +569,7 @@ sub new
 		my $rest = $kind eq 'inherited' ? ' WHERE id IS NULL' : '';
 		my @fill = $kind eq 'foreign' ? () : "INSERT INTO $t SELECT * FROM base$rest ORDER BY " . pick('id', 'n', 'o', 'k, id');
 		my $ddl = join(";\n", $get->($kind, t => $t), @fill, pick("ANALYZE $t", "ANALYZE $t", ''), $before // ());
-		$self->{tables}{$name} = { ddl => $ddl, where => $where, writable => !@fill || $name =~ /t(?:9|10)/ ? 0 : 1 };
+		$self->{tables}{$name} = { ddl => $ddl, where => $where, writable => !@fill || $name =~ /t(?:9|10|11)/ ? 0 : 1 };
 		$self->{ddl} .= ";\n$ddl";
 	}
 	$self->{ddl} .= ";\nGRANT USAGE ON SCHEMA $self->{schema} TO fuzz_reader;\nGRANT ALL ON ALL TABLES IN SCHEMA $self->{schema} TO fuzz_reader";
@@ -558,7 +587,7 @@ sub query
 	{
 		$self->{query} = { executions => $executions, parameters => [], tables => {} };
 		$self->{query}{text} = $self->replaced({ scope => [] }, 'query');
-	} until $self->{query}{text} =~ /fuzz\.(?:brute|compare)/;
+	} until $self->{query}{text} =~ /fuzz\.(?:brute|compare)|interval '0'/;
 
 	# The planner reads such small tables from end to end unless told otherwise.
 	my @set = one_in(2) ? 'enable_seqscan = off' : ();
