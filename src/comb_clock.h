@@ -29,6 +29,7 @@
 
 #include <time.h>				/* for clock_gettime() */
 
+#include "datatype/timestamp.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
 
@@ -38,15 +39,13 @@ typedef uint64 Comb100ns;		/* since 1970 */
 #define COMB_US_PER_MS			INT64CONST(1000)
 #define COMB_NS_PER_US			1000
 #define COMB_MS_PER_S			1000
-#define COMB_US_PER_S			INT64CONST(1000000)
-#define COMB_US_PER_DAY			INT64CONST(86400000000)
 
 /* 1970-01-01 as an instant */
-#define COMB_UNIX_EPOCH			(-INT64CONST(10957) * COMB_US_PER_DAY)
+#define COMB_UNIX_EPOCH			((UNIX_EPOCH_JDATE - POSTGRES_EPOCH_JDATE) * USECS_PER_DAY)
 
 #define COMB_100NS_PER_US		10
 #define COMB_100NS_PER_MS		(COMB_100NS_PER_US * COMB_US_PER_MS)
-#define COMB_100NS_PER_S		(COMB_100NS_PER_US * COMB_US_PER_S)
+#define COMB_100NS_PER_S		(COMB_100NS_PER_US * USECS_PER_SEC)
 
 /* Seconds from 1601, when the clock of Windows starts, to 1970 */
 #define COMB_WINDOWS_EPOCH_S	INT64CONST(11644473600)
@@ -65,7 +64,7 @@ typedef uint64 Comb100ns;		/* since 1970 */
  * pg_comb.max_drift after them.
  */
 #define COMB_CLOCK_MAX_S		(((INT64CONST(1) << 46) / COMB_MS_PER_S) - 1)
-#define COMB_CLOCK_MAX_US		(COMB_CLOCK_MAX_S * COMB_US_PER_S)
+#define COMB_CLOCK_MAX_US		(COMB_CLOCK_MAX_S * USECS_PER_SEC)
 
 /*
  * Return a position in a time unit in ticks of 2^-18 ms.  A millisecond has

@@ -16,9 +16,9 @@
 #include "comb_layout.h"
 
 /* The epochs of other software, as instants */
-#define COMB_EPOCH_0001			(-INT64CONST(730119) * COMB_US_PER_DAY)
-#define COMB_EPOCH_1582			(-INT64CONST(152384) * COMB_US_PER_DAY)
-#define COMB_EPOCH_1900			(-INT64CONST(36524) * COMB_US_PER_DAY)
+#define COMB_EPOCH_0001			(-INT64CONST(730119) * USECS_PER_DAY)
+#define COMB_EPOCH_1582			(-INT64CONST(152384) * USECS_PER_DAY)
+#define COMB_EPOCH_1900			(-INT64CONST(36524) * USECS_PER_DAY)
 
 /*
  * The units of time fields.
@@ -126,7 +126,7 @@ COMB_COUNT(comb_10us, COMB_UNIX_EPOCH, (INT64CONST(1) << 48) * 10);
  * uuid7.  The range ends in the year 4147.
  */
 const CombCodec comb_unix_4096th =
-COMB_COUNT(comb_4096th, COMB_UNIX_EPOCH, (INT64CONST(1) << 36) * COMB_US_PER_S);
+COMB_COUNT(comb_4096th, COMB_UNIX_EPOCH, (INT64CONST(1) << 36) * USECS_PER_SEC);
 
 /*
  * Unix milliseconds in the bytes 8 to 13 of keys of Hibernate.  Where the
@@ -143,7 +143,7 @@ COMB_COUNT(comb_ms, COMB_UNIX_EPOCH, (INT64CONST(1) << 46) * COMB_US_PER_MS);
  * more.
  */
 #define COMB_DATETIME_LATEST \
-	(COMB_EPOCH_1900 + INT64CONST(65536) * COMB_US_PER_DAY - 1)
+	(COMB_EPOCH_1900 + INT64CONST(65536) * USECS_PER_DAY - 1)
 #define COMB_DATETIME_PER_DAY	25920000
 
 static bool
@@ -151,7 +151,7 @@ comb_datetime_decode(const CombCodec *codec, uint64 field, int64 *at)
 {
 	uint32		unit = (uint32) field;
 
-	*at = COMB_EPOCH_1900 + (int64) (field >> 32) * COMB_US_PER_DAY +
+	*at = COMB_EPOCH_1900 + (int64) (field >> 32) * USECS_PER_DAY +
 		(int64) comb_unit_start(&comb_300th, unit);
 	return unit < COMB_DATETIME_PER_DAY;
 }
@@ -161,8 +161,8 @@ comb_datetime_encode(const CombCodec *codec, int64 at)
 {
 	uint64		us = (uint64) (at - COMB_EPOCH_1900);
 
-	return ((us / COMB_US_PER_DAY) << 32) |
-		comb_units_in(&comb_300th, us % COMB_US_PER_DAY);
+	return ((us / USECS_PER_DAY) << 32) |
+		comb_units_in(&comb_300th, us % USECS_PER_DAY);
 }
 
 const CombCodec comb_datetime = {
@@ -243,7 +243,7 @@ comb_nhibernate_decode(const CombCodec *codec, uint64 field, int64 *at)
 		return false;
 	if (comb_nhibernate_unit(us) < unit)
 		us++;					/* the unit begins a microsecond late */
-	*at = COMB_EPOCH_1900 + (int64) (field >> 32) * COMB_US_PER_DAY +
+	*at = COMB_EPOCH_1900 + (int64) (field >> 32) * USECS_PER_DAY +
 		(int64) us;
 	return true;
 }
@@ -253,8 +253,8 @@ comb_nhibernate_encode(const CombCodec *codec, int64 at)
 {
 	uint64		us = (uint64) (at - COMB_EPOCH_1900);
 
-	return ((us / COMB_US_PER_DAY) << 32) |
-		comb_nhibernate_unit(us % COMB_US_PER_DAY);
+	return ((us / USECS_PER_DAY) << 32) |
+		comb_nhibernate_unit(us % USECS_PER_DAY);
 }
 
 const CombCodec comb_nhibernate = {

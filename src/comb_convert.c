@@ -52,7 +52,7 @@ PG_FUNCTION_INFO_V1(comb_convert);
  */
 typedef struct CombPayload
 {
-	unsigned char bits[COMB_ID_LEN];	/* left-justified */
+	unsigned char bits[UUID_LEN];	/* left-justified */
 	int			nbits;
 } CombPayload;
 
@@ -60,7 +60,7 @@ typedef struct CombPayload
 static void
 comb_payload_append(CombPayload *payload, unsigned int value, int nbits)
 {
-	while (nbits-- > 0 && payload->nbits < COMB_ID_LEN * 8)
+	while (nbits-- > 0 && payload->nbits < UUID_LEN * 8)
 	{
 		if ((value >> nbits) & 1)
 			payload->bits[payload->nbits / 8] |= 0x80 >> (payload->nbits % 8);
@@ -75,10 +75,10 @@ comb_payload_get(const CombLayout *layout, const unsigned char *id,
 {
 	int			i;
 
-	for (i = layout->field_bytes; i < COMB_ID_LEN; i++)
+	for (i = layout->field_bytes; i < UUID_LEN; i++)
 		comb_payload_append(payload, id[layout->order[i]],
 							comb_free_bits(layout, layout->order[i]));
-	for (i = 0; i < COMB_ID_LEN && !layout->versioned; i++)
+	for (i = 0; i < UUID_LEN && !layout->versioned; i++)
 		comb_payload_append(payload, id[i] >> comb_free_bits(layout, i),
 							8 - comb_free_bits(layout, i));
 }
@@ -118,14 +118,14 @@ comb_payload_set(const CombLayout *layout, unsigned char *id,
 	int			from = 0;
 	int			i;
 
-	for (i = layout->field_bytes; i < COMB_ID_LEN; i++)
+	for (i = layout->field_bytes; i < UUID_LEN; i++)
 	{
 		int			pos = layout->order[i];
 
 		id[pos] = comb_payload_take(payload, &from, id[pos],
 									comb_free_bits(layout, pos), 0);
 	}
-	for (i = 0; i < COMB_ID_LEN && all && !layout->versioned; i++)
+	for (i = 0; i < UUID_LEN && all && !layout->versioned; i++)
 		id[i] = comb_payload_take(payload, &from, id[i],
 								  8 - comb_free_bits(layout, i),
 								  comb_free_bits(layout, i));
@@ -188,7 +188,7 @@ comb_convert(PG_FUNCTION_ARGS)
 
 	result = (pg_uuid_t *) palloc0(UUID_LEN);
 	comb_set_fixed_bits(target, result->data);
-	for (i = 0; i < COMB_ID_LEN; i++)
+	for (i = 0; i < UUID_LEN; i++)
 		reserved += comb_free_bits(source, i) - comb_free_bits(target, i);
 
 	/*
@@ -199,7 +199,7 @@ comb_convert(PG_FUNCTION_ARGS)
 	if (same_unit && source->field_bytes == target->field_bytes &&
 		!source->versioned && !target->versioned && reserved != 0)
 	{
-		for (i = source->field_bytes; i < COMB_ID_LEN; i++)
+		for (i = source->field_bytes; i < UUID_LEN; i++)
 			result->data[target->order[i]] = id->data[source->order[i]];
 	}
 	else

@@ -152,7 +152,7 @@ static pg_uuid_t *
 comb_new_key(const CombLayout *layout, uint64 field, uint32 tick)
 {
 	uint64		random = comb_random();
-	bool		first = layout->order[COMB_ID_LEN - 1] < COMB_ID_LEN / 2;
+	bool		first = layout->order[UUID_LEN - 1] < UUID_LEN / 2;
 	uint64		mask[2];
 	uint64		words[2];
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);

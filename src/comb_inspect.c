@@ -54,7 +54,7 @@ comb_chance(const CombLayout *layout, const pg_uuid_t *id,
 		bits += comb_free_bits(layout, layout->order[pos]);
 	if (comb_has_fixed_bits(layout, id->data))
 	{
-		for (pos = 0; pos < COMB_ID_LEN; pos++)
+		for (pos = 0; pos < UUID_LEN; pos++)
 			bits += 8 - comb_free_bits(layout, pos);
 	}
 	return ldexp(units, -bits);

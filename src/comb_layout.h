@@ -25,10 +25,9 @@
 
 #include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
+#include "utils/uuid.h"
 
 #include "comb_clock.h"
-
-#define COMB_ID_LEN				16
 
 /* A unit of time fields, which lasts us / per microseconds */
 typedef struct CombUnit
@@ -100,9 +99,9 @@ typedef struct CombLayout
 	const CombCodec *codec;
 	uint8		field_bytes;
 	CombSortsIn sorts_in;
-	uint8		order[COMB_ID_LEN];
-	uint8		fixed_mask[COMB_ID_LEN];
-	uint8		fixed_value[COMB_ID_LEN];
+	uint8		order[UUID_LEN];
+	uint8		fixed_mask[UUID_LEN];
+	uint8		fixed_value[UUID_LEN];
 	bool		versioned;
 	bool		split;
 	bool		generates;
@@ -139,7 +138,7 @@ comb_has_fixed_bits(const CombLayout *layout, const unsigned char *id)
 	unsigned char differ = 0;
 	int			pos;
 
-	for (pos = 0; pos < COMB_ID_LEN; pos++)
+	for (pos = 0; pos < UUID_LEN; pos++)
 		differ |= (id[pos] & layout->fixed_mask[pos]) ^ layout->fixed_value[pos];
 	return differ == 0;
 }
@@ -150,7 +149,7 @@ comb_set_fixed_bits(const CombLayout *layout, unsigned char *id)
 {
 	int			pos;
 
-	for (pos = 0; pos < COMB_ID_LEN; pos++)
+	for (pos = 0; pos < UUID_LEN; pos++)
 		id[pos] = (id[pos] & ~layout->fixed_mask[pos]) |
 			layout->fixed_value[pos];
 }
@@ -257,7 +256,7 @@ comb_lower_bound(const CombLayout *layout, unsigned char *id, int64 at)
 	const CombCodec *codec = layout->codec;
 	int64		start;
 
-	memset(id, 0x00, COMB_ID_LEN);
+	memset(id, 0x00, UUID_LEN);
 	if (at <= codec->earliest)
 		at = codec->earliest;
 	else if (at <= codec->latest)
@@ -269,7 +268,7 @@ comb_lower_bound(const CombLayout *layout, unsigned char *id, int64 at)
 	}
 	if (at > codec->latest)
 	{
-		memset(id, 0xff, COMB_ID_LEN);
+		memset(id, 0xff, UUID_LEN);
 		return false;
 	}
 	comb_encode(layout, id, at);
@@ -287,10 +286,10 @@ comb_upper_bound(const CombLayout *layout, unsigned char *id, int64 at)
 
 	if (at < codec->earliest)
 	{
-		memset(id, 0x00, COMB_ID_LEN);
+		memset(id, 0x00, UUID_LEN);
 		return false;
 	}
-	memset(id, 0xff, COMB_ID_LEN);
+	memset(id, 0xff, UUID_LEN);
 	/* a microsecond can begin several units */
 	comb_set_field(layout, id,
 				   codec->encode(codec, Min(at, codec->latest)) +

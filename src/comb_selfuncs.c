@@ -333,7 +333,7 @@ comb_narrow(const CombCall *call, CombPeriod *period, const Const *value,
 			int strategy)
 {
 	const unsigned char *id;
-	unsigned char end[COMB_ID_LEN];
+	unsigned char end[UUID_LEN];
 	int64		at;
 
 	if (!IsA(value, Const) || value->consttype != UUIDOID)
@@ -349,11 +349,11 @@ comb_narrow(const CombCall *call, CombPeriod *period, const Const *value,
 		return false;
 	if (strategy == BTGreaterStrategyNumber &&
 		comb_upper_bound(call->layout, end, at) &&
-		memcmp(id, end, COMB_ID_LEN) == 0)
+		memcmp(id, end, UUID_LEN) == 0)
 		at++;
 	else if (strategy == BTLessStrategyNumber &&
 			 comb_lower_bound(call->layout, end, at) &&
-			 memcmp(id, end, COMB_ID_LEN) == 0)
+			 memcmp(id, end, UUID_LEN) == 0)
 		at--;
 	if (strategy > BTEqualStrategyNumber)
 		period->first = Max(period->first, at);

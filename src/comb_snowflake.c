@@ -31,7 +31,7 @@ PG_FUNCTION_INFO_V1(comb_snowflake_min);
 PG_FUNCTION_INFO_V1(comb_snowflake_max);
 
 /* One day: no service that we found has longer ticks */
-#define COMB_TICK_US_MAX	COMB_US_PER_DAY
+#define COMB_TICK_US_MAX	USECS_PER_DAY
 
 /* Raise 22023 for a number of bits that is out of range */
 static void
@@ -54,7 +54,7 @@ comb_tick_us(const Interval *tick)
 	int64		us;
 
 	if (tick->month != 0 ||
-		pg_mul_s64_overflow(tick->day, COMB_US_PER_DAY, &us) ||
+		pg_mul_s64_overflow(tick->day, USECS_PER_DAY, &us) ||
 		pg_add_s64_overflow(us, tick->time, &us) ||
 		us <= 0 || us > COMB_TICK_US_MAX)
 		ereport(ERROR,

@@ -44,7 +44,7 @@
  * far ahead of the clock.
  */
 #define COMB_SLOT_US_MAX		100
-#define COMB_RATE_MIN			(COMB_US_PER_S / COMB_SLOT_US_MAX)
+#define COMB_RATE_MIN			(USECS_PER_SEC / COMB_SLOT_US_MAX)
 
 /*
  * The time of a Snowflake: a number of its parameter set's ticks, since the

@@ -23,7 +23,7 @@
 #undef printf
 
 /* A day of the year 2024 */
-#define MIDNIGHT		(INT64CONST(8766) * COMB_US_PER_DAY)
+#define MIDNIGHT		(INT64CONST(8766) * USECS_PER_DAY)
 #define US_AFTER		3		/* how many us of each unit to look at */
 #define MAX_SHOWN		10
 
@@ -51,7 +51,7 @@ main(int argc, char **argv)
 	const CombCodec *codec = nhibernate ? &comb_nhibernate : &comb_datetime;
 	uint32		(*original) (int64 us) = nhibernate ? nhibernate_original : datetime_original;
 	uint64		day = codec->encode(codec, MIDNIGHT);
-	uint32		last = original(COMB_US_PER_DAY - 1);
+	uint32		last = original(USECS_PER_DAY - 1);
 	int			differences = 0;
 	uint32		unit;
 	int64		at;
@@ -70,7 +70,7 @@ main(int argc, char **argv)
 		int			i;
 
 		for (i = us > 0 ? -1 : 0; same && i < US_AFTER; i++)
-			same = us + i >= COMB_US_PER_DAY ||
+			same = us + i >= USECS_PER_DAY ||
 				codec->encode(codec, at + i) == day + original(us + i);
 		same = same && original(us) == unit;
 		if (!same && ++differences <= MAX_SHOWN)

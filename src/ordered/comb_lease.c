@@ -98,7 +98,7 @@ comb_jump_error(CombTime last, CombTime now)
 int64
 comb_lease_latest_us(int64 now)
 {
-	return Min(now + comb_max_ordered_drift * COMB_US_PER_S, COMB_CLOCK_MAX_US);
+	return Min(now + comb_max_ordered_drift * USECS_PER_SEC, COMB_CLOCK_MAX_US);
 }
 
 /*
@@ -108,7 +108,7 @@ comb_lease_latest_us(int64 now)
 static void
 comb_check_set_by_hand(int64 limit, int64 now)
 {
-	if (now - limit > (int64) COMB_JUMP_S * COMB_US_PER_S)
+	if (now - limit > (int64) COMB_JUMP_S * USECS_PER_SEC)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the limit of keys was set to a time more than ten years before the clock"),

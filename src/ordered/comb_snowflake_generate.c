@@ -53,7 +53,7 @@ comb_snowflake_slow_error(const CombSnowflake *set)
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("parameters of a Snowflake have room for too few ids"),
 			 errdetail("They have room for %g ids a second.  Below %d, a few ids would push all Snowflakes of the server ahead of the clock.",
-					   (double) numbers * COMB_US_PER_S / set->tick_us,
+					   (double) numbers * USECS_PER_SEC / set->tick_us,
 					   (int) COMB_RATE_MIN),
 			 errhint("Use \"sequence_bits\" of at least %d, or a \"tick\" of at most " INT64_FORMAT " us.",
 					 bits, tick_max)));

@@ -38,7 +38,7 @@ any_id(unsigned char *id)
 {
 	int			i;
 
-	for (i = 0; i < COMB_ID_LEN; i++)
+	for (i = 0; i < UUID_LEN; i++)
 		id[i] = nondet_u8();
 }
 
@@ -63,7 +63,7 @@ compare(const unsigned char *a, const unsigned char *b)
 	int			result = 0;
 	int			i;
 
-	for (i = COMB_ID_LEN - 1; i >= 0; i--)
+	for (i = UUID_LEN - 1; i >= 0; i--)
 	{
 		int			pos = L->order[i];
 		unsigned char mask = L->split && !L->versioned ? L->fixed_mask[pos] : 0;
@@ -78,17 +78,17 @@ compare(const unsigned char *a, const unsigned char *b)
 static void
 law_field(void)
 {
-	unsigned char base[COMB_ID_LEN], a[COMB_ID_LEN], b[COMB_ID_LEN];
+	unsigned char base[UUID_LEN], a[UUID_LEN], b[UUID_LEN];
 	uint64		f = nondet_u64(), g = nondet_u64();
 	int			i;
 
 	assume(fits(f) && fits(g));
 	any_id(base);
 	any_id(b);
-	memcpy(a, base, COMB_ID_LEN);
+	memcpy(a, base, UUID_LEN);
 	comb_set_field(L, a, f);
 	comb_set_field(L, b, g);
-	for (i = 0; i < COMB_ID_LEN; i++)
+	for (i = 0; i < UUID_LEN; i++)
 	{
 		int			pos = L->order[i];
 		unsigned char kept = i < L->field_bytes ? L->fixed_mask[pos] : 0xff;
@@ -188,7 +188,7 @@ law_bounds(void)
 {
 	CombCodec	codec = *L->codec;
 	CombLayout	layout = *L;
-	unsigned char a[COMB_ID_LEN], lower[COMB_ID_LEN], upper[COMB_ID_LEN];
+	unsigned char a[UUID_LEN], lower[UUID_LEN], upper[UUID_LEN];
 	int64		at = nondet_i64(), t;
 	bool		has_lower, has_upper;
 
@@ -214,15 +214,15 @@ law_uuidv7(void)
 {
 	const CombLayout *v7 = comb_layout_default;
 	uint64		ms = nondet_u64(), sub = nondet_u64();
-	unsigned char a[COMB_ID_LEN], b[COMB_ID_LEN];
+	unsigned char a[UUID_LEN], b[UUID_LEN];
 	int64		x, y;
 
 	assume(ms >> 48 == 0 && sub >> COMB_TICK_BITS == 0);
 	comb_v7_write(a, ms, sub, nondet_u64());
 	law(comb_get_field(v7, a) == ms, "milliseconds");
-	memcpy(b, a, COMB_ID_LEN);
+	memcpy(b, a, UUID_LEN);
 	comb_set_sub(v7, b, (uint32) sub, COMB_TICK_BITS);
-	law(memcmp(a, b, COMB_ID_LEN) == 0, "ticks");
+	law(memcmp(a, b, UUID_LEN) == 0, "ticks");
 	any_id(a);
 	law(comb_v7_read(a, &x) == comb_decode(v7, a, &y), "which values have a time");
 	law(!comb_v7_read(a, &x) || x == y, "the time");

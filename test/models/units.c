@@ -119,7 +119,7 @@ main(void)
 	for (i = 0; i < (int) lengthof(codecs); i++)
 	{
 		const CombCodec *codec = codecs[i].codec;
-		int64		days = (codec->latest - codec->earliest) / COMB_US_PER_DAY + 1;
+		int64		days = (codec->latest - codec->earliest) / USECS_PER_DAY + 1;
 		int64		some = days / 2;
 		int64		day;
 		int64		unit;
@@ -135,7 +135,7 @@ main(void)
 			ok = unit_holds(i, day, 0, days) &&
 				unit_holds(i, day, codecs[i].per_day - 1, days);
 		result(ok && codec->encode(codec, codec->latest) == field_of(i, days - 1, 0) +
-			   (int64) comb_units_in(codec->unit, (codec->latest - codec->earliest) % COMB_US_PER_DAY) * (codecs[i].shift == 0) +
+			   (int64) comb_units_in(codec->unit, (codec->latest - codec->earliest) % USECS_PER_DAY) * (codecs[i].shift == 0) +
 			   (codecs[i].shift > 0 ? codecs[i].per_day - 1 : 0),
 			   codecs[i].name, "the first and last unit of each day", day);
 	}

@@ -1,0 +1,1 @@
+#define UUID_LEN 16
