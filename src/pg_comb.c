@@ -36,8 +36,12 @@ static comb_relation_hook_type prev_relation_hook;
 static void
 comb_relation(COMB_RELATION_HOOK_ARGS)
 {
+	const RangeTblEntry *entry = root->simple_rte_array[rel->relid];
+
 	if (prev_relation_hook)
 		prev_relation_hook(COMB_RELATION_HOOK_PASS);
+	if (entry->rtekind == RTE_RELATION)
+		comb_plan_table(entry->relid);
 	comb_add_ranges(root, rel);
 }
 

@@ -473,16 +473,20 @@ comb_prepared_enter(const PGPROC *proc)
 		CombSeat   *from;
 		CombSeat   *seat;
 		uint64		first;
+		uint64		latest;
 
 		if (!comb_announced[series])
 			continue;
 		from = comb_seat((CombSeries) series, MyProcNumber);
 		seat = comb_prepared_seat((CombSeries) series, number);
 		first = pg_atomic_read_u64(&from->first);
+		latest = pg_atomic_read_u64(&from->latest);
+		/* a call that failed in a savepoint has left it, and took nothing */
+		if (latest == COMB_TAKING)
+			latest = comb_series_last((CombSeries) series);
 		seat->role = from->role;
 		seat->start = from->start;
-		(void) pg_atomic_monotonic_advance_u64(&seat->latest,
-											   pg_atomic_read_u64(&from->latest));
+		(void) pg_atomic_monotonic_advance_u64(&seat->latest, latest);
 		/* the rest before "last": for comb_unsettled() and comb_seats_held() */
 		pg_write_barrier();
 		comb_history_lower(seat, first);

@@ -52,6 +52,17 @@
  * the largest key from one session, and then rows up to it from another one, gets
  * fewer rows from that.  So only messages that come during the transaction count.
  *
+ * A table can also lose rows to a snapshot.  Commands that rewrite it put a new
+ * file in its place, which a snapshot from before reads as well.  Rows that were
+ * written into the file by transactions that the snapshot does not see are
+ * missing then: all of them after ALTER TABLE, and what was copied late after
+ * tools that copy beside writers.  The transaction that puts the file in place
+ * writes the table's row of pg_class, so a snapshot that sees this transaction
+ * reads all rows.  The planner tells us each table after it has locked it, and
+ * cached plans are made anew when the row changes: comb_plan_table().  A query
+ * whose snapshot does not see the row as it is has nothing settled.  The bound
+ * from before would not do, as the rows below it are missing, too.
+ *
  * Copyright (c) 2026, pg_comb developers
  *
  * IDENTIFICATION
@@ -62,6 +73,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "storage/proc.h"
@@ -69,6 +81,7 @@
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/portal.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #include "comb_plan.h"
@@ -105,6 +118,13 @@ static uint64 comb_changes_before = 0;
  * was loaded only then, nor if a count was broken off by an error.
  */
 static bool comb_listening = false;
+
+/*
+ * Which transactions wrote the rows of pg_class for tables that were planned, if
+ * a snapshot may not see them, and the transaction in which that was
+ */
+static List *comb_writers;
+static LocalTransactionId comb_writers_in = InvalidLocalTransactionId;
 
 /*
  * A relation has changed, or any may have if "relid" is invalid.  For
@@ -340,5 +360,48 @@ comb_plan_bound(CombSeries series, uint64 *bound)
 	if (changes == before->changes)
 		return true;
 	*bound = Min(*bound, before->bound);
+	return false;
+}
+
+/*
+ * The planner has locked a table of a query.  Who wrote its row of pg_class?  All
+ * snapshots of this transaction see xids before TransactionXmin.  It sees its
+ * own changes, too.  Lists of xids come with PostgreSQL 16.
+ */
+void
+comb_plan_table(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	TransactionId writer;
+	MemoryContext old;
+
+	if (!HeapTupleIsValid(tuple))
+		return;
+	writer = HeapTupleHeaderGetXmin(tuple->t_data);
+	ReleaseSysCache(tuple);
+	if (likely(TransactionIdPrecedes(writer, TransactionXmin)) ||
+		TransactionIdIsCurrentTransactionId(writer))
+		return;
+	if (comb_writers_in != comb_local_xid())
+		comb_writers = NIL;
+	comb_writers_in = comb_local_xid();
+	old = MemoryContextSwitchTo(TopTransactionContext);
+	comb_writers = list_append_unique_oid(comb_writers, writer);
+	MemoryContextSwitchTo(old);
+}
+
+/* Has a table that was planned a row of pg_class that the snapshot does not see? */
+bool
+comb_plan_hides(Snapshot snapshot)
+{
+	ListCell   *cell;
+
+	if (likely(comb_writers_in != comb_local_xid()))
+		return false;
+	foreach(cell, comb_writers)
+	{
+		if (XidInMVCCSnapshot(lfirst_oid(cell), snapshot))
+			return true;
+	}
 	return false;
 }

@@ -14,6 +14,7 @@
 #define COMB_PLAN_H
 
 #include "nodes/pathnodes.h"
+#include "utils/snapshot.h"
 
 #include "comb_shared.h"
 
@@ -28,5 +29,7 @@ extern void comb_plan_start(CombSeries series, uint64 bound,
 							const PlannerInfo *root);
 extern void comb_plan_start_late(CombSeries series, uint64 bound);
 extern bool comb_plan_bound(CombSeries series, uint64 *bound);
+extern void comb_plan_table(Oid relid);
+extern bool comb_plan_hides(Snapshot snapshot);
 
 #endif							/* COMB_PLAN_H */

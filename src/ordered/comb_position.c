@@ -26,10 +26,12 @@
  * does not make them read all keys made meanwhile.
  *
  * The bound also makes xmin unambiguous: a transaction that wrote a row beyond
- * the bound was running when the bound was found, or began later.  PostgreSQL
- * keeps such xids within 2^31 of each other.  We refuse a position whose snapshot is 2^31 xids old.  So 32 bits
- * of xmin lie within 2^32 of the next xid, and can be completed.  VACUUM FREEZE
- * does not change the xmin that SQL sees.
+ * the bound was running when the bound was found, or began later.  Its xid is
+ * usually within 2^31 of the snapshot's, and we refuse a position whose snapshot
+ * is 2^31 xids old.  So 32 bits of xmin lie within 2^32 of the next xid, and can
+ * be completed.  A transaction that has made a key, and has neither an xid nor a
+ * snapshot, holds the bound and not the xids: 2^32 xids later rows above the bound
+ * come again.  VACUUM FREEZE does not change the xmin that SQL sees.
  *
  * Two readers that share a position wait for each other's lock on it.  The
  * second one then has the first one's position, and a snapshot that may be older.
@@ -199,8 +201,8 @@ comb_key_append(StringInfo out, char before, CombSeries series,
 }
 
 /*
- * Raise 22P02 for a text that is no position of this series.  Damaged text
- * must not lose rows, so all of it is checked.
+ * Raise 22P02 for a text that is no position of this series.  A text that was cut
+ * off or mixed up would lose rows.  A digit that is another one goes unnoticed.
  */
 static pg_noinline void
 comb_position_error(CombSeries series, const text *since)
@@ -237,6 +239,7 @@ comb_read_key(char **at, char after, CombSeries series, CombKey *key)
 	char	   *end = from + strcspn(from, " /");
 	uint64		number;
 	pg_uuid_t  *id;
+	int			i;
 
 	if (*end != after && *end != '\0')
 		return false;
@@ -251,6 +254,11 @@ comb_read_key(char **at, char after, CombSeries series, CombKey *key)
 	}
 	if (end - from != 36 || strspn(from, "0123456789abcdef-") != 36)
 		return false;
+	for (i = 0; i < 36; i++)
+	{
+		if ((from[i] == '-') != (i == 8 || i == 13 || i == 18 || i == 23))
+			return false;
+	}
 	id = DatumGetUUIDP(DirectFunctionCall1(uuid_in, CStringGetDatum(from)));
 	*key = comb_key_from_uuid(id);
 	return true;
@@ -375,7 +383,7 @@ comb_position_read(CombPosition *position, CombSeries series, const text *since)
 
 /*
  * Return an argument, in which NULL means the beginning.  It may be compressed,
- * but is not elsewhere.
+ * or stored elsewhere.
  */
 static struct varlena *
 comb_since(FunctionCallInfo fcinfo, int argno)
@@ -385,13 +393,15 @@ comb_since(FunctionCallInfo fcinfo, int argno)
 	if (PG_ARGISNULL(argno))
 		return (struct varlena *) cstring_to_text("");
 	since = PG_GETARG_RAW_VARLENA_P(argno);
-	return VARATT_IS_EXTERNAL(since) ? detoast_external_attr(since) : since;
+	return VARATT_IS_EXTERNAL(since) && !VARATT_IS_EXTERNAL_ONDISK(since) ?
+		detoast_external_attr(since) : since;
 }
 
 /*
  * Return the position in an argument, in which NULL means the beginning.  The
  * call site keeps the last one, since it is nearly always the same for all rows.
- * Long positions may be compressed, and are compared as they are.
+ * Long positions may be compressed or stored elsewhere, and are compared as they
+ * are: a stored value keeps its place as long as a query may read it.
  */
 static CombSince *
 comb_since_position(FunctionCallInfo fcinfo, int argno, CombSeries series)
@@ -800,6 +810,17 @@ comb_unread_since(FunctionCallInfo fcinfo, CombSeries series)
 	return &since->position;
 }
 
+/* Raise 0A000 for a row that no transaction of this server wrote */
+static pg_noinline void
+comb_xmin_error(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot tell whether a row with xmin 0 is new"),
+			 errdetail("Rows of foreign tables have no xmin."),
+			 errhint("Run the query on the server that stores the rows.")));
+}
+
 /*
  * Is a row with this key and xmin new to a reader at the position?  Xids below
  * those of normal transactions are those of the first rows of the cluster.
@@ -813,6 +834,8 @@ comb_is_unread(CombPosition *position, const CombKey *key,
 {
 	uint64		fxid;
 
+	if (unlikely(!TransactionIdIsValid(xmin)))
+		comb_xmin_error();
 	if (comb_key_compare(key, &position->bound) < 0)
 		return false;
 	if (!position->has_end || comb_key_compare(key, &position->end) >= 0)
@@ -834,7 +857,7 @@ comb_is_unread(CombPosition *position, const CombKey *key,
  * Is a row that the calling statement sees new since a position?  NULL and ''
  * are the beginning, since when all rows are new.  Returns NULL if the key or
  * xmin is NULL.  Raises 22P02 for text that is no position, 0A000 for one of
- * another version, 22023 for one of another database, and 55000 for one that is
+ * another version and for xmin 0, 22023 for one of another database, and 55000 for one that is
  * 2^31 transactions old.
  *
  * Readers call comb_unread(), which adds the bound and the limit.

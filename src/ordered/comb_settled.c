@@ -360,8 +360,9 @@ comb_settled_snapshot(void)
  * Find the smallest time of a series that is not settled, as the calling
  * statement sees the database, or COMB_UNKNOWN, and the end of the keys that the
  * statement sees.  Raises the errors of comb_settled_snapshot() and
- * comb_lease_read(), and 54000 if too many other queries of the transaction
- * have asked since this one did.
+ * comb_lease_read(), 54000 if too many other queries of the transaction have
+ * asked since this one did, and 40001 if nothing is settled, and a query with the
+ * same snapshot got a bound before.
  *
  * There is no end if the plan may lack a table, if the snapshot does not know
  * all subtransactions or nobody knows the transaction's own, and if the
@@ -372,9 +373,23 @@ void
 comb_settled_find(CombSeries series, CombSettled *settled)
 {
 	Snapshot	snapshot = comb_settled_snapshot();
+	bool		hidden = comb_plan_hides(snapshot);
 
 	if (comb_answer_find(series, snapshot, settled))
+	{
+		if (unlikely(hidden))
+			ereport(ERROR,
+					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					 errmsg("a table was rewritten or altered since the snapshot was taken"),
+					 errdetail("Another query with the snapshot has a bound that does not hold for this table."),
+					 errhint("Run the transaction again.")));
 		return;
+	}
+	if (unlikely(hidden))
+	{
+		memset(settled, 0, sizeof(CombSettled));
+		return;
+	}
 	if (!comb_plan_started(series))
 	{
 		comb_settled_compute(series, snapshot,

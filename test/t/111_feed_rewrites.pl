@@ -1,0 +1,118 @@
+# A table is rewritten under a snapshot from before, which sees the new file in part: by ALTER
+# TABLE, by pg_repack and pg_squeeze, and by a swap of files like theirs.
+#
+# "copy", "apply" and "swap" are pg_repack's steps, each in a transaction of its own.  "snap" lets a
+# REPEATABLE READ transaction have its snapshot.  "polled" and "posed" poll in functions, which are
+# STABLE and wait for the lock of session w before they read the table.
+use lib 'test/perl';
+use CombSchedule;
+use CombSession;
+use CombTest;
+
+my $setup = $CombSchedule::setup . q{
+	CREATE TABLE place (position text);
+	INSERT INTO place VALUES ('');
+	CREATE TABLE other (id uuid DEFAULT comb_generate_ordered());
+	CREATE FUNCTION wait_here() RETURNS void STABLE LANGUAGE plpgsql AS
+	$$
+	BEGIN
+		PERFORM pg_advisory_lock_shared(1);
+		PERFORM pg_advisory_unlock_shared(1);
+	END
+	$$;
+	CREATE FUNCTION polled() RETURNS SETOF uuid STABLE LANGUAGE plpgsql AS
+	$$
+	BEGIN
+		PERFORM wait_here();
+		RETURN QUERY SELECT id FROM event WHERE id > last_seen() AND id < comb_settled() ORDER BY id;
+	END
+	$$;
+	CREATE FUNCTION posed(OUT new uuid[], OUT next text) STABLE LANGUAGE plpgsql AS
+	$$
+	BEGIN
+		PERFORM wait_here();
+		SELECT array(SELECT id FROM event WHERE comb_unread(id, event.xmin, position)), comb_position(position) INTO new, next FROM place;
+	END
+	$$;
+};
+my $last = $CombSchedule::unread =~ s/ ORDER BY id//r;
+my $pos = q{WITH got AS (INSERT INTO seen (id) SELECT id FROM place, event WHERE comb_unread(id, event.xmin, position) RETURNING id),
+	moved AS (UPDATE place SET position = comb_position(position)) SELECT count(*) FROM got};
+my $files = join(', ', map { my ($x, $y) = @$_; "('$x'::regclass, '$y'::regclass), ('$y'::regclass, '$x'::regclass)" }
+	(['filled', 'copied'], [ 'filled_pkey', 'copied_pkey' ]));
+my $swap = "LOCK TABLE filled, copied; UPDATE pg_class AS this SET relfilenode = that.relfilenode FROM pg_class AS that
+	WHERE (this.oid::regclass, that.oid::regclass) IN ($files)";
+
+my $node = server('main', conf => "autovacuum = off\nallow_system_table_mods = on\n");
+my %kinds = (
+	tables     => '',
+	partitions => 'ALTER TABLE event RENAME TO filled; ALTER INDEX event_pkey RENAME TO filled_pkey;
+		CREATE TABLE event (LIKE filled INCLUDING ALL) PARTITION BY RANGE (id); ALTER TABLE event ATTACH PARTITION filled DEFAULT');
+foreach my $kind (sort keys %kinds)
+{
+	$node->safe_psql('postgres', "CREATE DATABASE $kind");
+	$node->safe_psql($kind, "$setup $kinds{$kind}");
+	my $table = $kind eq 'tables' ? 'event' : 'filled';
+	my $schedule = CombSchedule->new(
+		$node, 'a b r w',
+		database   => $kind,
+		statements => {
+			fresh  => sub { $_[1]->again; return },
+			snap   => 'SELECT FROM pg_database LIMIT 0',
+			copy   => 'DROP TABLE IF EXISTS copied; CREATE TABLE copied (LIKE filled INCLUDING ALL); INSERT INTO copied TABLE filled',
+			apply  => 'INSERT INTO copied TABLE filled ON CONFLICT DO NOTHING',
+			swap   => "BEGIN; $swap; COMMIT",
+			swapping => "BEGIN; $swap",
+			type   => q{ALTER TABLE event ALTER what TYPE varchar(9) USING what || ''; ALTER TABLE event ALTER what TYPE text USING what || ''},
+			grant  => 'GRANT SELECT ON filled TO PUBLIC',
+			elsewhere => 'ALTER TABLE other ADD COLUMN n int; ALTER TABLE other DROP COLUMN n',
+			others => 'SELECT count(*) FROM other WHERE id < comb_settled()',
+			tidy   => 'VACUUM FREEZE filled; ANALYZE filled; CREATE INDEX CONCURRENTLY extra ON filled (id); REINDEX INDEX extra; DROP INDEX CONCURRENTLY extra',
+			polled => 'WITH got AS (INSERT INTO seen (id) SELECT polled() RETURNING id) SELECT count(*) FROM got',
+			posed  => 'WITH p AS MATERIALIZED (SELECT * FROM posed()), got AS (INSERT INTO seen (id) SELECT unnest(new) FROM p RETURNING id),
+				moved AS (UPDATE place SET position = next FROM p) SELECT count(*) FROM got',
+			pos    => $pos,
+			cached => "SET plan_cache_mode = force_generic_plan; PREPARE cached AS SELECT count(*) FROM event WHERE id < comb_settled()",
+			exec   => 'EXECUTE cached',
+			settled => 'SELECT comb_settled() IS NOT NULL',
+			flakes => "SELECT comb_snowflake_settled(instance_bits => 0), comb_snowflake_position(p, instance_bits => 0) = p FROM event, comb_snowflake_position_after(7) AS p LIMIT 1",
+			same   => q{SELECT comb_settled(), comb_position(p) = p, right(comb_position(NULL), 13) FROM event, comb_position_after('f0000000-0000-7000-8000-000000000000') AS p LIMIT 1},
+			once   => 'SELECT (SELECT array_agg(id ORDER BY id) FROM seen) = (SELECT array_agg(id ORDER BY id) FROM event)',
+		},
+		clean => q{TRUNCATE event, seen; UPDATE place SET position = ''});
+	$_ = ref($_) ? $_ : s/\bfilled(?=_pkey|\b)/$table/gr foreach values %{ $schedule->{statements} };
+
+	note($kind);
+	$schedule->test(q{
+	# the copy has b's row, and a's comes into it later: a poll between sees the copy, and not that
+	a.begin a.key b.event b.copy a.late a.commit r.repeatable r.snap b.apply b.swap r.poll=0 r.commit r.poll=2 r.check
+	a.begin a.key b.event b.copy a.late a.commit r.repeatable r.snap b.apply b.swap r.pos=0 r.pos=0 r.commit r.pos=2 r.once=t
+	a.begin a.key b.event b.copy a.late a.commit r.fresh r.repeatable r.snap b.apply b.swap r.poll=0 r.commit r.poll=2 r.check
+	# the reader waits for the swap, in the planner if it is a partition that is swapped
+	a.begin a.key b.event b.copy a.late a.commit b.apply b.swapping r.repeatable r.snap r.poll=0 b.commit r.commit r.poll=2 r.check
+	a.begin a.key b.event b.copy a.late a.commit b.apply b.swapping r.repeatable r.snap r.pos=0 b.commit r.commit r.pos=2 r.once=t
+	# functions, and cached plans, of READ COMMITTED
+	a.begin a.key b.event b.copy a.late a.commit w.lock r.polled=0 b.apply b.swap w.unlock r.polled=2 r.check
+	a.begin a.key b.event b.copy a.late a.commit w.lock r.posed=0 b.apply b.swap w.unlock r.posed=2 r.once=t
+	a.event r.cached r.exec=1 a.event b.copy b.event b.apply b.swapping r.exec=0 b.commit r.exec=3
+	# a statement that begins after the swap has all rows
+	a.begin a.key b.event b.copy a.late a.commit b.apply b.swap r.begin r.poll=2 r.commit r.check
+	a.event r.repeatable r.snap b.grant r.poll=0 r.commit r.poll=1 r.check
+	# what nothing settled looks like
+	a.event a.snowflake r.repeatable r.snap b.grant r.flakes=0|t r.same=00000000-0000-0000-0000-000000000000|t|-000000000000 r.commit
+	# nothing that leaves rows where they are
+	a.event r.repeatable r.snap b.elsewhere r.poll=1 r.commit r.check
+	a.event r.repeatable r.snap b.elsewhere r.others=0 r.poll=0 r.commit r.poll=1 r.check
+	a.event w.begin w.xid r.repeatable r.snap w.commit b.tidy r.poll=1 r.commit r.check
+});
+	$schedule->test(q{
+	# ALTER TABLE
+	a.event r.repeatable r.snap b.type r.poll=0 r.pos=0 r.commit r.poll=1 r.check
+	a.event r.repeatable r.snap b.type r.pos=0 r.commit r.pos=1 r.once=t
+	# a query with the snapshot has a bound already
+	a.event r.repeatable r.settled=t b.type r.poll=40001 r.rollback r.poll=1 r.check
+	# the reader's own changes
+	a.event r.repeatable r.snap r.type r.poll=1 r.commit r.check
+}) if $kind eq 'tables';
+}
+done_testing();
