@@ -377,17 +377,12 @@ comb_settled_find(CombSeries series, CombSettled *settled)
 
 	if (comb_answer_find(series, snapshot, settled))
 	{
-		if (unlikely(hidden))
+		if (unlikely(hidden) && (settled->bound != COMB_UNKNOWN || settled->end != 0))
 			ereport(ERROR,
 					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 					 errmsg("a table was rewritten or altered since the snapshot was taken"),
 					 errdetail("Another query with the snapshot has a bound that does not hold for this table."),
 					 errhint("Run the transaction again.")));
-		return;
-	}
-	if (unlikely(hidden))
-	{
-		memset(settled, 0, sizeof(CombSettled));
 		return;
 	}
 	if (!comb_plan_started(series))
@@ -401,6 +396,8 @@ comb_settled_find(CombSeries series, CombSettled *settled)
 		snapshot->suboverflowed || MyProc->subxidStatus.overflowed ||
 		comb_announced[series])
 		settled->end = 0;
+	if (unlikely(hidden))
+		memset(settled, 0, sizeof(CombSettled));
 	comb_answer_keep(series, snapshot, settled);
 }
 

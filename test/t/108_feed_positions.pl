@@ -75,6 +75,8 @@ my %statements = (
 	# the function's commands come after the INSERT's
 	made     => "INSERT INTO event (id, what) VALUES (made(), 'made')",
 	numbered => 'INSERT INTO number VALUES (numbered())',
+	failed   => q{SAVEPOINT f; SELECT comb_snowflake('2262-01-01', 0, 22)},
+	undo     => 'ROLLBACK TO f',
 	sub      => q{SAVEPOINT s; INSERT INTO event (what) VALUES ('sub')},
 	subxid   => 'SAVEPOINT x; INSERT INTO scratch VALUES (1)',
 	release  => 'RELEASE s',
@@ -146,6 +148,8 @@ $schedule->test(q{
 	a.begin a.event u.begin u.event b.pause20 a.event b.event r.poll=1 a.commit r.poll=2 u.commit r.poll=1 r.check
 	a.begin a.event b.pause20 b.event r.repeatable r.count=1 a.commit r.poll=1 r.gaps=1 r.commit r.poll=1 r.check
 	a.begin a.event b.pause20 b.event r.poll=1 z.begin z.nested70 b.event r.poll=0 r.gaps=1 r.again=1 a.commit r.poll=1 z.rollback r.poll=1 r.check
+	# a call that failed leaves nothing behind in the seat of a prepared transaction
+	a.begin a.number a.failed=22008 a.undo a.prepare1 b.rollbackp1 a.begin a.number a.prepare1 b.pause20 b.number r.numbers=1 r.numgaps=1 b.commitp1 r.numbers=1
 	a.begin a.event b.event b.pause20 b.event a.commit r.poll=3 r.gaps=0 r.again=0 r.check
 	a.begin a.event b.pause20 b.event r.poll=1 r.gaps=1 b.update r.poll=0 a.commit r.poll=1 r.check
 	a.begin a.event b.pause20 b.event a.prepare1 b.pause20 b.event r.poll=2 r.gaps=1 r.again=0 b.commitp1 r.poll=1 r.check
