@@ -130,4 +130,24 @@ is(query($restored, 'SELECT comb_settled()'), '00000000-0000-0000-0000-000000000
 query($restored, 'SELECT comb_generate_ordered()');
 is(found(reader($restored)), '1001 of 1001', 'after the first key it shows all');
 
+# uuids in a text column
+my $text = database('text');
+query($text, 'CREATE TABLE tx (id text PRIMARY KEY DEFAULT comb_generate()); INSERT INTO tx DEFAULT VALUES');
+query($text, recipe('text-uuid'));
+is(query($text, "INSERT INTO tx DEFAULT VALUES; SELECT count(*) FROM tx WHERE id <@ tstzrange(now() - interval '1 hour', NULL)"), 2,
+	'uuids in a text column become keys');
+
+# Retention in batches: the rows before, and none after, and no batch reads the whole table
+my $old = database('old');
+query($old, q{CREATE TABLE weather (id uuid PRIMARY KEY DEFAULT comb_generate());
+	INSERT INTO weather SELECT comb_at(t) FROM generate_series(now() - interval '200 days', now(), '1 hour') AS t;
+	INSERT INTO weather SELECT gen_random_uuid() FROM generate_series(1, 10)});
+query($old, 'VACUUM ANALYZE weather');
+my (undef, undef, $said) = $node->psql($old, recipe('purge') =~ s/CALL.*/CALL purge('90 days', 500)/r);
+is(scalar(() = $said =~ /^psql.*NOTICE:  \d+ rows, up to \d.* of \d/mg), 6, 'a procedure says how far it is, batch by batch') or diag($said);
+is(query($old, q{SELECT count(*) FILTER (WHERE id <@ tstzrange(NULL, now() - interval '90 days')),
+	count(*) BETWEEN 2160 AND 2180 FROM weather}), '0|t', 'and deletes what is old, and nothing else');
+is(query($old, q{EXPLAIN (COSTS OFF) DELETE FROM weather WHERE id = ANY (ARRAY(
+	SELECT id FROM weather WHERE id <@ tstzrange(NULL, now() - interval '10 days') ORDER BY id LIMIT 50))}) =~ /Seq Scan/ ? 1 : 0, 0, 'by the index');
+
 done_testing();
