@@ -67,7 +67,7 @@ ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation $(addprefix --load-extensio
 # the source directory.
 PROVE_TESTS   ?= test/t/*.pl
 
-HARNESS    = demo demo-cluster test test-all test-deep test-models test-clients test-pipelines \
+HARNESS    = help demo demo-cluster test test-all test-deep test-models test-clients test-pipelines \
              test-dotnet test-packages test-partitioning test-cluster bench instructions fuzz soak indent dist \
              dist-windows dist-alpine
 
@@ -78,6 +78,16 @@ ifdef PG_CONFIG
 export PG_CONFIG
 endif
 
+help:
+	@printf '%s\n' \
+		'make, make install     build and install for the server of PG_CONFIG' \
+		'make demo              pg_comb at work, on a private server: about a minute' \
+		'make test              all tests that a change needs: about three minutes' \
+		'make test-all          on PostgreSQL 15, 17, 18 and 19' \
+		'make installcheck      pg_regress on a running server' \
+		'make bench             measure' \
+		'make clean, uninstall  undo' \
+		'More goals: $(filter-out help demo test test-all bench,$(HARNESS))'
 demo:
 	@test/demo
 test:

@@ -16,7 +16,7 @@ $| = 1;
 
 my $report = ($ENV{REPORT} // '') eq 'yes';
 my %total = map { $_ => 0 } qw(passed failed skipped);
-my ($ended, @skipped) = (0);
+my ($ended, $sources, @skipped) = (0, 0);
 
 sub new
 {
@@ -56,6 +56,7 @@ sub watch
 	$parser->callback(unknown => sub { print "$source: ", $_[0]->raw, "\n" if $_[0]->raw =~ /\S/ && !$report });
 	$parser->callback(EOF => sub {
 		$ended++;
+		print "[$ended of $sources]\n" if $sources > 1 && !$report && $ended % 10 == 0;
 		if ($parser->has_problems && !$failed)
 		{
 			my @said = @comments;
@@ -82,6 +83,7 @@ sub _bailout { return; }
 sub runtests
 {
 	my ($self, @tests) = @_;
+	$sources = @tests;
 	eval { $self->SUPER::runtests(@tests) };
 	# only an error comes back
 	print $@;
