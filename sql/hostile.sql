@@ -405,7 +405,7 @@ CREATE EXTENSION pg_comb_ordered;
 --
 CREATE ROLE regress_comb_stranger;
 CREATE SCHEMA stranger AUTHORIZATION regress_comb_stranger;
-CREATE TABLE victim (id uuid, n int) PARTITION BY RANGE (id);
+CREATE TABLE victim (id uuid, n bigint) PARTITION BY RANGE (id);
 CREATE TABLE victim_1 PARTITION OF victim DEFAULT;
 INSERT INTO victim
 SELECT comb_stamp(md5(n::text)::uuid, '2026-01-01'::timestamptz + n * interval '1 hour'), n FROM generate_series(1, 1000) n;
@@ -454,7 +454,6 @@ BEGIN
   EXECUTE format(form, 'made(uuid)', 'comb_period_support STRICT', 'comb_timestamp');
   EXECUTE format(form, 'made(uuid, text)', 'comb_period_support STRICT', 'comb_timestamp_layout');
   EXECUTE format(form, 'made(bigint)', 'comb_period_support STRICT', 'comb_timestamp');
-  EXECUTE format(form, 'made(int)', 'comb_period_support STRICT', 'comb_snowflake_timestamp');
   EXECUTE format(replace(form, 'stranger.', ''), 'made(bigint)', 'comb_period_support STRICT', 'comb_timestamp');
   EXECUTE format(replace(form, 'stranger.', ''), 'made(uuid, text)', 'comb_period_support STRICT', 'comb_timestamp');
 END $$;
@@ -478,9 +477,9 @@ SELECT count(*) AS "976" FROM victim WHERE stranger.made(id, 'ulid') > '2026-01-
 DEALLOCATE ALL;
 RESET plan_cache_mode;
 EXPLAIN (COSTS OFF) SELECT FROM victim_1 WHERE stranger.wrong(id, 81985529216486895);
-EXPLAIN (COSTS OFF) SELECT FROM victim_1 WHERE stranger.made(n::bigint) > '2026-01-02' AND stranger.made(n) > '2026-01-02';
+EXPLAIN (COSTS OFF) SELECT FROM victim_1 WHERE stranger.made(n) > '2026-01-02';
 -- beside our own functions
-EXPLAIN (COSTS OFF) SELECT FROM victim_1 WHERE made(n::bigint) > '2026-01-02';
+EXPLAIN (COSTS OFF) SELECT FROM victim_1 WHERE made(n) > '2026-01-02';
 SELECT count(*) AS "976" FROM victim WHERE made(id, 'uuidv6') > '2026-01-02';
 DROP FUNCTION made(bigint), made(uuid, text);
 -- a function of the same name that is not ours
