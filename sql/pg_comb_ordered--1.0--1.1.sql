@@ -15,6 +15,9 @@ COMMENT ON FUNCTION comb_snowflake(
 	timestamptz, int, int, interval) IS
 	'new Snowflake, larger than all earlier Snowflakes of the database with the same parameters, across crash, failover and a clock set back';
 
+-- it changes what all sessions share
+ALTER FUNCTION comb_ordered_reset(timestamptz) PARALLEL UNSAFE;
+
 --
 -- comb_settled.c: a bound that is no younger than the plan
 --

@@ -14,7 +14,7 @@ WHERE refclassid = 'pg_extension'::regclass
            EXISTS (SELECT FROM pg_type WHERE oid = objid AND typcategory = 'A'))
 ORDER BY 1;
 
--- functions without an explicit parallel label: the one that calls nextval()
+-- functions that are parallel unsafe: a reset, and the one that calls nextval()
 SELECT oid::regprocedure AS unlabelled
 FROM pg_proc
 WHERE pronamespace = (SELECT extnamespace FROM pg_extension WHERE extname = 'pg_comb')

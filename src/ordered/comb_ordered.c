@@ -67,15 +67,10 @@ comb_ordered_step(void)
 }
 
 /*
- * comb_generate_ordered() returns uuid
- *
- * Returns a new UUIDv7 (RFC 9562, 5.7).  It is larger than every key that this
- * function returned to any session of this database before the call, even after
- * a restart, a crash, a failover, or when the clock is set back.  Raises 55000
- * if the clock is behind by more than pg_comb.max_ordered_drift, and if the
- * clock jumped ahead by ten years.  Raises 25006 in a read-only transaction, as
- * nextval() does, although no transaction id is needed: so a standby, where
- * every transaction is read-only, and a read-only session behave alike.
+ * comb_generate_ordered() returns uuid: a new UUIDv7 (RFC 9562, 5.7).  Raises
+ * 55000 if the clock is behind by more than pg_comb.max_ordered_drift, and if it
+ * jumped ahead by ten years.  Raises 25006 in a read-only transaction, although
+ * no transaction id is needed: so a standby and a read-only session behave alike.
  *
  * PARALLEL RESTRICTED.  The planner would evaluate a safe function below a
  * Gather Merge, and the keys of sorted rows would not be in the order of the
@@ -124,17 +119,12 @@ comb_reset_limit(CombSeries series, int64 limit, int64 latest)
 }
 
 /*
- * comb_ordered_reset(at timestamptz)
- *
- * Lets the ordered keys and Snowflakes of this database continue after "at" or
- * the clock, whichever is later, even if larger keys exist.  This is for use
- * after correcting a clock that was far ahead.  From then on this database
- * makes no such keys until the server restarts: only then the counters can be
- * lower than the last key.  A WARNING says so.
- * Raises 22008 for a time further ahead of the clock than
- * pg_comb.max_ordered_drift, and 25006 in a read-only transaction.
- *
- * If an error comes between two series, call the function again.
+ * comb_ordered_reset(at timestamptz): let the ordered keys and Snowflakes of this
+ * database continue after "at" or the clock, whichever is later.  Until the
+ * server restarts, the database makes no such keys: only then the counters can be
+ * lower than the last key.  Raises 22008 for a time further ahead of the clock
+ * than pg_comb.max_ordered_drift, and 25006 in a read-only transaction.  If an
+ * error comes between two series, call the function again.
  */
 Datum
 comb_ordered_reset(PG_FUNCTION_ARGS)
