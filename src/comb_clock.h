@@ -95,13 +95,9 @@ extern void comb_clock_error(void);
 extern void comb_pool_fill(void);
 
 /*
- * Read the clock: seconds since 1970 and nanoseconds.
- *
- * CLOCK_REALTIME costs 16 ns.  The coarse clock costs a quarter of that, but
- * lags by up to 4 ms.  GetCurrentTimestamp() would drop the nanoseconds.
- *
- * The clock of Windows counts in 100 ns.  Its gettimeofday() has only 32 bits
- * of seconds.
+ * Read the clock: seconds since 1970 and nanoseconds.  The coarse clock would be
+ * cheaper, but lags by up to 4 ms.  GetCurrentTimestamp() would drop the
+ * nanoseconds, and gettimeofday() of Windows has only 32 bits of seconds.
  */
 static inline uint64
 comb_clock_read(uint64 *nsec)
@@ -145,11 +141,7 @@ comb_clock_us(void)
 	return comb_us_from_time(comb_clock_time());
 }
 
-/*
- * Most of the cost of pg_strong_random() does not depend on the number of
- * bytes.  A key takes 189 instructions with blocks of 4 kB, 176 with 16 kB,
- * and 174 with 32 kB.
- */
+/* Most of the cost of pg_strong_random() does not depend on the number */
 #define COMB_POOL_SIZE	16384
 
 /*

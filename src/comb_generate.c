@@ -15,11 +15,9 @@
  * same rule.
  *
  * Most generators have a counter that starts at a random number in each
- * millisecond.  With 16 sessions inserting at once, such a counter leaves the
- * primary key's index at 64 % leaf density: the sessions' keys of one
- * millisecond interleave at random.  A start at the clock's position in the
- * millisecond leaves 90 %, like a bigint sequence.  A counter with a random
- * start can also overflow, and a time cannot.
+ * millisecond.  The keys that sessions make in one millisecond then interleave
+ * at random, and split the pages of the index.  A counter with a random start
+ * can also overflow, and a time cannot.
  *
  * The state in this file is the process's own, so order is promised only
  * within a process.  Each worker of a parallel query has its own order.
@@ -57,13 +55,6 @@ static struct
 	int			owner;			/* MyProcPid when the bytes were drawn */
 	uint64		bytes;
 }			comb_head;
-
-/* Return the instant of a time, rounded down */
-static inline TimestampTz
-comb_instant(CombTime at)
-{
-	return comb_us_from_time(at) + COMB_UNIX_EPOCH;
-}
 
 /*
  * Advance a counter that the clock has not passed.
@@ -113,12 +104,8 @@ comb_advance(uint64 *last, uint64 now, uint64 per_ms)
 }
 
 /*
- * comb_generate() returns uuid
- *
- * Returns a new UUIDv7 (RFC 9562, 5.7 and 6.2 method 3).  It is larger than
- * all earlier keys that this function made in this process, unless the clock
- * was set back by more than pg_comb.max_drift.  Raises 22008 if the clock is
- * before 1970 or after 4199.
+ * comb_generate() returns uuid: a new UUIDv7 (RFC 9562, 5.7 and 6.2 method 3).
+ * Raises 22008 if the clock is before 1970 or after 4199.
  */
 Datum
 comb_generate(PG_FUNCTION_ARGS)
@@ -211,19 +198,11 @@ comb_generate_100ns(const CombLayout *layout, CombTime now)
 }
 
 /*
- * comb_generate(layout text) returns uuid
- *
- * Returns a new key of any layout that can be generated.  In the order of the
- * layout's database, it is larger than all earlier keys of the layout that
- * this function made in this process, unless the clock was set back by more
- * than pg_comb.max_drift.
- *
- * The tick behind the time field keeps keys of one time unit in order, so the
- * time field need not run ahead of the clock.
- *
- * NULL for NULL.  Raises 0A000 for a layout whose keys can only be read,
- * 22023 for an unknown layout, and 22008 for a clock past the layout's end,
- * before 1970 or after 4199.
+ * comb_generate(layout text) returns uuid: a new key, in the order of the
+ * layout's database.  The tick behind the time field keeps keys of one time unit
+ * in order, so the time field need not run ahead of the clock.  Raises 0A000 for
+ * a layout whose keys can only be read, 22023 for an unknown layout, and 22008
+ * for a clock past the layout's end, before 1970 or after 4199.
  */
 Datum
 comb_generate_layout(PG_FUNCTION_ARGS)
@@ -235,18 +214,16 @@ comb_generate_layout(PG_FUNCTION_ARGS)
 	if (layout->codec->unit->tick_bits == 0)
 		PG_RETURN_UUID_P(comb_generate_100ns(layout, at));
 	at = comb_advance(&comb_last_time, at, COMB_TIME_PER_MS);
-	PG_RETURN_UUID_P(comb_key_at(layout, comb_instant(at),
+	PG_RETURN_UUID_P(comb_key_at(layout,
+								 comb_us_from_time(at) + COMB_UNIX_EPOCH,
 								 at % COMB_TIME_PER_US));
 }
 
 /*
- * comb_at(at timestamptz) returns uuid
- *
- * Returns a new UUIDv7 for a given instant.  The tick is that of the instant's
- * microsecond, so keys sort by microsecond.  The 8 bits of CombTime below the
- * microsecond are random.  That makes 64 random bits, because imports often
- * bring millions of rows of one instant.  NULL for NULL.  Raises 22008
- * for a time that a UUIDv7 cannot hold.
+ * comb_at(at timestamptz) returns uuid: a new UUIDv7 for a given instant.  The
+ * tick is that of the microsecond, and the 8 bits of CombTime below it are
+ * random.  That makes 64 random bits, because imports often bring millions of
+ * rows of one instant.  Raises 22008 for a time that a UUIDv7 cannot hold.
  */
 Datum
 comb_at(PG_FUNCTION_ARGS)
@@ -265,12 +242,10 @@ comb_at(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_at(at timestamptz, layout text) returns uuid
- *
- * Returns a new key for a given instant, of any layout that can be generated.
- * The first half of the key is random even if the layout has process_head:
- * nothing else would make two keys of one instant differ.  NULL for NULL.
- * Raises the errors of comb_generate(layout).
+ * comb_at(at timestamptz, layout text) returns uuid: the same in any layout that
+ * can be generated.  The first half of the key is random even if the layout has
+ * process_head: nothing else would make two keys of one instant differ.  Raises
+ * the errors of comb_generate(layout).
  */
 Datum
 comb_at_layout(PG_FUNCTION_ARGS)

@@ -163,11 +163,8 @@ comb_secret_arg(FunctionCallInfo fcinfo, int argno)
 }
 
 /*
- * comb_mask(id uuid, secret bytea) returns uuid
- *
- * Returns a UUIDv4 that hides the time of a UUIDv7 (UUIDv47).  Only the bits
- * of time and version change.  NULL for NULL, and for a uuid that is not a
- * UUIDv7.  Raises 22023 unless the secret has 16 bytes.
+ * comb_mask(id uuid, secret bytea) returns uuid: a UUIDv4 that hides the time of
+ * a UUIDv7, or NULL for another uuid
  */
 Datum
 comb_mask(PG_FUNCTION_ARGS)
@@ -182,13 +179,10 @@ comb_mask(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_unmask(id uuid, secret bytea) returns uuid
- *
- * Returns the UUIDv7 from which comb_mask() made this UUIDv4 with the same
- * secret.  With another secret, or for a UUIDv4 that was never masked, the
- * result has an arbitrary time, and nothing in the value reveals this.  NULL
- * for NULL, and for a uuid that is not a UUIDv4.  Raises 22023 unless the
- * secret has 16 bytes.
+ * comb_unmask(id uuid, secret bytea) returns uuid: the UUIDv7 that comb_mask()
+ * got, or NULL for a uuid that is not a UUIDv4.  With another secret, or for a
+ * UUIDv4 that was never masked, the result has an arbitrary time, and nothing in
+ * the value reveals this.
  */
 Datum
 comb_unmask(PG_FUNCTION_ARGS)

@@ -93,12 +93,7 @@ comb_mssql_compare_args(FunctionCallInfo fcinfo)
 							  PG_GETARG_UUID_P(1)->data);
 }
 
-/*
- * Operators #<# #<=# #>=# #>#: (uuid, uuid) returns boolean
- *
- * Comparison as in SQL Server, and in System.Data.SqlTypes.SqlGuid.  NULL for
- * NULL.  No input raises an error.
- */
+/* Operators #<# #<=# #>=# #>#: (uuid, uuid) returns boolean */
 Datum
 comb_mssql_lt(PG_FUNCTION_ARGS)
 {
@@ -123,12 +118,7 @@ comb_mssql_gt(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(comb_mssql_compare_args(fcinfo) > 0);
 }
 
-/*
- * comb_mssql_cmp(uuid, uuid) returns integer
- *
- * Support function 1 of comb_mssql_ops.  NULL for NULL.  No input raises an
- * error.
- */
+/* comb_mssql_cmp(uuid, uuid) returns integer: support function 1 */
 Datum
 comb_mssql_cmp(PG_FUNCTION_ARGS)
 {
@@ -136,13 +126,10 @@ comb_mssql_cmp(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_mssql_key(id uuid) returns uuid
- *
- * Rearranges the bytes so that comparing two results with "<" compares the
- * arguments as SQL Server does.  This is for BRIN, indexes of other tools, and
- * statistics on the expression.  Do not store the result as a key: version
- * and time are not where readers look for them.  NULL for NULL.  No input
- * raises an error.
+ * comb_mssql_key(id uuid) returns uuid: the bytes rearranged, so that comparing
+ * two results with "<" compares the arguments as SQL Server does.  This is for
+ * BRIN, indexes of other tools, and statistics on the expression.  The result is
+ * no key: version and time are not where readers look for them.
  */
 Datum
 comb_mssql_key(PG_FUNCTION_ARGS)
@@ -158,15 +145,11 @@ comb_mssql_key(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_guid_swap(id uuid) returns uuid
- *
- * Turns a uuid that was read from the bytes of .NET's Guid.ToByteArray() into
- * the uuid whose text .NET and SQL Server show, and back.  SQL Server's cast
- * to binary(16) gives the same bytes as Guid.ToByteArray().  NULL for NULL.
- * No input raises an error.
- *
- * .NET keeps the first three groups of a Guid as little-endian integers, so
- * Guid.ToByteArray() has bytes 3-0, 5-4, 7-6 and 8-15 of the text.
+ * comb_guid_swap(id uuid) returns uuid: from the bytes of .NET's
+ * Guid.ToByteArray(), and of SQL Server's cast to binary(16), to the uuid whose
+ * text both show, and back.  .NET keeps the first three groups of a Guid as
+ * little-endian integers, so Guid.ToByteArray() has bytes 3-0, 5-4, 7-6 and 8-15
+ * of the text.
  */
 Datum
 comb_guid_swap(PG_FUNCTION_ARGS)
@@ -201,13 +184,8 @@ comb_mssql_abbrev_convert(Datum original, SortSupport ssup)
 }
 
 /*
- * Never give up abbreviated keys.
- *
- * uuid's own sort counts distinct values, and gives up if they are few.  That
- * pays only for indexes that keys do not make.  Without the count, an index of
- * two million equal values takes 12 % longer to build, one of 50 values 7 %,
- * and one of values that differ in their other eight bytes only 13 %.  With
- * random values the times are the same.
+ * Never give up abbreviated keys.  uuid's own sort counts distinct values, and
+ * gives up if they are few.  That pays only for indexes that keys do not make.
  */
 static bool
 comb_mssql_abbrev_abort(int memtupcount, SortSupport ssup)
@@ -215,12 +193,7 @@ comb_mssql_abbrev_abort(int memtupcount, SortSupport ssup)
 	return false;
 }
 
-/*
- * comb_mssql_sortsupport(internal) returns void
- *
- * Support function 2 of comb_mssql_ops.  Lets sorts compare without fmgr
- * calls, and use abbreviated keys.
- */
+/* comb_mssql_sortsupport(internal) returns void: support function 2 */
 Datum
 comb_mssql_sortsupport(PG_FUNCTION_ARGS)
 {

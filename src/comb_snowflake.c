@@ -45,33 +45,15 @@ comb_check_bits(const char *name, int32 bits)
 }
 
 /*
- * Return the microseconds of a tick.  Raises 22023 for a length out of range,
- * and for months, whose length varies.
- */
-static int64
-comb_tick_us(const Interval *tick)
-{
-	int64		us;
-
-	if (tick->month != 0 ||
-		pg_mul_s64_overflow(tick->day, USECS_PER_DAY, &us) ||
-		pg_add_s64_overflow(us, tick->time, &us) ||
-		us <= 0 || us > COMB_TICK_US_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("\"tick\" must be between 1 microsecond and 1 day")));
-	return us;
-}
-
-/*
  * Check the parameters of a call and derive the rest of its parameter set.
  * Raises 22008 for an epoch that is out of range, and 22023 for other bad
- * parameters.
+ * parameters, such as a tick with months, whose length varies.
  */
 void
 comb_snowflake_prepare(CombSnowflakeCall *call)
 {
 	CombSnowflake *set = &call->set;
+	const Interval *tick = &call->tick;
 
 	comb_check_bits("instance_bits", set->instance_bits);
 	comb_check_bits("sequence_bits", set->sequence_bits);
@@ -83,7 +65,13 @@ comb_snowflake_prepare(CombSnowflakeCall *call)
 						comb_time_text(COMB_UNIX_EPOCH),
 						comb_time_text(COMB_CLOCK_MAX_US + COMB_UNIX_EPOCH))));
 	set->epoch_us = call->epoch - COMB_UNIX_EPOCH;
-	set->tick_us = comb_tick_us(&call->tick);
+	if (tick->month != 0 ||
+		pg_mul_s64_overflow(tick->day, USECS_PER_DAY, &set->tick_us) ||
+		pg_add_s64_overflow(set->tick_us, tick->time, &set->tick_us) ||
+		set->tick_us <= 0 || set->tick_us > COMB_TICK_US_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"tick\" must be between 1 microsecond and 1 day")));
 	comb_snowflake_derive(set);
 }
 
@@ -103,14 +91,15 @@ comb_snowflake_instant(const CombSnowflake *set, CombSlotTime time,
 }
 
 /*
- * comb_snowflake_timestamp(id bigint, epoch timestamptz, instance_bits int,
- *							sequence_bits int, tick interval)
- * returns timestamptz
- *
- * Returns the start of the tick in which a Snowflake was made, or NULL for a
- * negative number, which is no Snowflake.  Raises 22008 for a time beyond the
- * range of timestamptz.  Raises 22023 and 22008 for bad parameters, as all
- * functions of Snowflakes do.
+ * All functions of Snowflakes have the parameters epoch timestamptz,
+ * instance_bits int, sequence_bits int and tick interval, and raise 22023 and
+ * 22008 for bad ones.  Negative numbers are no Snowflakes, and read as NULL.
+ */
+
+/*
+ * comb_snowflake_timestamp(id bigint, ...) returns timestamptz: the start of the
+ * tick in which a Snowflake was made.  Raises 22008 for a time beyond the range
+ * of timestamptz.
  */
 Datum
 comb_snowflake_timestamp(PG_FUNCTION_ARGS)
@@ -130,12 +119,7 @@ comb_snowflake_timestamp(PG_FUNCTION_ARGS)
 	PG_RETURN_TIMESTAMPTZ(at);
 }
 
-/*
- * comb_snowflake_instance(id bigint, ...) returns int
- *
- * Returns the instance number of a Snowflake, or NULL for a negative number.
- * The parameters and their errors are those of comb_snowflake_timestamp().
- */
+/* comb_snowflake_instance(id bigint, ...) returns int */
 Datum
 comb_snowflake_instance(PG_FUNCTION_ARGS)
 {
@@ -148,12 +132,7 @@ comb_snowflake_instance(PG_FUNCTION_ARGS)
 							 ((UINT64CONST(1) << set->instance_bits) - 1)));
 }
 
-/*
- * comb_snowflake_sequence(id bigint, ...) returns int
- *
- * Returns the sequence number of a Snowflake, or NULL for a negative number.
- * The parameters and their errors are those of comb_snowflake_timestamp().
- */
+/* comb_snowflake_sequence(id bigint, ...) returns int */
 Datum
 comb_snowflake_sequence(PG_FUNCTION_ARGS)
 {
@@ -181,13 +160,9 @@ comb_snowflake_ticks(const CombSnowflake *set, TimestampTz at, bool *exact)
 }
 
 /*
- * comb_snowflake_min(at timestamptz, epoch timestamptz, instance_bits int,
- *					  sequence_bits int, tick interval) returns bigint
- *
- * Returns the smallest Snowflake whose time is at or after "at", which may be
- * inside a tick, or infinite.  Before the epoch the result is 0.  After the
- * last time that the bits hold, it is the largest bigint, an id that
- * comb_snowflake() never makes.
+ * comb_snowflake_min(at timestamptz, ...) returns bigint: the smallest Snowflake
+ * whose time is at or after "at".  After the last time that the bits hold, it is
+ * the largest bigint, an id that comb_snowflake() never makes.
  */
 Datum
 comb_snowflake_min(PG_FUNCTION_ARGS)
@@ -208,12 +183,9 @@ comb_snowflake_min(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_snowflake_max(at timestamptz, ...) returns bigint
- *
- * Returns the largest Snowflake whose time is at or before "at", with the
- * same parameters.  Before the epoch the result is -1, which is not a
- * Snowflake.  At and after the last time that the bits hold, it is the largest
- * bigint.
+ * comb_snowflake_max(at timestamptz, ...) returns bigint: the largest Snowflake
+ * whose time is at or before "at".  Before the epoch it is -1, and at and after
+ * the last time that the bits hold the largest bigint.
  */
 Datum
 comb_snowflake_max(PG_FUNCTION_ARGS)

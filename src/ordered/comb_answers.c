@@ -75,27 +75,6 @@ comb_answers_forget(void *arg)
 	*(CombAnswers **) arg = NULL;
 }
 
-/* Return the answers of this transaction, and make room for them if need be */
-static CombAnswers *
-comb_answers_get(CombSeries series)
-{
-	CombAnswers *answers = comb_answers[series];
-
-	if (answers == NULL)
-	{
-		answers = (CombAnswers *)
-			MemoryContextAllocZero(TopTransactionContext,
-								   sizeof(CombAnswers));
-		dlist_init(&answers->list);
-		answers->forget.func = comb_answers_forget;
-		answers->forget.arg = &comb_answers[series];
-		MemoryContextRegisterResetCallback(TopTransactionContext,
-										   &answers->forget);
-		comb_answers[series] = answers;
-	}
-	return answers;
-}
-
 /*
  * May the answer for a snapshot be among those that had to make room?  Of two
  * snapshots of a session, the newer one has the larger xmax or, with the same
@@ -162,34 +141,42 @@ comb_answer_find(CombSeries series, Snapshot snapshot, CombSettled *settled)
 	return false;
 }
 
-/* Remove the answer that was used least recently */
-static void
-comb_answers_shrink(CombAnswers *answers)
-{
-	CombAnswer *answer = dlist_tail_element(CombAnswer, node, &answers->list);
-
-	if (!comb_answer_lost(answers, answer->xmax, answer->xcnt))
-	{
-		answers->lost = true;
-		answers->lost_xmax = answer->xmax;
-		answers->lost_xcnt = answer->xcnt;
-	}
-	dlist_delete(&answer->node);
-	answers->n--;
-	pfree(answer);
-}
-
 /* Keep the answer for a query's snapshot until the transaction ends */
 void
 comb_answer_keep(CombSeries series, Snapshot snapshot,
 				 const CombSettled *settled)
 {
-	CombAnswers *answers;
+	CombAnswers *answers = comb_answers[series];
 	CombAnswer *answer;
 
 	if (snapshot->regd_count == 0)
 		return;
-	answers = comb_answers_get(series);
+	if (answers == NULL)
+	{
+		answers = (CombAnswers *)
+			MemoryContextAllocZero(TopTransactionContext,
+								   sizeof(CombAnswers));
+		dlist_init(&answers->list);
+		answers->forget.func = comb_answers_forget;
+		answers->forget.arg = &comb_answers[series];
+		MemoryContextRegisterResetCallback(TopTransactionContext,
+										   &answers->forget);
+		comb_answers[series] = answers;
+	}
+	if (answers->n == COMB_ANSWERS)
+	{
+		/* make room: the last one was used least recently */
+		answer = dlist_tail_element(CombAnswer, node, &answers->list);
+		if (!comb_answer_lost(answers, answer->xmax, answer->xcnt))
+		{
+			answers->lost = true;
+			answers->lost_xmax = answer->xmax;
+			answers->lost_xcnt = answer->xcnt;
+		}
+		dlist_delete(&answer->node);
+		answers->n--;
+		pfree(answer);
+	}
 	answer = (CombAnswer *)
 		MemoryContextAlloc(TopTransactionContext, offsetof(CombAnswer, xip) +
 						   snapshot->xcnt * sizeof(TransactionId));
@@ -200,8 +187,6 @@ comb_answer_keep(CombSeries series, Snapshot snapshot,
 	if (snapshot->xcnt > 0)
 		memcpy(answer->xip, snapshot->xip,
 			   snapshot->xcnt * sizeof(TransactionId));
-	if (answers->n == COMB_ANSWERS)
-		comb_answers_shrink(answers);
 	dlist_push_head(&answers->list, &answer->node);
 	answers->n++;
 }

@@ -102,27 +102,11 @@ comb_lease_latest_us(int64 now)
 }
 
 /*
- * Raise 55000 if setval() or a restore has written a limit of more than ten
- * years ago.  That need not be the clock's fault, as comb_jump_error() says.
- */
-static void
-comb_check_set_by_hand(int64 limit, int64 now)
-{
-	if (now - limit > (int64) COMB_JUMP_S * USECS_PER_SEC)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("the limit of keys was set to a time more than ten years before the clock"),
-				 errdetail("Somebody set it to %s, by setval() or a restore, and the clock now is %s.",
-						   comb_us_text(limit), comb_us_text(now)),
-				 errhint("Correct the server's clock, or have comb_ordered_reset() called in this database and restart the server if the clock is right.")));
-}
-
-/*
- * May this incarnation continue after the limit of a page?  Raises 55000 if
- * the series is being reset, or if another incarnation left a limit that is
- * further ahead of the clock than keys may be.  A clock that is too far beyond
- * the limit is refused here, too: the server's counter of Snowflakes may come
- * from a database without keys, which accepts any clock.
+ * Raise 55000 if this incarnation may not continue after the limit of a page:
+ * the series is being reset, or another incarnation left a limit that is further
+ * ahead of the clock than keys may be.  A clock that is too far beyond the limit
+ * is refused here, too: the server's counter of Snowflakes may come from a
+ * database without keys, which accepts any clock.
  */
 static void
 comb_lease_check(const CombPage *page)
@@ -142,8 +126,15 @@ comb_lease_check(const CombPage *page)
 	now = comb_clock_us();
 	if (limit > 0 && limit < now)
 	{
-		if (page->incarnation < COMB_INCARNATION_MIN)
-			comb_check_set_by_hand(limit, now);
+		/* not the clock's fault if setval() or a restore wrote the limit */
+		if (page->incarnation < COMB_INCARNATION_MIN &&
+			now - limit > (int64) COMB_JUMP_S * USECS_PER_SEC)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("the limit of keys was set to a time more than ten years before the clock"),
+					 errdetail("Somebody set it to %s, by setval() or a restore, and the clock now is %s.",
+							   comb_us_text(limit), comb_us_text(now)),
+					 errhint("Correct the server's clock, or have comb_ordered_reset() called in this database and restart the server if the clock is right.")));
 		comb_check_jump(comb_time_from_us(limit), comb_time_from_us(now));
 	}
 	if (limit < 0 || limit > comb_lease_latest_us(now))

@@ -48,51 +48,44 @@ comb_interval(TimestampTz later, TimestampTz earlier)
 							   TimestampTzGetDatum(earlier));
 }
 
-/* Write the row of a series */
-static void
-comb_status_put(ReturnSetInfo *result, CombSeries series)
-{
-	Datum		values[COMB_STATUS_COLUMNS];
-	bool		nulls[COMB_STATUS_COLUMNS] = {false};
-	CombTime	counter = comb_database == NULL ? 0 : comb_series_last(series);
-	TimestampTz last = comb_us_from_time(counter) + COMB_UNIX_EPOCH;
-	TimestampTz now = comb_clock_us() + COMB_UNIX_EPOCH;
-	CombPage	page;
-
-	values[0] = CStringGetTextDatum(comb_series_names[series]);
-	values[1] = TimestampTzGetDatum(last);
-	values[2] = comb_interval(Max(last, now), now);
-	nulls[1] = nulls[2] = (counter == 0);
-	nulls[3] = true;
-	if (comb_page_open(&page, series, COMB_PAGE_READ))
-	{
-		comb_page_close(&page);
-		nulls[3] = (page.value <= 0 || page.value > COMB_CLOCK_MAX_US);
-		values[3] = TimestampTzGetDatum(page.value + COMB_UNIX_EPOCH);
-	}
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
-}
-
 /*
  * comb_ordered_status() returns setof (series text, last timestamptz,
- *		ahead interval, reserved_until timestamptz)
- *
- * Returns a row for each series of this database: the time after which keys
- * continue, how far it is ahead of the clock, and the limit.  The first two are
- * NULL before the first key, and the limit before the first limit.  Works on a
- * standby, too, which makes no keys.  Raises 22008 if the clock is before 1970 or after 4199.
+ *		ahead interval, reserved_until timestamptz): a row for each series of this
+ * database.  NULL stands for what is not known before the first key, and for the
+ * limit before the first one.  Works on a standby, too, which makes no keys.
  */
 Datum
 comb_ordered_status(PG_FUNCTION_ARGS)
 {
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	int			series;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (!RecoveryInProgress())
 		comb_shared_attach();
 	for (series = 0; series < COMB_SERIES; series++)
-		comb_status_put((ReturnSetInfo *) fcinfo->resultinfo,
-						(CombSeries) series);
+	{
+		CombTime	counter = comb_database == NULL ? 0 :
+			comb_series_last((CombSeries) series);
+		TimestampTz last = comb_us_from_time(counter) + COMB_UNIX_EPOCH;
+		TimestampTz now = comb_clock_us() + COMB_UNIX_EPOCH;
+		Datum		values[COMB_STATUS_COLUMNS];
+		bool		nulls[COMB_STATUS_COLUMNS] = {false};
+		CombPage	page;
+
+		values[0] = CStringGetTextDatum(comb_series_names[series]);
+		values[1] = TimestampTzGetDatum(last);
+		values[2] = comb_interval(Max(last, now), now);
+		nulls[1] = nulls[2] = (counter == 0);
+		nulls[3] = true;
+		if (comb_page_open(&page, (CombSeries) series, COMB_PAGE_READ))
+		{
+			comb_page_close(&page);
+			nulls[3] = (page.value <= 0 || page.value > COMB_CLOCK_MAX_US);
+			values[3] = TimestampTzGetDatum(page.value + COMB_UNIX_EPOCH);
+		}
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
 	return (Datum) 0;
 }
 
@@ -107,22 +100,16 @@ typedef struct CombUnsettled
 	TimestampTz start;
 } CombUnsettled;
 
-/* May the caller see the times of a role's transactions?  As pg_stat_activity */
-static bool
-comb_may_see(Oid role)
-{
-	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
-		has_privs_of_role(GetUserId(), role);
-}
-
-/* Write a row */
+/* Write a row.  Times are hidden from whom pg_stat_activity hides activity */
 static void
 comb_unsettled_put(ReturnSetInfo *result, const CombUnsettled *row)
 {
 	Datum		values[COMB_UNSETTLED_COLUMNS];
 	bool		nulls[COMB_UNSETTLED_COLUMNS] = {false};
 	char	   *database = get_database_name(MyDatabaseId);
-	bool		hidden = !comb_may_see(row->role);
+	bool		hidden =
+		!has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) &&
+		!has_privs_of_role(GetUserId(), row->role);
 
 	values[0] = Int32GetDatum(row->pid);
 	nulls[0] = (row->pid == 0);
@@ -225,19 +212,11 @@ comb_unsettled_prepared(ReturnSetInfo *result, CombSeries series,
 
 /*
  * comb_unsettled() returns setof (pid int, datname name, transaction xid,
- *		series text, first_key uuid, age interval)
- *
- * Returns the open transactions of this database that have made ordered keys
- * or Snowflakes, by series.  Each holds back comb_settled() or
- * comb_snowflake_settled().  pid is NULL for a prepared transaction, and
- * transaction for a running one.  first_key is a lower bound of the
- * transaction's keys, and NULL for Snowflakes.  age is the time since the
- * transaction began.  Both are NULL for transactions of roles whose activity
- * pg_stat_activity hides from the caller.  Raises 55000 on a standby, and
- * PostgreSQL's error if there is no shared memory for announcements.
- *
- * The rows say what holds feeds back now, regardless of the calling
- * statement's snapshot.
+ *		series text, first_key uuid, age interval): the open transactions of this
+ * database that hold feeds back now, regardless of the calling statement's
+ * snapshot.  pid is NULL for a prepared transaction, and transaction for a
+ * running one.  first_key is a lower bound of the transaction's keys, and NULL
+ * for Snowflakes.  Raises 55000 on a standby.
  */
 Datum
 comb_unsettled(PG_FUNCTION_ARGS)

@@ -202,23 +202,11 @@ comb_snowflake_step(CombSnowflake *set, CombSlot *slot)
 }
 
 /*
- * comb_snowflake(epoch timestamptz, instance_bits int, sequence_bits int,
- *				  tick interval) returns bigint
- *
- * Returns a new Snowflake with this server's instance number.  It is larger
- * than every id with the same parameters and instance number that any session
- * received before the call, even after a restart, a crash, a failover, or when
- * the clock is set back.
- *
- * Raises 22008 for an epoch out of range, and for a clock before the epoch or
- * after the last time that the bits hold.  Raises 22023 for other bad
- * parameters, for those with room for fewer than COMB_RATE_MIN ids a second,
- * and for an instance number that the bits cannot hold.  Raises 55000 without
- * an instance number, if the clock is behind by more than
- * pg_comb.max_ordered_drift, and if the clock jumped ahead by ten years.
- * Raises 25006 in a read-only transaction, so also on a standby.
- *
- * PARALLEL RESTRICTED for the same reason as comb_generate_ordered().
+ * comb_snowflake(...) returns bigint: a new Snowflake with this server's instance
+ * number.  Raises the errors of comb_generate_ordered().  Also 22008 for a clock
+ * before the epoch or after the last time that the bits hold, 22023 for bad
+ * parameters and those with room for fewer than COMB_RATE_MIN ids a second, and
+ * 55000 without an instance number.  PARALLEL RESTRICTED for the same reason.
  */
 Datum
 comb_snowflake(PG_FUNCTION_ARGS)
@@ -265,14 +253,10 @@ comb_snowflake_key(FunctionCallInfo fcinfo, int first, CombTime time)
 }
 
 /*
- * comb_snowflake_settled(epoch timestamptz, instance_bits int,
- *						  sequence_bits int, tick interval) returns bigint
- *
- * Returns a bound for the Snowflakes that this database makes with this
- * server's instance number and these parameters.  It means the same as the
- * result of comb_settled().  Returns 0 if the bound cannot be found at the
- * moment, or is before the epoch.  Raises the errors of comb_settled(), and
- * those of comb_snowflake() for bad parameters and a missing instance number.
+ * comb_snowflake_settled(...) returns bigint: comb_settled() for the Snowflakes
+ * that this database makes with this server's instance number and these
+ * parameters.  0 if the bound cannot be found at the moment, or is before the
+ * epoch.
  */
 Datum
 comb_snowflake_settled(PG_FUNCTION_ARGS)
