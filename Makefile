@@ -44,9 +44,9 @@ PROGRAMS   = $(addprefix test/clients/, activerecord.rb asyncpg.py bun.go dapper
                  diesel.rs django.py dotnet/AsAdded.cs drizzle.mjs drizzle/schema.mjs \
                  efcore.cs feed.mjs flyway.java flyway/V1__orders.sql goose.go gorm.go \
                  hibernate.java jdbc.java jooq.java knex.mjs kysely.mjs linq2db.cs marten.cs mikro-orm.mjs \
-                 mybatis.java nhibernate.cs npgsql-feed.cs npgsql.cs pdo.php pg-feed.mjs pg.mjs pgx.go \
-                 postgresjs.mjs pq.go prisma.mjs prisma/schema.prisma psycopg2.py psycopg3.py psycopg3-feed.py \
-                 python/shop/models.py r2dbc.java sea-orm.rs sequelize.mjs spring.java \
+                 mybatis.java nhibernate.cs npgsql-feed.cs npgsql.cs pdo.php pg.mjs pgx.go \
+                 postgresjs.mjs pq.go prisma.mjs prisma/schema.prisma psycopg2.py psycopg3.py \
+                 python/shop/models.py python/consumer.py node/consumer.mjs java/Consumer.java r2dbc.java sea-orm.rs sequelize.mjs spring.java \
                  sqlalchemy.py sqlc.go sqlc/functions.sql sqlc/query.sql sqlc/sqlc.yaml \
                  sqlmodel.py sqlx.rs tokio-postgres.rs typeorm.mjs) \
              $(addprefix test/pipelines/, dbt.py dlt.py kafka-connect.java singer.py spark.py)

@@ -149,7 +149,7 @@ lacking() {
 		Go              go                                   golang-go
 		Cargo           cargo                                cargo
 		Cargo           pg_config                            libpq-dev
-		Maven,jdbc,kafka-connect  javac                      default-jdk-headless
+		Maven,jdbc,jdbc-feed,kafka-connect  javac                      default-jdk-headless
 		Maven,kafka-connect,spark  mvn                       maven
 		hibernate,jooq,mybatis,spring,r2dbc,flyway  mvn      -
 		PyPI,dlt,dbt,singer,spark  python:ensurepip          python3-venv
@@ -160,7 +160,7 @@ lacking() {
 		sqlalchemy      python:alembic                       alembic
 		sqlmodel        python:sqlmodel                      -
 		django          python:django.db.models.fields.generated  python3-django
-		jdbc            /usr/share/java/postgresql.jar       libpostgresql-jdbc-java
+		jdbc,jdbc-feed  /usr/share/java/postgresql.jar       libpostgresql-jdbc-java
 		activerecord    ruby:pg                              ruby-pg
 		activerecord    ruby:active_record                   ruby-activerecord
 		spark           java                                 default-jre-headless

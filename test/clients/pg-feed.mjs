@@ -1,4 +1,4 @@
-// The consumer with positions of doc/feed_readers.md: nobody holds it up, and it misses no row
+// The program consumer.mjs: its handler fails, and it goes on; and an idle writer does not hold it up
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -6,33 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import pg from 'pg';
 
-const poll = `SELECT position, id, body FROM comb_position($1) AS position
-    LEFT JOIN event_log ON comb_unread(id, event_log.xmin, $1) ORDER BY id`;
-
-// Handles the new rows and moves the position, or neither.
-async function step(client, name, handle) {
-  await client.query('BEGIN');
-  try {
-    const { rows: [{ position }] } = await client.query(
-      'SELECT position FROM event_reader WHERE name = $1 FOR UPDATE', [name]);
-    const { rows } = await client.query(poll, [position]);
-    for (const row of rows) if (row.id !== null) await handle(row);
-    await client.query('UPDATE event_reader SET position = $2 WHERE name = $1',
-      [name, rows[0].position]);
-    await client.query('COMMIT');
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => {});
-    throw error;
-  }
-}
-
-// Calls handle(row) for each row, until stopped() is true.
-async function consume(client, name, handle, stopped) {
-  for (let seen = null; !stopped();) {
-    ({ rows: [{ seen }] } = await client.query("CALL comb_wait($1, '1 s')", [seen]));
-    await step(client, name, handle);
-  }
-}
+import { consume } from './node/consumer.mjs';
 
 const pool = new pg.Pool();
 await pool.query(`

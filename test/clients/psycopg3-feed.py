@@ -1,4 +1,4 @@
-"""The consumer with positions of doc/feed_readers.md: nobody holds it up, and it misses no row"""
+"""The program consumer.py: its handler fails, and it goes on; and an idle writer does not hold it up"""
 
 import threading
 import time
@@ -6,28 +6,7 @@ import time
 import psycopg
 
 from common import test
-
-
-def poll(connection, name, handle):
-    with connection.transaction():
-        position, = connection.execute(
-            "SELECT position FROM event_reader WHERE name = %s FOR UPDATE", [name]).fetchone()
-        rows = connection.execute(
-            """SELECT position, id, body FROM comb_position(%(since)s) AS position
-               LEFT JOIN event_log ON comb_unread(id, event_log.xmin, %(since)s) ORDER BY id""",
-            {"since": position}).fetchall()
-        for _, id, body in rows:
-            if id is not None:
-                handle(id, body)
-        connection.execute("UPDATE event_reader SET position = %s WHERE name = %s", [rows[0][0], name])
-
-
-def consume(connection, name, handle, stopped):
-    seen = None
-    while not stopped():
-        seen, = connection.execute("CALL comb_wait(%s, '1 s')", [seen]).fetchone()
-        poll(connection, name, handle)
-
+from consumer import consume
 
 connection = psycopg.connect(autocommit=True)
 writer = psycopg.connect(autocommit=True)

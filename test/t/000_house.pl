@@ -85,6 +85,10 @@ my $meson = slurp('doc/packaging/meson.build');
 my @scripts = glob('sql/*--*.sql');
 my @regress = map { basename($_, '.sql') } grep { !/--/ } glob('sql/*.sql');
 none('the Makefile has all objects', unlisted($makefile, map { s/c$/o/r } @c));
+none('make help has the goals of tests and measurements', do {
+	my $help = `make -s help 2>&1`;
+	grep { $help !~ /\b\Q$_\E\b/ } map { split(/[\s\\]+/) } $makefile =~ /^HARNESS\s+= help (.*(?:\\\n.*)*)/m;
+});
 none('the Makefile has all headers', unlisted($makefile, grep { /h$/ } @sources));
 none('the Makefile has what is installed',
 	unlisted($makefile, 'README.md', @scripts, glob('doc/*.md doc/*.svg sql/portable/*.sql')));
@@ -292,7 +296,7 @@ while ($clients =~ m{^\[[^\]]+\]\(\.\./(test/clients/[^)]+)\)\n\n|^```(?!console
 # A program whose snippet would be that of another one has a link.
 $shown{$_} = 1 for $clients =~ m{\]\(\.\./(test/clients/[^)]+)\)}g;
 none('doc/clients.md shows every client',
-	grep { !m{/(?:common|feed|pg-feed|psycopg3-feed)\.} && !$shown{$_} } glob('test/clients/*.{mjs,py,go,java,rs,rb,php,pl,cs}'));
+	grep { !m{/(?:common|feed|pg-feed|psycopg3-feed|jdbc-feed)\.} && !$shown{$_} } glob('test/clients/*.{mjs,py,go,java,rs,rb,php,pl,cs}'));
 for (
 	[ 'package.json' => qr{^\s+"((?!reflect-|[^"]*/core")[^"]+)": "(\d[\d.]*)"}m ],
 	[ 'requirements.txt' => qr/^([\w-]+)\S*==([\d.]+)/m ],
