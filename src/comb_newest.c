@@ -72,7 +72,7 @@ typedef struct CombNewest
 static bool
 comb_is_time(CombNewest *newest, const RelOptInfo * rel, Node *expr)
 {
-	if (!comb_time_call(&newest->call, expr) || newest->call.layout == NULL ||
+	if (!comb_time_call(&newest->call, expr) ||
 		!comb_may_execute(newest->call.funcid))
 		return false;
 	newest->time = expr;

@@ -95,3 +95,21 @@ test('schema.rb has the table alone, and makes the same again') do
   raise before unless before.scan(/create_\w+ "\w+"/) == ['create_table "orders"']
   before.include?('default: -> { "comb_generate()" }') && schema == before
 end
+
+# A view with the time of the key, whose lists it orders
+class TimedOrder < ActiveRecord::Base
+  self.primary_key = 'id'
+end
+
+test('lists begin with the newest') do
+  Order.connection.execute(<<~SQL)
+    CREATE VIEW timed_orders AS SELECT *, comb_timestamp(id) AS created_at FROM orders;
+    ALTER TABLE orders ADD CHECK (id <@ tstzrange('2000-01-01 00:00+00', '2100-01-01 00:00+00'));
+    SET enable_seqscan = off
+  SQL
+  newest = TimedOrder.order(created_at: :desc).limit(20)
+  raise newest.explain.inspect if newest.explain.inspect.include?('Sort')
+
+  newest.map(&:item) == Order.order(id: :desc).limit(20).map(&:item) &&
+    TimedOrder.maximum(:created_at) == newest.first.created_at
+end

@@ -7,6 +7,7 @@ from datetime import timedelta
 import django
 from django.conf import settings
 from django.core.management import call_command
+from django.core.paginator import Paginator
 from django.db import connection
 from django.db.backends.postgresql.psycopg_any import DateTimeTZRange
 from django.utils.timezone import localdate
@@ -68,5 +69,19 @@ def created_date(text, times):
     return TimedOrder.objects.filter(created_at__date__in={localdate(time) for time in times}).order_by("id")
 
 
+# Lists and their pages, which the view's time orders
+def newest():
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE shop_order ADD CHECK (id <@ tstzrange('2000-01-01 00:00+00', '2100-01-01 00:00+00'))")
+        cursor.execute("SET enable_seqscan = off")
+    orders = TimedOrder.objects.order_by("-created_at")
+    assert "Sort" not in orders[:20].explain(), orders[:20].explain()
+    items = [order.item for order in orders[:20]]
+    assert items == [order.item for order in Order.objects.order_by("-id")], items
+    assert items == [order.item for page in Paginator(orders, 4) for order in page]
+    assert orders.latest("created_at").item == items[0]
+
+
 check_client(ways={"by a view": created, "by created_at__range": created_range, "by created_at__date": created_date}, table=migrate, query=query, range=DateTimeTZRange, insert=insert, during=during)
 test("a second migration is empty", migrate_again)
+test("lists begin with the newest", newest)

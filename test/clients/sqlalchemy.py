@@ -6,7 +6,7 @@ from alembic.autogenerate import compare_metadata, produce_migrations, render_py
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from psycopg.types.range import TimestamptzRange
-from sqlalchemy import BigInteger, DateTime, Text, create_engine, func, select, text
+from sqlalchemy import BigInteger, DateTime, Text, create_engine, func, select, text, tuple_
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, column_property, mapped_column
 
 from common import check_client, test
@@ -65,6 +65,21 @@ def created(statement, times):
     return session.scalars(orders)
 
 
+# The newest orders, and the page after some of them
+def newest():
+    session.execute(text("ALTER TABLE orders ADD CHECK (id <@ tstzrange('2000-01-01 00:00+00', '2100-01-01 00:00+00'))"))
+    session.commit()
+    session.execute(text("SET enable_seqscan = off"))
+    orders = select(Order).order_by(Order.created_at.desc(), Order.id.desc()).limit(4)
+    plan = session.scalars(text("EXPLAIN " + str(orders.compile(session.bind, compile_kwargs={"literal_binds": True}))))
+    assert not any("Sort" in line for line in plan)
+    first = list(session.scalars(orders))
+    after = orders.where(tuple_(Order.created_at, Order.id) < tuple_(first[1].created_at, first[1].id))
+    assert list(session.scalars(after))[:2] == first[2:]
+    assert session.scalar(select(func.max(Order.created_at))) == first[0].created_at
+
+
 check_client(ways={"by column_property": created}, table=migrate, query=query, place=lambda n: f":v{n}", range=TimestamptzRange,
              insert=insert, during=during)
 test("a second migration is empty", migrate_again)
+test("lists begin with the newest, and go on after the last", newest)

@@ -553,15 +553,15 @@ sub new
 			"k IS DISTINCT FROM 3 AND fuzz.brute(id, '$p') IS NOT FALSE" ],
 		[ 't10_t', pick('heap', 'range'), 'CREATE VIEW t10 AS SELECT * FROM t10_t WHERE k < 5 UNION ALL SELECT * FROM t1 WHERE NOT k < 5',
 			'k IS NOT NULL' ],
-		[ 't11', pick('heap', 'few_pages', 'range', 'list'), @{ pick(
-			[ "DELETE FROM t11 WHERE comb_timestamp(id) IS NULL AND id IS NOT NULL; ALTER TABLE t11 ADD CHECK (id <@ '[1970-01-01,20000-01-01)')",
+		[ 't12', pick('heap', 'few_pages', 'range', 'list'), @{ pick(
+			[ "DELETE FROM t12 WHERE comb_timestamp(id) IS NULL AND id IS NOT NULL; ALTER TABLE t12 ADD CHECK (id <@ '[1970-01-01,20000-01-01)')",
 				'(comb_timestamp(id) IS NOT NULL OR id IS NULL)' ],
-			[ 'DELETE FROM t11 WHERE comb_timestamp(id) IS NULL; ALTER TABLE t11 ALTER id SET NOT NULL, ADD CHECK (comb_timestamp(id) IS NOT NULL)',
+			[ 'DELETE FROM t12 WHERE comb_timestamp(id) IS NULL; ALTER TABLE t12 ALTER id SET NOT NULL, ADD CHECK (comb_timestamp(id) IS NOT NULL)',
 				'comb_timestamp(id) IS NOT NULL' ],
-			[ "DELETE FROM t11 WHERE comb_timestamp(id) IS NULL; ALTER TABLE t11 ALTER id SET NOT NULL, ADD CHECK (id <@ '[1970-01-01,20000-01-01)')",
+			[ "DELETE FROM t12 WHERE comb_timestamp(id) IS NULL; ALTER TABLE t12 ALTER id SET NOT NULL, ADD CHECK (id <@ '[1970-01-01,20000-01-01)')",
 				'comb_timestamp(id) IS NOT NULL' ],
-			[ 'ALTER TABLE t11 ADD CHECK (comb_timestamp(id) IS NOT NULL) NOT VALID', 'true' ],
-			[ "ALTER TABLE t11 ADD CHECK (comb_timestamp(id) > '1960-01-01')", 'true' ]) } ]);
+			[ 'ALTER TABLE t12 ADD CHECK (comb_timestamp(id) IS NOT NULL) NOT VALID', 'true' ],
+			[ "ALTER TABLE t12 ADD CHECK (comb_timestamp(id) > '1960-01-01')", 'true' ]) } ]);
 	for my $table (@tables)
 	{
 		my ($t, $kind, $before, $where) = @$table;
@@ -569,7 +569,7 @@ sub new
 		my $rest = $kind eq 'inherited' ? ' WHERE id IS NULL' : '';
 		my @fill = $kind eq 'foreign' ? () : "INSERT INTO $t SELECT * FROM base$rest ORDER BY " . pick('id', 'n', 'o', 'k, id');
 		my $ddl = join(";\n", $get->($kind, t => $t), @fill, pick("ANALYZE $t", "ANALYZE $t", ''), $before // ());
-		$self->{tables}{$name} = { ddl => $ddl, where => $where, writable => !@fill || $name =~ /t(?:9|10|11)/ ? 0 : 1 };
+		$self->{tables}{$name} = { ddl => $ddl, where => $where, writable => !@fill || $name =~ /t(?:9|10|12)/ ? 0 : 1 };
 		$self->{ddl} .= ";\n$ddl";
 	}
 	$self->{ddl} .= ";\nGRANT USAGE ON SCHEMA $self->{schema} TO fuzz_reader;\nGRANT ALL ON ALL TABLES IN SCHEMA $self->{schema} TO fuzz_reader";
