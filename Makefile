@@ -5,7 +5,9 @@
 
 all:
 
-EXTENSION  = pg_comb pg_comb_ordered
+# "make install EXTENSIONS=pg_comb" leaves the other one out.
+EXTENSIONS = pg_comb pg_comb_ordered
+EXTENSION  = $(filter $(EXTENSIONS),pg_comb pg_comb_ordered)
 MODULE_big = pg_comb
 PGFILEDESC = "pg_comb - time-ordered uuid keys"
 # Keys without state, and below src/ordered the order that needs state
@@ -27,8 +29,9 @@ PG_CPPFLAGS = -I$(srcdir)/src
 # Listed, not wildcarded: without $(srcdir) a wildcard is empty in a VPATH build.  Under sql/ a
 # name with "--" is installed, one without is a test of pg_regress: pg_regress
 # looks for sql/ and expected/ in one directory, and here that is the top.
-DATA       = sql/pg_comb--1.0.sql sql/pg_comb--1.0--1.1.sql \
+ALL_SQL    = sql/pg_comb--1.0.sql sql/pg_comb--1.0--1.1.sql \
              sql/pg_comb_ordered--1.0.sql sql/pg_comb_ordered--1.0--1.1.sql
+DATA       = $(filter $(EXTENSION:%=sql/%--%),$(ALL_SQL))
 DOCUMENTS  = README.md CHANGELOG.md LICENSE SECURITY.md \
              doc/administration.md doc/clients.md doc/dotnet.md doc/feed.md doc/feed_anywhere.md \
              doc/feed_readers.md doc/installation.md doc/migration.md \

@@ -25,7 +25,11 @@ installed_files() {
 documents() { make -s -C "$tree" "PG_CONFIG=$PG_CONFIG" print-DOCUMENTS print-PORTABLE print-PROGRAMS | xargs -n 1 | sort; }
 
 all_there() { installed_files | while read -r file; do [ -f "$file" ] || { say "$file is missing"; return 1; }; done; }
-all_gone() { ! find /usr -name pg_comb -o -name 'pg_comb[._-]*' -o -name 'postgresql-*-comb' | grep .; }
+all_gone() { ! find /usr -name pg_comb -o -name 'pg_comb[._-]*' -o -name 'postgresql-*-comb' -o -name 'postgresql-*-comb-ordered' | grep .; }
+
+# Each extension has a package.  The module is in the first one.
+files_of_first() { installed_files | grep -v pg_comb_ordered | sort; }
+files_of_ordered() { installed_files | grep pg_comb_ordered | sort; }
 
 # server_has_it NAME [SETTING]...: the server makes keys of both kinds, and reads a time back.
 server_has_it() {
@@ -91,7 +95,7 @@ package_image() {
 
 # The packages that the spec needs have other names in Debian, hence --nodeps.
 package_rpm() {
-	local top=$work/rpm package spec=$tree/doc/packaging/pg_comb.spec
+	local top=$work/rpm package ordered spec=$tree/doc/packaging/pg_comb.spec
 	local define=(--define "_topdir $top" --define "pgmajor $major" --define "pg_config $PG_CONFIG"
 		--define "debug_package %{nil}")
 	check "rpm is there" apt_install rpm zip unzip
@@ -100,15 +104,17 @@ package_rpm() {
 	check "an archive as make dist writes it" env -C "$work" zip -qr "$top/SOURCES/pg_comb-$version.zip" "pg_comb-$version"
 	check "rpmbuild" bounded rpmbuild -bb --nodeps "${define[@]}" "$spec"
 	package=$(find "$top/RPMS" -name "pg_comb_$major-$version-*.rpm")
-	[ -n "$package" ] || return
-	check "the package has what make installs" diff <(rpm -qlp "$package" | grep -v "$(pg_dir docdir)" | grep -v build-id) \
-		<(installed_files | sort)
+	ordered=$(find "$top/RPMS" -name "pg_comb_$major-ordered-$version-*.rpm")
+	[ -n "$package" ] && [ -n "$ordered" ] || return
+	check "the package has what make installs of pg_comb" diff <(rpm -qlp "$package" | grep -v "$(pg_dir docdir)" | grep -v build-id) \
+		<(files_of_first)
+	check "and another one pg_comb_ordered" diff <(rpm -qlp "$ordered") <(files_of_ordered)
 	check "and the documents" diff <(rpm -qlvp "$package" | sed -n "s,^-.* $(pg_dir docdir)/extension/pg_comb/,,p" | sort) <(documents)
 	life install_rpms remove_rpms
 }
 
 install_rpms() { rpm -i --nodeps "$top"/RPMS/*/*.rpm; }
-remove_rpms() { rpm -e --nodeps "pg_comb_$major"; }
+remove_rpms() { rpm -e --nodeps "pg_comb_$major" "pg_comb_$major-ordered"; }
 
 # As a builder of Debian: a source package out of the tree and its tarball, the
 # build's dependencies by apt, and the tests of the installed package.
@@ -128,6 +134,8 @@ package_deb() {
 	check "the packages build and pass their tests" bounded dpkg-buildpackage -us -uc || return
 	check "lintian has nothing to say" bounded lintian --no-cfg --allow-root --display-info --fail-on error,warning,info \
 		--suppress-tags "$tags" "$dir"/*.changes
+	check "the package has pg_comb" diff <(deb_files "$package") <(files_of_first)
+	check "and another one pg_comb_ordered" diff <(deb_files "$package-ordered") <(files_of_ordered)
 	# Systems of test/all leave documents out when a package is installed.
 	check "the package has the documents" diff <(dpkg-deb --fsys-tarfile "$dir/${package}_$version"-*.deb | tar -t |
 		sed -n "s,^\./usr/share/doc/$package/\(.*[^/]\)$,\1,p" | grep -v -e '^changelog' -e '^copyright$' | sort) \
@@ -136,8 +144,9 @@ package_deb() {
 	check "autopkgtest" bounded autopkgtest --quiet "$dir"/*.changes -- null
 }
 
-install_deb() { apt_install "$dir/${package}_$version"-*.deb; }
-remove_deb() { bounded apt-get -qq purge -y "$package"; }
+deb_files() { dpkg-deb --fsys-tarfile "$dir/$1_$version"-*.deb | tar -t | sed -n '\,^\./usr/share/doc/,d; \,/$,d; s,^\.,,p' | sort; }
+install_deb() { apt_install "$dir/${package}_$version"-*.deb "$dir/$package-ordered_$version"-*.deb; }
+remove_deb() { bounded apt-get -qq purge -y "$package" "$package-ordered"; }
 
 # Everything then belongs to root.
 prepare_packages() {

@@ -353,9 +353,10 @@ cmp_ok(scalar(words('README.md', glob('doc/*.md'))), '<=', 26400, 'words of READ
 SKIP:
 {
 	my $there = tempdir(CLEANUP => 1);
-	skip 'PostgreSQL has no development files', 3
+	skip 'PostgreSQL has no development files', 4
 	  if system("make -s install-documents documents=$there >/dev/null 2>&1") != 0;
 	unlike(`make -n all install 2>&1`, qr/\.bc\b|bitcode/, 'no bitcode is made or installed');
+	unlike(`make -n install EXTENSIONS=pg_comb 2>&1`, qr/pg_comb_ordered(?:\.control|--)|^\z|\*\*\*/, 'an extension can be left out');
 	my @pages = glob("$there/*.md $there/doc/*.md $there/doc/*/*.md");
 	none('links of the installed pages', map { broken_links($_) } @pages);
 	my $texts = join('', map { slurp($_) } @pages);
