@@ -107,6 +107,7 @@ test('lists begin with the newest') do
     ALTER TABLE orders ADD CHECK (id <@ tstzrange('2000-01-01 00:00+00', '2100-01-01 00:00+00'));
     SET enable_seqscan = off
   SQL
+  %w[bread salt oil rice].each { |item| Order.create!(item: item) }
   newest = TimedOrder.order(created_at: :desc).limit(20)
   raise newest.explain.inspect if newest.explain.inspect.include?('Sort')
 
