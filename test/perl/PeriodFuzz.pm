@@ -541,7 +541,7 @@ sub new
 		[ 't4', 'list' ],
 		[ 't5', pick('inherited', 'range_other') ],
 		[ 't6', 'foreign' ],
-		[ 't12', pick('hash', 'range_hash') ],
+		[ 't11', pick('hash', 'range_hash') ],
 		[ 't7', 'heap2', "CREATE UNIQUE INDEX ON t7 (n) WHERE $self->{arbiter}[0]" ],
 		[ 't8', pick('heap', 'range'), "ALTER TABLE t8 ENABLE ROW LEVEL SECURITY;
 			CREATE POLICY leaky ON t8 USING (fuzz.visible(k)) WITH CHECK (true);
