@@ -202,6 +202,8 @@ sub plot
 # A generator has the same colour in all pictures, and another kind of line for each way
 # to use it.  Labels begin with the generator's name.
 my @colours = (
+	[ 'spread ordered',        '#6fc49a' ],
+	[ 'spread',                '#4fb3d9' ],
 	[ 'comb_generate_ordered', '#2a8f5c' ],
 	[ 'comb_snowflake',        '#8a5fbf' ],
 	[ 'comb_generate',         '#1f5f99' ],

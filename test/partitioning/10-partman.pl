@@ -128,6 +128,18 @@ SKIP: {
 		'0', 'so maintenance does not make the days to come');
 }
 
+# pg_partman makes no hash partitions, but manages the days of each hash partition.
+sql('CREATE TABLE public.spread (id uuid PRIMARY KEY DEFAULT public.comb_spread(public.comb_generate(), 3), n int) PARTITION BY HASH (id)');
+sql("CREATE TABLE public.spread_h$_ PARTITION OF spread FOR VALUES WITH (MODULUS 3, REMAINDER $_) PARTITION BY RANGE (id);
+	SELECT partman.$create('public.spread_h$_', 'id', '1 day', p_time_encoder := 'public.comb_min',
+		p_time_decoder := 'public.comb_time_decoder', p_premake := 3)") foreach (0 .. 2);
+sql('INSERT INTO spread (n) SELECT generate_series(1, 1000)');
+sql('INSERT INTO spread SELECT comb_spread(comb_at(now() + n * interval \'64 ms\'), 3), n FROM generate_series(-299, 0) n');
+is( sql(q{SELECT string_agg(DISTINCT regexp_replace(tableoid::regclass::text, to_char(now(), 'YYYYMMDD'), 'TODAY'), ' ') FROM spread}),
+	'spread_h0_pTODAY spread_h1_pTODAY spread_h2_pTODAY', 'spread keys are in the days of all hash partitions');
+is( sql(q{SELECT max(n) - min(n) <= 2 FROM (SELECT count(*) AS n FROM spread WHERE n <= 0 GROUP BY tableoid) AS s}),
+	't', 'as many in each');
+
 make('safe');
 sql(q{ALTER TABLE safe ADD CHECK (id <@ tstzrange('2000-01-01 00:00+00', '2100-01-01 00:00+00'))});
 like(error_of($node, 'postgres', "INSERT INTO safe VALUES ('$_', 1)"), qr/violates check constraint/,
