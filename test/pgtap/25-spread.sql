@@ -87,6 +87,11 @@ SELECT is_empty($$ SELECT * FROM two WHERE right(tableoid::regclass::text, 1)::i
   'below ranges, keys are in the partition that the rule says');
 SELECT is(count(DISTINCT tableoid), 6::bigint, 'and in all of two days') FROM two WHERE comb_timestamp(id) < current_date + interval '1 min';
 
+-- calls for different tables in turn
+SELECT is(count(DISTINCT (n, place)), 3::bigint, 'tables with different numbers of partitions do not get in each other''s way')
+FROM (SELECT n, remainder(comb_spread('01a1f746-65a8-7b2a-86fb-70e6f2158327', n), n) AS place
+      FROM generate_series(1, 300), unnest('{1024, 3, 16}'::int[]) n) s;
+
 -- refusals
 CREATE TABLE refused (id uuid, partitions int, message text);
 INSERT INTO refused
