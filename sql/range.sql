@@ -468,6 +468,9 @@ SET enable_seqscan = off;
 SET enable_bitmapscan = on;
 EXPLAIN (COSTS OFF) SELECT n FROM posts p WHERE p.created_at < '2026-01-02' OR p.created_at >= '2026-03-30';
 EXPLAIN (COSTS OFF) SELECT n FROM posts WHERE comb_timestamp(id) IN ('2026-02-01', '2026-02-03');
+-- an OR has no other OR in it
+SELECT count(*) AS "0" FROM plan('SELECT n FROM posts WHERE n = 5 OR comb_timestamp(id) IN (''2026-02-01'', ''2026-02-03'')', 'SUMMARY OFF') line
+WHERE line ~ 'OR \(\(comb_recheck';
 SET enable_bitmapscan = off;
 -- a UNION ALL hands the condition to its tables, also one on a column with the time
 EXPLAIN (COSTS OFF)

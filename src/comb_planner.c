@@ -587,9 +587,15 @@ comb_replace_bool(const CombPlace *place, CombQuals *quals, BoolExpr * clause)
 			list_make1(arg);
 		List	   *list = comb_replace(&arm, given);
 
+		if (list != given)
+			arg = (Node *) make_ands_explicit(list);
 		changed = changed || list != given;
-		args = lappend(args, list == given ? (Expr *) arg :
-					   make_ands_explicit(list));
+
+		/* the planner expects no OR in an OR, which an array can become */
+		if (clause->boolop == OR_EXPR && is_orclause(arg))
+			args = list_concat(args, ((BoolExpr *) arg)->args);
+		else
+			args = lappend(args, arg);
 	}
 	if (!changed)
 		return false;
