@@ -23,7 +23,7 @@ HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src
              src/comb_snowflake.h \
              src/ordered/comb_sequence.h src/ordered/comb_shared.h src/ordered/comb_announce.h \
              src/ordered/comb_lease.h src/ordered/comb_answers.h src/ordered/comb_plan.h \
-             src/ordered/comb_settled.h src/ordered/comb_snowflake_generate.h
+             src/ordered/comb_settled.h
 PG_CPPFLAGS = -I$(srcdir)/src
 
 # Listed, not wildcarded: without $(srcdir) a wildcard is empty in a VPATH build.  Under sql/ a

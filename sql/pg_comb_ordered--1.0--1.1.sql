@@ -71,7 +71,7 @@ CREATE FUNCTION comb_position_edge(since text, edge int) RETURNS uuid
 	LANGUAGE C STABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION comb_position_edge(text, int) IS
-	'a part of comb_unread(): a key at which the rows end that a reader at a position needs (odd), or begin again (even)';
+	'a part of comb_unread(): the key at which the rows end that a reader at a position needs (1), or begin again (2)';
 
 CREATE FUNCTION comb_position_limit() RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_position_limit'
@@ -93,97 +93,14 @@ COMMENT ON FUNCTION comb_unread_row(uuid, xid, text) IS
 -- statistics are older than the rows.
 CREATE FUNCTION comb_unread(id uuid, xmin xid, since text) RETURNS boolean
 	LANGUAGE SQL STABLE PARALLEL RESTRICTED
-	RETURN (id OPERATOR(pg_catalog.>=) @extschema@.comb_position_edge(since, 6)
+	RETURN (id OPERATOR(pg_catalog.>=) @extschema@.comb_position_edge(since, 2)
 			AND id OPERATOR(pg_catalog.<) @extschema@.comb_position_limit()
 			OR id OPERATOR(pg_catalog.>=) @extschema@.comb_position_bound(since)
-			AND id OPERATOR(pg_catalog.<) LEAST(@extschema@.comb_position_edge(since, 1), @extschema@.comb_position_limit())
-			OR id OPERATOR(pg_catalog.>=) @extschema@.comb_position_edge(since, 2)
-			AND id OPERATOR(pg_catalog.<) LEAST(@extschema@.comb_position_edge(since, 3), @extschema@.comb_position_limit())
-			OR id OPERATOR(pg_catalog.>=) @extschema@.comb_position_edge(since, 4)
-			AND id OPERATOR(pg_catalog.<) LEAST(@extschema@.comb_position_edge(since, 5), @extschema@.comb_position_limit()))
+			AND id OPERATOR(pg_catalog.<) LEAST(@extschema@.comb_position_edge(since, 1), @extschema@.comb_position_limit()))
 		AND @extschema@.comb_unread_row(id, xmin, since);
 
 COMMENT ON FUNCTION comb_unread(uuid, xid, text) IS
 	'whether a row with an ordered key is new since a position';
-
-CREATE FUNCTION comb_snowflake_position(
-	previous text,
-	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
-	instance_bits int DEFAULT 10,
-	sequence_bits int DEFAULT 12,
-	tick interval DEFAULT '1 ms')
-	RETURNS text
-	AS 'MODULE_PATHNAME', 'comb_snowflake_position'
-	LANGUAGE C STABLE PARALLEL RESTRICTED SUPPORT comb_snowflake_settled_support;
-
-COMMENT ON FUNCTION comb_snowflake_position(
-	text, timestamptz, int, int, interval) IS
-	'position of a reader that gets the rows of this statement with comb_snowflake_unread(id, xmin, previous)';
-
-CREATE FUNCTION comb_snowflake_position_after(id bigint) RETURNS text
-	AS 'MODULE_PATHNAME', 'comb_snowflake_position_after'
-	LANGUAGE C STABLE STRICT PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_snowflake_position_after(bigint) IS
-	'position of a reader that has all rows up to a Snowflake';
-
-CREATE FUNCTION comb_snowflake_position_bound(since text) RETURNS bigint
-	AS 'MODULE_PATHNAME', 'comb_snowflake_position_bound'
-	LANGUAGE C STABLE PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_snowflake_position_bound(text) IS
-	'a reader at a position needs no row with a smaller Snowflake again';
-
-CREATE FUNCTION comb_snowflake_position_edge(since text, edge int) RETURNS bigint
-	AS 'MODULE_PATHNAME', 'comb_snowflake_position_edge'
-	LANGUAGE C STABLE PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_snowflake_position_edge(text, int) IS
-	'a part of comb_snowflake_unread(): a Snowflake at which the rows end that a reader at a position needs (odd), or begin again (even)';
-
-CREATE FUNCTION comb_snowflake_position_limit(
-	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
-	instance_bits int DEFAULT 10,
-	sequence_bits int DEFAULT 12,
-	tick interval DEFAULT '1 ms')
-	RETURNS bigint
-	AS 'MODULE_PATHNAME', 'comb_snowflake_position_limit'
-	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED SUPPORT comb_snowflake_settled_support;
-
-COMMENT ON FUNCTION comb_snowflake_position_limit(
-	timestamptz, int, int, interval) IS
-	'a part of comb_snowflake_unread(): the Snowflake at which this statement has to stop';
-
-CREATE FUNCTION comb_snowflake_unread_row(id bigint, xmin xid, since text) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'comb_snowflake_unread_row'
-	LANGUAGE C STABLE PARALLEL SAFE;
-
-COMMENT ON FUNCTION comb_snowflake_unread_row(bigint, xid, text) IS
-	'a part of comb_snowflake_unread(): whether a row is new since a position';
-
-CREATE FUNCTION comb_snowflake_unread(
-	id bigint,
-	xmin xid,
-	since text,
-	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
-	instance_bits int DEFAULT 10,
-	sequence_bits int DEFAULT 12,
-	tick interval DEFAULT '1 ms')
-	RETURNS boolean
-	LANGUAGE SQL STABLE PARALLEL RESTRICTED
-	RETURN (id OPERATOR(pg_catalog.>=) @extschema@.comb_snowflake_position_edge(since, 6)
-			AND id OPERATOR(pg_catalog.<) @extschema@.comb_snowflake_position_limit(epoch, instance_bits, sequence_bits, tick)
-			OR id OPERATOR(pg_catalog.>=) @extschema@.comb_snowflake_position_bound(since)
-			AND id OPERATOR(pg_catalog.<) LEAST(@extschema@.comb_snowflake_position_edge(since, 1), @extschema@.comb_snowflake_position_limit(epoch, instance_bits, sequence_bits, tick))
-			OR id OPERATOR(pg_catalog.>=) @extschema@.comb_snowflake_position_edge(since, 2)
-			AND id OPERATOR(pg_catalog.<) LEAST(@extschema@.comb_snowflake_position_edge(since, 3), @extschema@.comb_snowflake_position_limit(epoch, instance_bits, sequence_bits, tick))
-			OR id OPERATOR(pg_catalog.>=) @extschema@.comb_snowflake_position_edge(since, 4)
-			AND id OPERATOR(pg_catalog.<) LEAST(@extschema@.comb_snowflake_position_edge(since, 5), @extschema@.comb_snowflake_position_limit(epoch, instance_bits, sequence_bits, tick)))
-		AND @extschema@.comb_snowflake_unread_row(id, xmin, since);
-
-COMMENT ON FUNCTION comb_snowflake_unread(
-	bigint, xid, text, timestamptz, int, int, interval) IS
-	'whether a row with a Snowflake is new since a position';
 
 --
 -- comb_wait.c: a reader that sleeps until there is something to read

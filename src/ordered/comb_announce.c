@@ -89,7 +89,7 @@ comb_full_xid(TransactionId xid, uint64 next)
 	return next - (uint32) ((uint32) next - xid);
 }
 
-static uint64
+uint64
 comb_next_full_xid(void)
 {
 	return U64FromFullTransactionId(ReadNextFullTransactionId());

@@ -90,6 +90,7 @@ extern bool comb_announced[COMB_SERIES];
 extern CommandId comb_announced_command[COMB_SERIES];
 extern CombSeat *comb_own_seat[COMB_SERIES];
 
+extern uint64 comb_next_full_xid(void);
 extern uint64 comb_full_xid(TransactionId xid, uint64 next);
 extern void comb_view_init(CombView *view, Snapshot snapshot);
 extern bool comb_in_progress(const CombView *view, uint64 fxid);

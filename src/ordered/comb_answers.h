@@ -17,9 +17,6 @@
 
 #include "comb_shared.h"
 
-/* How many gaps a query gets at most.  comb_unread() has a condition for each */
-#define COMB_GAPS			3
-
 /* Times from "from" on and below "to" */
 typedef struct CombSpan
 {
@@ -30,16 +27,15 @@ typedef struct CombSpan
 /*
  * What a query gets.  All times below "bound" are settled.  All keys that the
  * snapshot sees, and none that will ever be made later, have times below "end".
- * "end" is 0 if only "bound" can be relied on.  Otherwise all times in the gaps
- * are settled, too.  These are the longest gaps between the times of
- * transactions that the snapshot does not see, in their order.
+ * "end" is 0 if only "bound" can be relied on.  Otherwise all times in the gap are
+ * settled, too: the longest one between the times of transactions that the
+ * snapshot does not see, or an empty one.
  */
 typedef struct CombSettled
 {
 	uint64		bound;
 	uint64		end;
-	int			ngaps;
-	CombSpan	gaps[COMB_GAPS];
+	CombSpan	gap;
 } CombSettled;
 
 extern bool comb_answer_find(CombSeries series, Snapshot snapshot,

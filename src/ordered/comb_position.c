@@ -20,10 +20,10 @@
  * then gives them out again.  Ordered keys never come again, so a row that is
  * written after the crash has a key beyond the end.
  *
- * The bound keeps the look back short, and so do gaps between the keys of open
- * transactions: the query saw all rows in a gap, or nobody ever will.  Queries
- * of the next rows leave the gaps out, so a writer that idles in its transaction
- * does not make them read all keys made meanwhile.
+ * The bound keeps the look back short, and so does the longest gap between the
+ * keys of open transactions: the query saw all rows in the gap, or nobody ever
+ * will.  Queries of the next rows leave the gap out, so a writer that idles in
+ * its transaction does not make them read all keys made meanwhile.
  *
  * The bound also makes xmin unambiguous: a transaction that wrote a row beyond
  * the bound was running when the bound was found, or began later.  Its xid is
@@ -43,9 +43,9 @@
  * the previous one with a larger bound.
  *
  * A position is text: a version, the cluster's system identifier, the
- * database's OID, the bound and, unless it is a key's position, the gaps, the
- * end, the server's incarnation, and the snapshot as pg_snapshot shows it.  The
- * parentheses show that no xid was cut off.
+ * database's OID, the bound and, unless it is a key's position, the gap, if there
+ * is one, the end, the server's incarnation, and the snapshot as pg_snapshot
+ * shows it.  The parentheses show that no xid was cut off.
  *
  *		1 7312345678901234567 16384 0193... 0193.../0193... 0193... 23...4 (740:745:741,743)
  *
@@ -71,10 +71,10 @@
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/snapmgr.h"
+#include "utils/uuid.h"
 
 #include "comb_announce.h"
 #include "comb_settled.h"
-#include "comb_snowflake_generate.h"
 
 PG_FUNCTION_INFO_V1(comb_position);
 PG_FUNCTION_INFO_V1(comb_position_after);
@@ -82,39 +82,21 @@ PG_FUNCTION_INFO_V1(comb_position_bound);
 PG_FUNCTION_INFO_V1(comb_position_edge);
 PG_FUNCTION_INFO_V1(comb_position_limit);
 PG_FUNCTION_INFO_V1(comb_unread_row);
-PG_FUNCTION_INFO_V1(comb_snowflake_position);
-PG_FUNCTION_INFO_V1(comb_snowflake_position_after);
-PG_FUNCTION_INFO_V1(comb_snowflake_position_bound);
-PG_FUNCTION_INFO_V1(comb_snowflake_position_edge);
-PG_FUNCTION_INFO_V1(comb_snowflake_position_limit);
-PG_FUNCTION_INFO_V1(comb_snowflake_unread_row);
 
 #define COMB_POSITION_VERSION	1
 
 /* Half of the xids that 32 bits tell apart */
 #define COMB_XIDS_HALF			(UINT64CONST(1) << 31)
 
-/* A key as bytes in its order: a uuid, or a bigint and zeros */
-typedef struct CombKey
-{
-	uint8		data[UUID_LEN];
-} CombKey;
-
-/* Keys from "from" on and below "to", all of which the reader has */
-typedef struct CombKeySpan
-{
-	CombKey		from;
-	CombKey		to;
-} CombKeySpan;
-
 /* A position.  The beginning is all zeros. */
 typedef struct CombPosition
 {
-	CombKey		bound;
-	int			ngaps;			/* between the bound and the end */
-	CombKeySpan gaps[COMB_GAPS];
+	pg_uuid_t	bound;
+	pg_uuid_t	gap_from;		/* the reader has all rows from here on, */
+	pg_uuid_t	gap_to;			/* and below this; the bound if no gap is
+								 * known */
 	bool		has_end;		/* else all keys from the bound on are new */
-	CombKey		end;
+	pg_uuid_t	end;
 	uint64		incarnation;	/* of the server, when the snapshot was taken */
 	uint64		xmin;			/* full xids */
 	uint64		xmax;
@@ -132,87 +114,41 @@ typedef struct CombSince
 	CombPosition position;
 } CombSince;
 
-static const uint8 comb_key_last[UUID_LEN] = {
-	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
-};
-
-static CombKey
-comb_key_from_uuid(const pg_uuid_t *id)
-{
-	CombKey		key;
-
-	memcpy(key.data, id->data, UUID_LEN);
-	return key;
-}
-
-/* The sign bit is inverted, so that bytes sort as numbers */
-static CombKey
-comb_key_from_int64(int64 id)
-{
-	CombKey		key = {{0}};
-	uint64		number = pg_hton64((uint64) id ^ (UINT64CONST(1) << 63));
-
-	memcpy(key.data, &number, sizeof(number));
-	return key;
-}
-
-static int64
-comb_key_int64(const CombKey *key)
-{
-	uint64		number;
-
-	memcpy(&number, key->data, sizeof(number));
-	return (int64) (pg_ntoh64(number) ^ (UINT64CONST(1) << 63));
-}
-
-static pg_uuid_t *
-comb_key_uuid(const CombKey *key)
-{
-	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
-
-	memcpy(id->data, key->data, UUID_LEN);
-	return id;
-}
-
 static inline int
-comb_key_compare(const CombKey *a, const CombKey *b)
+comb_key_compare(const pg_uuid_t *a, const pg_uuid_t *b)
 {
 	return memcmp(a->data, b->data, UUID_LEN);
 }
 
-static CombKey
-comb_key_max(CombKey a, CombKey b)
+/* Return a copy for the caller of a function */
+static Datum
+comb_key_datum(const pg_uuid_t *key)
 {
-	return comb_key_compare(&a, &b) < 0 ? b : a;
+	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
+
+	*id = *key;
+	return UUIDPGetDatum(id);
 }
 
 static void
-comb_key_append(StringInfo out, char before, CombSeries series,
-				const CombKey *key)
+comb_key_append(StringInfo out, char before, const pg_uuid_t *key)
 {
-	appendStringInfoChar(out, before);
-	if (series == COMB_SERIES_ORDERED)
-		appendStringInfo(out, "%s",
-						 DatumGetCString(DirectFunctionCall1(uuid_out,
-															 UUIDPGetDatum((const pg_uuid_t *) key))));
-	else
-		appendStringInfo(out, INT64_FORMAT, comb_key_int64(key));
+	appendStringInfo(out, "%c%s", before,
+					 DatumGetCString(DirectFunctionCall1(uuid_out,
+														 UUIDPGetDatum(key))));
 }
 
 /*
- * Raise 22P02 for a text that is no position of this series.  A text that was cut
- * off or mixed up would lose rows.  A digit that is another one goes unnoticed.
+ * Raise 22P02 for a text that is no position.  A text that was cut off or mixed up
+ * would lose rows.  A digit that is another one goes unnoticed.
  */
 static pg_noinline void
-comb_position_error(CombSeries series, const text *since)
+comb_position_error(const text *since)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 			 errmsg("invalid position: \"%s\"", comb_clipped(since)),
-			 series == COMB_SERIES_ORDERED ?
-			 errdetail("It is not a text that comb_position() returned.") :
-			 errdetail("It is not a text that comb_snowflake_position() returned."),
+			 errdetail("It is not a text that comb_position() returned."),
 			 errhint("Pass the text unchanged.  NULL and '' are the beginning.")));
 }
 
@@ -233,25 +169,16 @@ comb_read_number(char **at, char end, uint64 *number)
 
 /* Read a key, and the character after it unless the text ends there */
 static bool
-comb_read_key(char **at, char after, CombSeries series, CombKey *key)
+comb_read_key(char **at, char after, pg_uuid_t *key)
 {
 	char	   *from = *at;
 	char	   *end = from + strcspn(from, " /");
-	uint64		number;
-	pg_uuid_t  *id;
 	int			i;
 
 	if (*end != after && *end != '\0')
 		return false;
 	*at = *end != '\0' ? end + 1 : end;
 	*end = '\0';
-	if (series == COMB_SERIES_SNOWFLAKE)
-	{
-		if (!comb_read_number(&from, '\0', &number) || number > PG_INT64_MAX)
-			return false;
-		*key = comb_key_from_int64((int64) number);
-		return true;
-	}
 	if (end - from != 36 || strspn(from, "0123456789abcdef-") != 36)
 		return false;
 	for (i = 0; i < 36; i++)
@@ -259,32 +186,23 @@ comb_read_key(char **at, char after, CombSeries series, CombKey *key)
 		if ((from[i] == '-') != (i == 8 || i == 13 || i == 18 || i == 23))
 			return false;
 	}
-	id = DatumGetUUIDP(DirectFunctionCall1(uuid_in, CStringGetDatum(from)));
-	*key = comb_key_from_uuid(id);
+	*key = *DatumGetUUIDP(DirectFunctionCall1(uuid_in, CStringGetDatum(from)));
 	return true;
 }
 
-/* Read from/to, for each gap.  The gaps are between the bound and the end */
+/* Read the gap, if there is one, as from/to, and the end.  All are in order */
 static bool
-comb_read_gaps(char **at, CombSeries series, CombPosition *position)
+comb_read_gap(char **at, CombPosition *position)
 {
-	CombKey		before = position->bound;
-
-	while ((*at)[strcspn(*at, " /")] == '/')
-	{
-		CombKeySpan *gap = &position->gaps[position->ngaps++];
-
-		if (position->ngaps > COMB_GAPS ||
-			!comb_read_key(at, '/', series, &gap->from) ||
-			!comb_read_key(at, ' ', series, &gap->to) ||
-			comb_key_compare(&gap->from, &before) < 0 ||
-			comb_key_compare(&gap->to, &gap->from) < 0)
-			return false;
-		before = gap->to;
-	}
-	return comb_read_key(at, ' ', series, &position->end) &&
-		(position->ngaps == 0 ||
-		 comb_key_compare(&position->end, &before) >= 0);
+	if ((*at)[strcspn(*at, " /")] == '/' &&
+		(!comb_read_key(at, '/', &position->gap_from) ||
+		 !comb_read_key(at, ' ', &position->gap_to)))
+		return false;
+	return comb_read_key(at, ' ', &position->end) &&
+		comb_key_compare(&position->gap_from, &position->bound) >= 0 &&
+		comb_key_compare(&position->gap_to, &position->gap_from) >= 0 &&
+		(comb_key_compare(&position->gap_to, &position->gap_from) == 0 ||
+		 comb_key_compare(&position->end, &position->gap_to) >= 0);
 }
 
 /* Read (xmin:xmax:xid,xid,...) */
@@ -315,31 +233,9 @@ comb_read_snapshot(char *at, CombPosition *position)
 	return *at == '\0';
 }
 
-static uint64
-comb_position_next_xid(void)
-{
-	return U64FromFullTransactionId(ReadNextFullTransactionId());
-}
-
-/* Raise 55000 if 32 bits of an xid no longer tell on which side it lies */
-static void
-comb_position_check_age(CombSeries series, const CombPosition *position)
-{
-	if (position->next < position->xmin + COMB_XIDS_HALF)
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("position is too old"),
-			 errdetail("%llu transactions have begun since, and 2147483648 are too many.",
-					   (unsigned long long) (position->next - position->xmin)),
-			 series == COMB_SERIES_ORDERED ?
-			 errhint("Begin again with a key, by comb_position_after().  The bound of this position is in comb_position_bound().") :
-			 errhint("Begin again with an id, by comb_snowflake_position_after().  The bound of this position is in comb_snowflake_position_bound().")));
-}
-
 /* Read a position from text.  The arrays are in the current memory context. */
 static void
-comb_position_read(CombPosition *position, CombSeries series, const text *since)
+comb_position_read(CombPosition *position, const text *since)
 {
 	char	   *at = text_to_cstring(since);
 	uint64		version;
@@ -347,12 +243,10 @@ comb_position_read(CombPosition *position, CombSeries series, const text *since)
 	uint64		database = 0;
 
 	memset(position, 0, sizeof(CombPosition));
-	if (series == COMB_SERIES_SNOWFLAKE)
-		position->bound = comb_key_from_int64(0);
 	if (*at == '\0')
 		return;
 	if (!comb_read_number(&at, ' ', &version))
-		comb_position_error(series, since);
+		comb_position_error(since);
 	if (version != COMB_POSITION_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -361,8 +255,8 @@ comb_position_read(CombPosition *position, CombSeries series, const text *since)
 						   COMB_POSITION_VERSION)));
 	if (!comb_read_number(&at, ' ', &cluster) ||
 		!comb_read_number(&at, ' ', &database) ||
-		!comb_read_key(&at, ' ', series, &position->bound))
-		comb_position_error(series, since);
+		!comb_read_key(&at, ' ', &position->bound))
+		comb_position_error(since);
 	if (cluster != GetSystemIdentifier() || database != MyDatabaseId)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -371,14 +265,15 @@ comb_position_read(CombPosition *position, CombSeries series, const text *since)
 						   (unsigned long long) database,
 						   (unsigned long long) cluster, MyDatabaseId,
 						   (unsigned long long) GetSystemIdentifier()),
-				 errhint("Begin with the last key before which nothing is missing, by comb_position_after() or comb_snowflake_position_after().")));
+				 errhint("Begin with the last key before which nothing is missing, by comb_position_after().")));
+	position->gap_from = position->gap_to = position->bound;
 	position->has_end = (*at != '\0');
-	position->next = comb_position_next_xid();
+	position->next = comb_next_full_xid();
 	if (position->has_end &&
-		(!comb_read_gaps(&at, series, position) ||
+		(!comb_read_gap(&at, position) ||
 		 !comb_read_number(&at, ' ', &position->incarnation) ||
 		 !comb_read_snapshot(at, position)))
-		comb_position_error(series, since);
+		comb_position_error(since);
 }
 
 /*
@@ -404,7 +299,7 @@ comb_since(FunctionCallInfo fcinfo, int argno)
  * are: a stored value keeps its place as long as a query may read it.
  */
 static CombSince *
-comb_since_position(FunctionCallInfo fcinfo, int argno, CombSeries series)
+comb_since_position(FunctionCallInfo fcinfo, int argno)
 {
 	CombSince  *kept = (CombSince *) fcinfo->flinfo->fn_extra;
 	struct varlena *since = comb_since(fcinfo, argno);
@@ -414,7 +309,7 @@ comb_since_position(FunctionCallInfo fcinfo, int argno, CombSeries series)
 	if (likely(kept != NULL && kept->size == VARSIZE_ANY(since) &&
 			   memcmp(kept->since, since, kept->size) == 0))
 		return kept;
-	comb_position_read(&position, series, pg_detoast_datum_packed(since));
+	comb_position_read(&position, pg_detoast_datum_packed(since));
 	if (kept != NULL)
 		pfree(kept);
 	fcinfo->flinfo->fn_extra = NULL;
@@ -435,7 +330,7 @@ comb_since_position(FunctionCallInfo fcinfo, int argno, CombSeries series)
 }
 
 static text *
-comb_position_text(CombSeries series, const CombPosition *position)
+comb_position_text(const CombPosition *position)
 {
 	StringInfoData out;
 	int			i;
@@ -443,15 +338,15 @@ comb_position_text(CombSeries series, const CombPosition *position)
 	initStringInfo(&out);
 	appendStringInfo(&out, "%d %llu %u", COMB_POSITION_VERSION,
 					 (unsigned long long) GetSystemIdentifier(), MyDatabaseId);
-	comb_key_append(&out, ' ', series, &position->bound);
+	comb_key_append(&out, ' ', &position->bound);
 	if (position->has_end)
 	{
-		for (i = 0; i < position->ngaps; i++)
+		if (comb_key_compare(&position->gap_from, &position->gap_to) < 0)
 		{
-			comb_key_append(&out, ' ', series, &position->gaps[i].from);
-			comb_key_append(&out, '/', series, &position->gaps[i].to);
+			comb_key_append(&out, ' ', &position->gap_from);
+			comb_key_append(&out, '/', &position->gap_to);
 		}
-		comb_key_append(&out, ' ', series, &position->end);
+		comb_key_append(&out, ' ', &position->end);
 		appendStringInfo(&out, " %llu (%llu:%llu:",
 						 (unsigned long long) position->incarnation,
 						 (unsigned long long) position->xmin,
@@ -485,7 +380,7 @@ comb_xid_compare(const void *a, const void *b)
 static void
 comb_position_take_snapshot(CombPosition *position, Snapshot snapshot)
 {
-	uint64		next = comb_position_next_xid();
+	uint64		next = comb_next_full_xid();
 	int			nown = MyProc->subxidStatus.count;
 	uint64	   *xip = (uint64 *) palloc((snapshot->xcnt + snapshot->subxcnt +
 										 nown + 1) * sizeof(uint64));
@@ -518,135 +413,47 @@ comb_position_take_snapshot(CombPosition *position, Snapshot snapshot)
 }
 
 /*
- * Return a time as a key.  Parameters of Snowflakes begin with "first".  They
- * are read anew each time, because the call site keeps a position where other
- * functions keep parameters.
- */
-static CombKey
-comb_key_at(FunctionCallInfo fcinfo, int first, CombSeries series, uint64 time)
-{
-	FmgrInfo   *flinfo = fcinfo->flinfo;
-	void	   *kept = flinfo->fn_extra;
-	CombKey		key;
-
-	if (series == COMB_SERIES_ORDERED)
-		return comb_key_from_uuid(comb_settled_key(time));
-	flinfo->fn_extra = NULL;
-	key = comb_key_from_int64(comb_snowflake_key(fcinfo, first, time));
-	pfree(flinfo->fn_extra);
-	flinfo->fn_extra = kept;
-	return key;
-}
-
-/* Has one position an older snapshot than another one, from the same run? */
-static bool
-comb_position_is_older(const CombPosition *a, const CombPosition *b)
-{
-	if (!b->has_end || a->incarnation != b->incarnation)
-		return false;
-	return a->xmax < b->xmax || (a->xmax == b->xmax && a->nxip > b->nxip);
-}
-
-/* Raise the bound, and leave out what lies below it */
-static void
-comb_position_raise(CombPosition *position, CombKey bound)
-{
-	int			n = 0;
-	int			i;
-
-	position->bound = comb_key_max(position->bound, bound);
-	for (i = 0; i < position->ngaps; i++)
-	{
-		CombKeySpan gap = position->gaps[i];
-
-		gap.from = comb_key_max(gap.from, position->bound);
-		if (comb_key_compare(&gap.from, &gap.to) < 0)
-			position->gaps[n++] = gap;
-	}
-	position->ngaps = n;
-}
-
-/* Put what a query has found into a position */
-static void
-comb_position_take(FunctionCallInfo fcinfo, CombSeries series,
-				   const CombSettled *settled, CombPosition *position)
-{
-	int			i;
-
-	position->has_end = true;
-	position->end = comb_key_at(fcinfo, 1, series, settled->end);
-	position->ngaps = settled->ngaps;
-	for (i = 0; i < settled->ngaps; i++)
-	{
-		position->gaps[i].from = comb_key_at(fcinfo, 1, series,
-											 settled->gaps[i].from);
-		position->gaps[i].to = comb_key_at(fcinfo, 1, series,
-										   settled->gaps[i].to);
-	}
-	position->incarnation = comb_incarnation();
-	comb_position_take_snapshot(position, comb_settled_snapshot());
-}
-
-/* Return the position of a query whose previous position is argument 0 */
-static text *
-comb_position_next(FunctionCallInfo fcinfo, CombSeries series)
-{
-	CombSettled settled;
-	CombPosition previous;
-	CombPosition position;
-
-	comb_settled_find(series, &settled);
-	previous = comb_since_position(fcinfo, 0, series)->position;
-	position = previous;
-	if (settled.end != 0)
-	{
-		comb_position_take(fcinfo, series, &settled, &position);
-		if (comb_position_is_older(&position, &previous))
-			position = previous;
-	}
-	comb_position_raise(&position,
-						comb_key_at(fcinfo, 1, series, settled.bound));
-	return comb_position_text(series, &position);
-}
-
-/*
- * comb_position(previous text) returns text
- *
- * Returns the position of a reader that has got the rows of the calling
- * statement with comb_unread(id, xmin, previous).  NULL and '' are the beginning.
- * Raises the errors of comb_settled() and comb_unread().
+ * comb_position(previous text) returns text: the position of a reader that has
+ * got the rows of the calling statement with comb_unread(id, xmin, previous).
+ * Raises the errors of comb_settled() and comb_unread_row().
  */
 Datum
 comb_position(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_TEXT_P(comb_position_next(fcinfo, COMB_SERIES_ORDERED));
-}
+	CombSettled settled;
+	CombPosition previous;
+	CombPosition position;
+	pg_uuid_t  *bound;
 
-/*
- * comb_snowflake_position(previous text, epoch timestamptz, instance_bits int,
- *						   sequence_bits int, tick interval) returns text
- *
- * The same for Snowflakes.  Returns NULL if a parameter is NULL.  Raises the
- * errors of comb_snowflake_settled(), too.
- */
-Datum
-comb_snowflake_position(PG_FUNCTION_ARGS)
-{
-	int			i;
-
-	for (i = 1; i <= 4; i++)
+	comb_settled_find(COMB_SERIES_ORDERED, &settled);
+	previous = comb_since_position(fcinfo, 0)->position;
+	position = previous;
+	if (settled.end != 0)
 	{
-		if (PG_ARGISNULL(i))
-			PG_RETURN_NULL();
+		position.has_end = true;
+		position.end = *comb_settled_key(settled.end);
+		position.gap_from = *comb_settled_key(settled.gap.from);
+		position.gap_to = *comb_settled_key(settled.gap.to);
+		position.incarnation = comb_incarnation();
+		comb_position_take_snapshot(&position, comb_settled_snapshot());
+		/* a snapshot that is older, from the same run, has nothing new */
+		if (previous.has_end && position.incarnation == previous.incarnation &&
+			(position.xmax < previous.xmax ||
+			 (position.xmax == previous.xmax && position.nxip > previous.nxip)))
+			position = previous;
 	}
-	PG_RETURN_TEXT_P(comb_position_next(fcinfo, COMB_SERIES_SNOWFLAKE));
+	bound = comb_settled_key(settled.bound);
+	if (comb_key_compare(&position.bound, bound) < 0)
+		position.bound = *bound;
+	/* a gap that lies below the bound is then none */
+	if (comb_key_compare(&position.gap_from, &position.bound) < 0)
+		position.gap_from = position.bound;
+	PG_RETURN_TEXT_P(comb_position_text(&position));
 }
 
 /*
- * comb_position_after(id uuid) returns text
- *
- * Returns the position of a reader that has got all rows up to a key, and needs
- * no others of them.  Raises 22003 for the largest uuid.
+ * comb_position_after(id uuid) returns text: the position of a reader that needs
+ * no rows up to a key.  Raises 22003 for the largest uuid.
  */
 Datum
 comb_position_after(PG_FUNCTION_ARGS)
@@ -654,160 +461,60 @@ comb_position_after(PG_FUNCTION_ARGS)
 	CombPosition position = {.has_end = false};
 	int			i = UUID_LEN - 1;
 
-	position.bound = comb_key_from_uuid(PG_GETARG_UUID_P(0));
+	position.bound = *PG_GETARG_UUID_P(0);
 	while (i >= 0 && ++position.bound.data[i] == 0)
 		i--;
 	if (i < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("no key comes after this one")));
-	PG_RETURN_TEXT_P(comb_position_text(COMB_SERIES_ORDERED, &position));
+	PG_RETURN_TEXT_P(comb_position_text(&position));
 }
 
 /*
- * comb_snowflake_position_after(id bigint) returns text
- *
- * The same for Snowflakes.  Raises 22003 for negative numbers, and for the
- * largest one.
- */
-Datum
-comb_snowflake_position_after(PG_FUNCTION_ARGS)
-{
-	CombPosition position = {.has_end = false};
-	int64		id = PG_GETARG_INT64(0);
-
-	if (id < 0 || id == PG_INT64_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("no key comes after this one")));
-	position.bound = comb_key_from_int64(id + 1);
-	PG_RETURN_TEXT_P(comb_position_text(COMB_SERIES_SNOWFLAKE, &position));
-}
-
-/*
- * comb_position_bound(since text) returns uuid
- *
- * Returns the bound of a position: a reader has got all rows with smaller keys.
- * The nil uuid for the beginning.  Raises the errors of comb_unread_row() but the
- * one for old positions.
+ * comb_position_bound(since text) returns uuid: a reader at the position has got
+ * all rows with smaller keys.  The nil uuid for the beginning.
  */
 Datum
 comb_position_bound(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_UUID_P(comb_key_uuid(&comb_since_position(fcinfo, 0, COMB_SERIES_ORDERED)->position.bound));
+	return comb_key_datum(&comb_since_position(fcinfo, 0)->position.bound);
 }
 
 /*
- * comb_snowflake_position_bound(since text) returns bigint
- *
- * The same for Snowflakes.  0 for the beginning.
- */
-Datum
-comb_snowflake_position_bound(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_INT64(comb_key_int64(&comb_since_position(fcinfo, 0, COMB_SERIES_SNOWFLAKE)->position.bound));
-}
-
-/*
- * Find an edge of the position in argument 0.  Its number is argument 1.  The
- * last edges are those of the gaps.  The others are the bound, so that the ranges
- * between them are empty.  Returns NULL if there is no edge of this number.
- */
-static const CombKey *
-comb_position_find_edge(FunctionCallInfo fcinfo, CombSeries series)
-{
-	int			edge = PG_ARGISNULL(1) ? 0 : PG_GETARG_INT32(1);
-	CombPosition *position = &comb_since_position(fcinfo, 0, series)->position;
-	int			gap = (edge - 1) / 2 - (COMB_GAPS - position->ngaps);
-
-	if (edge < 1 || edge > 2 * COMB_GAPS)
-		return NULL;
-	if (gap < 0)
-		return &position->bound;
-	return edge % 2 == 1 ? &position->gaps[gap].from : &position->gaps[gap].to;
-}
-
-/*
- * comb_position_edge(since text, edge int) returns uuid
- *
- * Returns a key at which the rows end that a reader at a position needs (odd
- * numbers), or at which they begin again (even numbers).  NULL for other numbers
- * than 1 to 2 * COMB_GAPS.  Raises the errors of comb_position_bound().
+ * comb_position_edge(since text, edge int) returns uuid: the key at which the rows
+ * end that a reader at a position needs (1), or at which they begin again (2).
+ * Without a gap both are the bound.  NULL for other numbers.
  */
 Datum
 comb_position_edge(PG_FUNCTION_ARGS)
 {
-	const CombKey *key = comb_position_find_edge(fcinfo, COMB_SERIES_ORDERED);
+	int			edge = PG_ARGISNULL(1) ? 0 : PG_GETARG_INT32(1);
+	CombPosition *position = &comb_since_position(fcinfo, 0)->position;
 
-	if (key == NULL)
+	if (edge != 1 && edge != 2)
 		PG_RETURN_NULL();
-	PG_RETURN_UUID_P(comb_key_uuid(key));
+	return comb_key_datum(edge == 1 ? &position->gap_from : &position->gap_to);
 }
 
 /*
- * comb_snowflake_position_edge(since text, edge int) returns bigint
- *
- * The same for Snowflakes.
- */
-Datum
-comb_snowflake_position_edge(PG_FUNCTION_ARGS)
-{
-	const CombKey *key = comb_position_find_edge(fcinfo, COMB_SERIES_SNOWFLAKE);
-
-	if (key == NULL)
-		PG_RETURN_NULL();
-	PG_RETURN_INT64(comb_key_int64(key));
-}
-
-/*
- * comb_position_limit() returns uuid
- *
- * Returns a key at which the calling statement must stop.  This is the largest
- * uuid, or comb_settled() if the statement can have no position with an end.
- * Once the transaction has made a key, it is the end: a function's commands see
- * rows of the command that called it, and these come again from the end on.
- * Raises the errors of comb_settled().
+ * comb_position_limit() returns uuid: a key at which the calling statement must
+ * stop.  This is the largest uuid, or comb_settled() if the statement can have no
+ * position with an end.  Once the transaction has made a key, it is the end: a
+ * function's commands see rows of the command that called it, and these come
+ * again from the end on.
  */
 Datum
 comb_position_limit(PG_FUNCTION_ARGS)
 {
 	CombSettled settled;
+	pg_uuid_t  *limit;
 
 	comb_settled_find(COMB_SERIES_ORDERED, &settled);
+	limit = comb_settled_key(Max(settled.bound, settled.end));
 	if (settled.end != 0 && !comb_announced[COMB_SERIES_ORDERED])
-		PG_RETURN_UUID_P(comb_key_uuid((const CombKey *) comb_key_last));
-	PG_RETURN_UUID_P(comb_settled_key(Max(settled.bound, settled.end)));
-}
-
-/*
- * comb_snowflake_position_limit(epoch timestamptz, instance_bits int,
- *								 sequence_bits int, tick interval) returns bigint
- *
- * The same for Snowflakes.  Raises the errors of comb_snowflake_settled().
- */
-Datum
-comb_snowflake_position_limit(PG_FUNCTION_ARGS)
-{
-	CombSettled settled;
-	int64		id;
-
-	comb_settled_find(COMB_SERIES_SNOWFLAKE, &settled);
-	id = comb_snowflake_key(fcinfo, 0, Max(settled.bound, settled.end));
-	if (settled.end != 0 && !comb_announced[COMB_SERIES_SNOWFLAKE])
-		id = PG_INT64_MAX;
-	PG_RETURN_INT64(id);
-}
-
-/* Return the position in argument 2.  Raises 55000 if it is too old */
-static CombPosition *
-comb_unread_since(FunctionCallInfo fcinfo, CombSeries series)
-{
-	CombSince  *since = comb_since_position(fcinfo, 2, series);
-
-	if (unlikely(!since->checked) && since->position.has_end)
-		comb_position_check_age(series, &since->position);
-	since->checked = true;
-	return &since->position;
+		memset(limit, 0xff, UUID_LEN);
+	PG_RETURN_UUID_P(limit);
 }
 
 /* Raise 0A000 for a row that no transaction of this server wrote */
@@ -829,7 +536,7 @@ comb_xmin_error(void)
  * "next" was read.  Reading "next" takes a lock, so we do not for each row.
  */
 static bool
-comb_is_unread(CombPosition *position, const CombKey *key,
+comb_is_unread(CombPosition *position, const pg_uuid_t *key,
 			   TransactionId xmin)
 {
 	uint64		fxid;
@@ -843,7 +550,7 @@ comb_is_unread(CombPosition *position, const CombKey *key,
 	if (!TransactionIdIsNormal(xmin))
 		return false;
 	if ((uint32) position->next - xmin >= COMB_XIDS_HALF)
-		position->next = comb_position_next_xid();
+		position->next = comb_next_full_xid();
 	fxid = comb_full_xid(xmin, position->next);
 	return fxid >= position->xmax ||
 		(fxid >= position->xmin && position->nxip > 0 &&
@@ -852,41 +559,31 @@ comb_is_unread(CombPosition *position, const CombKey *key,
 }
 
 /*
- * comb_unread_row(id uuid, xmin xid, since text) returns boolean
- *
- * Is a row that the calling statement sees new since a position?  NULL and ''
- * are the beginning, since when all rows are new.  Returns NULL if the key or
- * xmin is NULL.  Raises 22P02 for text that is no position, 0A000 for one of
- * another version and for xmin 0, 22023 for one of another database, and 55000 for one that is
- * 2^31 transactions old.
+ * comb_unread_row(id uuid, xmin xid, since text) returns boolean: is a row that the
+ * calling statement sees new since a position?  NULL and '' are the beginning,
+ * since when all rows are new.  Raises 22P02 for text that is no position, 0A000
+ * for one of another version and for xmin 0, 22023 for one of another database,
+ * and 55000 if 32 bits of an xid no longer tell on which side of it they lie.
  *
  * Readers call comb_unread(), which adds the bound and the limit.
  */
 Datum
 comb_unread_row(PG_FUNCTION_ARGS)
 {
-	CombPosition *position = comb_unread_since(fcinfo, COMB_SERIES_ORDERED);
-	CombKey		key;
+	CombSince  *since = comb_since_position(fcinfo, 2);
+	CombPosition *position = &since->position;
 
+	if (unlikely(!since->checked) && position->has_end &&
+		position->next - position->xmin >= COMB_XIDS_HALF)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("position is too old"),
+				 errdetail("%llu transactions have begun since, and 2147483648 are too many.",
+						   (unsigned long long) (position->next - position->xmin)),
+				 errhint("Begin again with a key, by comb_position_after().  The bound of this position is in comb_position_bound().")));
+	since->checked = true;
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
-	key = comb_key_from_uuid(PG_GETARG_UUID_P(0));
-	PG_RETURN_BOOL(comb_is_unread(position, &key, PG_GETARG_TRANSACTIONID(1)));
-}
-
-/*
- * comb_snowflake_unread_row(id bigint, xmin xid, since text) returns boolean
- *
- * The same for Snowflakes.
- */
-Datum
-comb_snowflake_unread_row(PG_FUNCTION_ARGS)
-{
-	CombPosition *position = comb_unread_since(fcinfo, COMB_SERIES_SNOWFLAKE);
-	CombKey		key;
-
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
-		PG_RETURN_NULL();
-	key = comb_key_from_int64(PG_GETARG_INT64(0));
-	PG_RETURN_BOOL(comb_is_unread(position, &key, PG_GETARG_TRANSACTIONID(1)));
+	PG_RETURN_BOOL(comb_is_unread(position, PG_GETARG_UUID_P(0),
+								  PG_GETARG_TRANSACTIONID(1)));
 }

@@ -206,60 +206,41 @@ comb_span_compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Add a gap to those found, and keep the longest ones */
-static void
-comb_gap_add(CombSettled *settled, uint64 from, uint64 to)
-{
-	CombSpan   *gaps = settled->gaps;
-	int			shortest = 0;
-	int			i;
-
-	if (to <= from || to - from < COMB_GAP_MIN)
-		return;
-	if (settled->ngaps == COMB_GAPS)
-	{
-		for (i = 1; i < COMB_GAPS; i++)
-		{
-			if (gaps[i].to - gaps[i].from < gaps[shortest].to - gaps[shortest].from)
-				shortest = i;
-		}
-		if (to - from <= gaps[shortest].to - gaps[shortest].from)
-			return;
-		settled->ngaps--;
-		memmove(&gaps[shortest], &gaps[shortest + 1],
-				(settled->ngaps - shortest) * sizeof(CombSpan));
-	}
-	gaps[settled->ngaps].from = from;
-	gaps[settled->ngaps++].to = to;
-}
-
-/* Find the bound below all times that are held, and the gaps between them */
+/* Find the bound below all times that are held, and the longest gap between them */
 static void
 comb_settled_between(CombSettled *settled, CombTime end)
 {
 	const CombSpan *spans = comb_held.spans;
+	uint64		longest = COMB_GAP_MIN;
 	uint64		to;
 	uint32		i;
 
 	settled->bound = end;
-	settled->ngaps = 0;
+	settled->gap.from = settled->gap.to = 0;
 	if (comb_held.n == 0)
 		return;
 	if (comb_held.n > 1)
 		qsort(comb_held.spans, comb_held.n, sizeof(CombSpan),
 			  comb_span_compare);
 	settled->bound = to = Min(end, spans[0].from);
-	for (i = 0; i < comb_held.n && spans[i].from < end; i++)
+	for (i = 0; i <= comb_held.n; i++)
 	{
-		comb_gap_add(settled, to, spans[i].from);
-		to = Max(to, spans[i].to);
+		uint64		from = i < comb_held.n ? Min(end, spans[i].from) : end;
+
+		if (from > to && from - to >= longest)
+		{
+			longest = from - to;
+			settled->gap.from = to;
+			settled->gap.to = from;
+		}
+		if (i < comb_held.n)
+			to = Max(to, spans[i].to);
 	}
-	comb_gap_add(settled, to, end);
 }
 
 /*
  * Find the smallest time that is not settled, as of now, or COMB_UNKNOWN, the
- * end of the keys that the snapshot sees, and the gaps.  The counter is read
+ * end of the keys that the snapshot sees, and the gap.  The counter is read
  * after the snapshot was taken, so the end is beyond these keys.  A restart
  * continues from the end or later, so the end is not beyond keys made later.
  */
@@ -290,7 +271,7 @@ comb_settled_scan(CombSeries series, const CombView *view,
 	comb_seats_held(comb_prepared_seat, series, &comb_seats->used_prepared,
 					view);
 	comb_settled_between(settled, end);
-	/* what is forgotten took times below all gaps, before the server started */
+	/* what is forgotten took times below the gap, before the server started */
 	if (comb_any_forgotten(view))
 		settled->bound = COMB_UNKNOWN;
 }
@@ -309,9 +290,7 @@ comb_settled_compute(CombSeries series, Snapshot snapshot, TimestampTz until,
 	/* a standby took the snapshot, before it was promoted */
 	if (snapshot->takenDuringRecovery)
 	{
-		settled->bound = COMB_UNKNOWN;
-		settled->end = 0;
-		settled->ngaps = 0;
+		memset(settled, 0, sizeof(CombSettled));
 		return;
 	}
 	comb_view_init(&view, snapshot);

@@ -34,7 +34,6 @@
 #include "comb_lease.h"
 #include "comb_settled.h"
 #include "comb_snowflake.h"
-#include "comb_snowflake_generate.h"
 
 PG_FUNCTION_INFO_V1(comb_snowflake);
 PG_FUNCTION_INFO_V1(comb_snowflake_settled);
@@ -59,14 +58,11 @@ comb_snowflake_slow_error(const CombSnowflake *set)
 					 bits, tick_max)));
 }
 
-/*
- * Return the parameter set of a call that makes ids, or is about them.  Its
- * arguments begin with "first".
- */
+/* Return the parameter set of a call that makes ids, or is about them */
 static inline CombSnowflake *
-comb_snowflake_own_set(FunctionCallInfo fcinfo, int first)
+comb_snowflake_own_set(FunctionCallInfo fcinfo)
 {
-	CombSnowflake *set = comb_snowflake_set(fcinfo, first);
+	CombSnowflake *set = comb_snowflake_set(fcinfo, 0);
 
 	if (unlikely(set->slow))
 		comb_snowflake_slow_error(set);
@@ -217,7 +213,7 @@ comb_snowflake(PG_FUNCTION_ARGS)
 	uint64		instance;
 
 	PreventCommandIfReadOnly("comb_snowflake()");
-	set = comb_snowflake_own_set(fcinfo, 0);
+	set = comb_snowflake_own_set(fcinfo);
 	instance = comb_snowflake_server(set);
 	do
 	{
@@ -225,31 +221,6 @@ comb_snowflake(PG_FUNCTION_ARGS)
 		at = comb_snowflake_step(set, &slot);
 	} while (!comb_lease_covers(COMB_SERIES_SNOWFLAKE, at));
 	PG_RETURN_INT64(comb_snowflake_compose(set, slot, instance));
-}
-
-/*
- * Return the smallest id from a time on, as comb_snowflake_settled() does for
- * the arguments from "first" on.
- */
-int64
-comb_snowflake_key(FunctionCallInfo fcinfo, int first, CombTime time)
-{
-	CombSnowflake *set = comb_snowflake_own_set(fcinfo, first);
-	uint64		instance = comb_snowflake_server(set);
-	CombSlot	slot;
-
-	if (time <= set->epoch)
-		return 0;
-	slot = comb_slot_at(set, time);
-	if (comb_slot_start(set, slot) < time)
-		slot = comb_slot_after(set, slot);
-	/* other parameters may have taken the counter beyond the last id */
-	if (slot.time >= set->end)
-	{
-		slot.time = set->end;
-		slot.sequence = 0;
-	}
-	return comb_snowflake_compose(set, slot, instance);
 }
 
 /*
@@ -261,10 +232,23 @@ comb_snowflake_key(FunctionCallInfo fcinfo, int first, CombTime time)
 Datum
 comb_snowflake_settled(PG_FUNCTION_ARGS)
 {
-	CombSettled settled;
-
 	/* bad parameters before anything else */
-	(void) comb_snowflake_server(comb_snowflake_own_set(fcinfo, 0));
+	CombSnowflake *set = comb_snowflake_own_set(fcinfo);
+	uint64		instance = comb_snowflake_server(set);
+	CombSettled settled;
+	CombSlot	slot;
+
 	comb_settled_find(COMB_SERIES_SNOWFLAKE, &settled);
-	PG_RETURN_INT64(comb_snowflake_key(fcinfo, 0, settled.bound));
+	if (settled.bound <= set->epoch)
+		PG_RETURN_INT64(0);
+	slot = comb_slot_at(set, settled.bound);
+	if (comb_slot_start(set, slot) < settled.bound)
+		slot = comb_slot_after(set, slot);
+	/* other parameters may have taken the counter beyond the last id */
+	if (slot.time >= set->end)
+	{
+		slot.time = set->end;
+		slot.sequence = 0;
+	}
+	PG_RETURN_INT64(comb_snowflake_compose(set, slot, instance));
 }

@@ -168,7 +168,7 @@ proctype reader() {
 			};
 			t = 0
 		};
-		d_step {	/* comb_unread_row(), comb_position_next() */
+		d_step {	/* comb_unread_row(), comb_position() */
 			if
 			:: alive ->
 				for (t : 0 .. NX - 1) {
@@ -181,7 +181,7 @@ proctype reader() {
 					assert(!last || overflowed || st[t] != COMMITTED || got[t] == 1)
 				};
 				pbound = MAX(pbound, bound);
-				if		/* comb_position_take() */
+				if		/* comb_position_take_snapshot() */
 				:: !overflowed ->
 					pend = end; pmax = max;
 					for (x : 0 .. XIDS - 1) { pxip[x] = xip[x] }

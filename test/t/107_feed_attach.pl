@@ -102,7 +102,14 @@ sub hashed
 sub snowflakes
 {
 	return $_[0] =~ s/\buuid\b/bigint/gr =~ s/comb_generate_ordered/comb_snowflake/gr
-	  =~ s/\bcomb_(?=settled|unread|position)/comb_snowflake_/gr =~ s/00000000-0000-0000-0000-000000000000/0/gr;
+	  =~ s/\bcomb_(?=settled)/comb_snowflake_/gr =~ s/00000000-0000-0000-0000-000000000000/0/gr;
+}
+
+# The schedules of a kind.  Snowflakes have no positions.
+sub with
+{
+	my ($kind, $schedules) = @_;
+	return join("\n", grep { $kind ne 'snowflakes' || !/pos/ } split(/\n/, $schedules));
 }
 $kinds{snowflakes} = { map { $_ => snowflakes($kinds{partitions}{$_}) } keys %{ $kinds{partitions} } };
 
@@ -179,7 +186,7 @@ foreach my $kind (sort keys %kinds)
 	$_ = ref($_) ? $_ : $sql->($_) foreach values %{ $schedule->{statements} };
 
 	note($kind);
-	$schedule->test(q{
+	$schedule->test(with($kind, q{
 	# a new session; its first query is planned when the table gets a new one
 	a.first a.row0 r.fresh w.lock r.slow=1 a.attach1 a.row1 b.row0 w.unlock r.poll=2 r.check
 	a.first a.row0 r.fresh w.lock r.slowsub=1 a.attach1 a.row1 b.row0 w.unlock r.poll=2 r.check
@@ -232,15 +239,15 @@ foreach my $kind (sort keys %kinds)
 	a.first a.row0 a.begin a.key b.row0 r.fresh w.lock r.slowposexec=1 b.attach1 a.late1 a.commit b.row0 w.unlock r.pos=3 r.once=t
 	a.first a.row0 a.begin a.key b.row0 r.fresh w.lock r.slowfn=1 b.attach1 a.late1 a.commit a.row1 w.unlock r.fn=3 r.check
 	a.first a.begin a.key b.row0 r.fresh w.lock r.slowfn=0 b.attach1 a.late1 a.prepare1 b.commitp1 b.row0 w.unlock r.fn=3 r.check
-});
+}));
 	# PostgreSQL makes its list of partitions from pg_inherits, and then waits to look one up in
 	# pg_class.  The list is kept although the table gets another partition meanwhile.  The second poll
 	# brings back into the caches what the first one has dropped.
-	$schedule->test(q{
+	$schedule->test(with($kind, q{
 	a.first a.row0 r.fresh r.poll=1 r.poll=0 a.attach1 a.row1 r.analyze w.catalog r.poll=0 w.attach2 w.commit a.row2 b.row0 r.poll=3 r.check
 	a.first a.row0 r.fresh r.pos=1 r.pos=0 a.attach1 a.row1 r.analyze w.catalog r.pos=0 w.attach2 w.commit a.row2 b.row0 r.pos=3 r.once=t
 	a.first a.row0 r.fresh r.count=1 a.attach1 a.row1 r.analyze w.catalog r.count=2 w.attach2 w.commit a.row2 b.row0 r.poll=4 r.check
 	a.first a.row0 r.fresh r.count=1 a.attach1 a.row1 r.analyze w.catalog r.count=2 w.attach2 w.commit a.row2 b.row0 r.cached r.exec=4 r.check
-}) if $kind ne 'children';
+})) if $kind ne 'children';
 }
 done_testing();

@@ -8,11 +8,9 @@ use CombSession;
 use CombTest;
 
 my $setup = $CombSchedule::setup . q{
-	CREATE TABLE number (id bigint PRIMARY KEY DEFAULT comb_snowflake(instance_bits => 0), what text);
-	CREATE TABLE seen_number (id bigint);
 	CREATE TABLE scratch (i integer);
-	CREATE TABLE place (number boolean PRIMARY KEY, position text);
-	INSERT INTO place VALUES (false, ''), (true, NULL);
+	CREATE TABLE place (position text);
+	INSERT INTO place VALUES ('');
 	CREATE FUNCTION late(since text) RETURNS text STABLE LANGUAGE plpgsql AS
 	$$
 	BEGIN
@@ -22,7 +20,6 @@ my $setup = $CombSchedule::setup . q{
 	END
 	$$;
 	CREATE FUNCTION made() RETURNS uuid LANGUAGE plpgsql AS 'BEGIN RETURN comb_generate_ordered(); END';
-	CREATE FUNCTION numbered() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN comb_snowflake(instance_bits => 0); END';
 	CREATE PROCEDURE nested(n integer, rows integer) LANGUAGE plpgsql AS
 	$$
 	BEGIN
@@ -41,24 +38,16 @@ sub poll
 {
 	my ($position, $next) = @_;
 	return "WITH got AS (INSERT INTO seen (id)
-		SELECT event.id FROM (SELECT $position AS position FROM place WHERE NOT number OFFSET 0) AS p, event
+		SELECT event.id FROM (SELECT $position AS position FROM place OFFSET 0) AS p, event
 		WHERE comb_unread(event.id, event.xmin, position) ORDER BY event.id RETURNING id),
-	moved AS (UPDATE place SET position = $next WHERE NOT number)
+	moved AS (UPDATE place SET position = $next)
 	SELECT count(*) FROM got";
 }
-
-# How many gaps a position has
-sub gaps { return "SELECT length($_[0]) - length(replace($_[0], '/', '')) FROM place WHERE $_[1]" }
 
 my %statements = (
 	poll     => poll('position', 'comb_position(position)'),
 	pollate  => poll('late(position)', 'comb_position(position)'),
 	latenext => poll('position', 'comb_position(late(position))'),
-	numbers  => q{WITH got AS (INSERT INTO seen_number (id)
-		SELECT n.id FROM (SELECT position FROM place WHERE number OFFSET 0) AS p, number AS n
-		WHERE comb_snowflake_unread(n.id, n.xmin, position, instance_bits => 0) RETURNING id),
-	moved AS (UPDATE place SET position = comb_snowflake_position(position, instance_bits => 0) WHERE number)
-	SELECT count(*) FROM got},
 	check    => q{
 		SELECT count(*) FILTER (WHERE seen.id IS NULL) || ' lost',
 		       '0 held back',
@@ -66,24 +55,20 @@ my %statements = (
 		       (SELECT count(*) - count(DISTINCT id) FROM seen) || ' twice',
 		       '0 out of order'
 		FROM event FULL JOIN seen USING (id)},
-	place    => 'SELECT FROM place WHERE NOT number FOR UPDATE',
+	place    => 'SELECT FROM place FOR UPDATE',
 	shared   => q{WITH moved AS (UPDATE place AS new SET position = comb_position(old.position)
-		FROM (SELECT * FROM place WHERE NOT number FOR UPDATE) AS old WHERE new.number = old.number RETURNING old.position),
+		FROM (SELECT * FROM place FOR UPDATE) AS old RETURNING old.position),
 	got AS (INSERT INTO seen (id) SELECT id FROM moved, event WHERE comb_unread(id, event.xmin, position) RETURNING id)
 	SELECT count(*) FROM got},
-	number   => 'INSERT INTO number DEFAULT VALUES',
 	# the function's commands come after the INSERT's
 	made     => "INSERT INTO event (id, what) VALUES (made(), 'made')",
-	numbered => 'INSERT INTO number VALUES (numbered())',
-	failed   => q{SAVEPOINT f; SELECT comb_snowflake('2262-01-01', 0, 22)},
-	undo     => 'ROLLBACK TO f',
 	sub      => q{SAVEPOINT s; INSERT INTO event (what) VALUES ('sub')},
 	subxid   => 'SAVEPOINT x; INSERT INTO scratch VALUES (1)',
 	release  => 'RELEASE s',
 	back     => 'ROLLBACK TO s',
 	nested   => 'CALL nested(N, 1)',
 	empty    => 'CALL nested(N, 0)',
-	declare  => 'DECLARE c CURSOR FOR SELECT event.id FROM place AS p, event WHERE NOT number AND comb_unread(event.id, event.xmin, position) ORDER BY event.id',
+	declare  => 'DECLARE c CURSOR FOR SELECT event.id FROM place AS p, event WHERE comb_unread(event.id, event.xmin, position) ORDER BY event.id',
 	# its condition is evaluated for each row
 	cursor   => q{SET LOCAL enable_bitmapscan = off; SET LOCAL enable_indexscan = off;
 		DECLARE cN CURSOR FOR SELECT what FROM event WHERE comb_unread(id, event.xmin, '')},
@@ -97,14 +82,11 @@ my %statements = (
 	cluster  => 'CLUSTER event USING event_pkey',
 	settled  => 'SELECT count(*) FROM event WHERE id < comb_settled()',
 	pause    => 'DO $$ BEGIN PERFORM pg_sleep(N / 1000.0); END $$',
-	gaps     => gaps('position', 'NOT number'),
-	numgaps  => gaps('position', 'number'),
+	gaps     => q{SELECT length(position) - length(replace(position, '/', '')) FROM place},
 	# which rows a poll would read again
-	again    => q{SELECT count(*) FROM event, (SELECT position AS p FROM place WHERE NOT number) AS place
-		WHERE id >= comb_position_bound(p) AND (id < comb_position_edge(p, 1)
-		OR id >= comb_position_edge(p, 2) AND id < comb_position_edge(p, 3)
-		OR id >= comb_position_edge(p, 4) AND id < comb_position_edge(p, 5) OR id >= comb_position_edge(p, 6))},
-	behind   => 'SELECT count(*) FROM event, place WHERE NOT number AND id < comb_position_bound(position)');
+	again    => q{SELECT count(*) FROM event, (SELECT position AS p FROM place) AS place
+		WHERE id >= comb_position_bound(p) AND (id < comb_position_edge(p, 1) OR id >= comb_position_edge(p, 2))},
+	behind   => 'SELECT count(*) FROM event, place WHERE id < comb_position_bound(position)');
 
 my $node = server('main', conf => q{
 autovacuum = off
@@ -112,7 +94,7 @@ max_prepared_transactions = 5
 wal_writer_delay = 10s
 }, sql => $setup);
 my $schedule = CombSchedule->new($node, 'a b r u w z', statements => \%statements,
-	clean => "TRUNCATE event, number, seen, seen_number; UPDATE place SET position = ''");
+	clean => "TRUNCATE event, seen; UPDATE place SET position = ''");
 
 $schedule->test(q{
 	# the reader waits for nobody, and comes back
@@ -142,22 +124,21 @@ $schedule->test(q{
 	a.begin a.event b.event b.pause20 b.event r.poll=2 a.sub b.pause20 b.event b.event r.poll=2 r.gaps=1 r.again=2 a.commit r.poll=2 r.check
 	a.begin a.key b.pause20 b.event r.poll=1 r.gaps=1 r.again=0 a.late a.commit r.poll=1 r.check
 	a.begin a.event b.pause20 b.event r.poll=1 r.gaps=1 a.rollback a.begin a.event b.pause20 b.event r.poll=1 r.again=0 a.commit r.poll=1 r.check
-	a.begin a.event b.pause20 b.event z.begin z.event b.pause20 b.event r.poll=2 r.gaps=2 r.again=0 z.commit r.poll=1 r.again=0 a.commit r.poll=1 r.check
-	a.begin a.event b.pause300 b.event b.event u.begin u.event b.pause20 b.event w.begin w.event b.pause300 b.event b.event z.begin z.event b.pause300 b.event b.event r.poll=7 r.gaps=3 r.again=1 u.commit r.poll=1 w.commit a.commit r.poll=2 z.commit r.poll=1 r.check
-	a.begin a.event b.pause300 b.event b.event u.begin u.event b.pause300 b.event b.event w.begin w.event b.pause300 b.event b.event z.begin z.event b.pause20 b.event r.poll=7 r.gaps=3 r.again=1 a.commit u.commit w.commit z.commit r.poll=4 r.check
+	a.begin a.event b.pause20 b.event z.begin z.event b.pause100 b.event r.poll=2 r.gaps=1 r.again=1 z.commit r.poll=1 r.again=0 a.commit r.poll=1 r.check
+	# the longest gap is the first one, one in the middle, or the last one
+	a.begin a.event b.pause300 b.event u.begin u.event b.pause20 b.event b.event w.begin w.event b.pause20 b.event r.poll=4 r.gaps=1 r.again=3 a.commit r.poll=1 u.commit w.commit r.poll=2 r.check
+	a.begin a.event b.pause20 b.event b.event u.begin u.event b.pause300 b.event w.begin w.event b.pause20 b.event r.poll=4 r.gaps=1 r.again=3 u.commit w.commit a.commit r.poll=3 r.check
+	a.begin a.event b.pause20 b.event b.event u.begin u.event b.pause300 b.event r.poll=3 r.gaps=1 r.again=2 u.commit a.commit r.poll=2 r.check
 	a.begin a.event u.begin u.event b.pause20 a.event b.event r.poll=1 a.commit r.poll=2 u.commit r.poll=1 r.check
 	a.begin a.event b.pause20 b.event r.repeatable r.count=1 a.commit r.poll=1 r.gaps=1 r.commit r.poll=1 r.check
 	a.begin a.event b.pause20 b.event r.poll=1 z.begin z.nested70 b.event r.poll=0 r.gaps=1 r.again=1 a.commit r.poll=1 z.rollback r.poll=1 r.check
-	# a call that failed leaves nothing behind in the seat of a prepared transaction
-	a.begin a.number a.failed=22008 a.undo a.prepare1 b.rollbackp1 a.begin a.number a.prepare1 b.pause20 b.number r.numbers=1 r.numgaps=1 b.commitp1 r.numbers=1
 	a.begin a.event b.event b.pause20 b.event a.commit r.poll=3 r.gaps=0 r.again=0 r.check
 	a.begin a.event b.pause20 b.event r.poll=1 r.gaps=1 b.update r.poll=0 a.commit r.poll=1 r.check
 	a.begin a.event b.pause20 b.event a.prepare1 b.pause20 b.event r.poll=2 r.gaps=1 r.again=0 b.commitp1 r.poll=1 r.check
-	a.begin a.event b.pause20 b.event u.begin u.event a.prepare1 u.prepare2 b.pause20 b.event r.poll=2 r.gaps=2 r.again=0 b.commitp1 b.commitp2 r.poll=2 r.check
+	a.begin a.event b.pause20 b.event u.begin u.event a.prepare1 u.prepare2 b.pause100 b.event r.poll=2 r.gaps=1 r.again=1 b.commitp1 b.commitp2 r.poll=2 r.check
 	u.begin u.event b.pause20 a.begin a.event a.prepare1 b.rollbackp1 u.prepare2 b.pause20 b.event r.poll=1 r.gaps=1 b.commitp2 r.poll=1 r.check
 	a.begin a.event u.begin u.event b.pause20 b.event u.prepare1 r.repeatable r.count=1 b.commitp1 a.prepare2 r.poll=1 r.commit r.poll=1 b.commitp2 r.poll=1 r.check
 	a.begin a.event b.pause20 b.event a.prepare1 r.poll=1 r.gaps=1 restart b.pause20 b.event r.poll=1 r.gaps=0 b.commitp1 r.poll=1 r.check
-	a.begin a.number b.pause20 b.number r.numbers=1 r.numgaps=1 a.number a.commit r.numbers=2
 	# prepared transactions
 	a.begin a.event a.prepare1 b.event r.poll=1 b.commitp1 r.poll=1 r.check
 	a.begin a.sub a.prepare1 b.event r.poll=1 b.event b.rollbackp1 r.poll=1 r.check
@@ -199,10 +180,6 @@ $schedule->test(q{
 	a.begin a.event b.event r.poll=1 b.freeze a.commit b.freeze r.poll=1 r.check
 	u.begin u.key a.begin a.event b.event r.poll=1 a.commit b.freeze r.poll=1 b.full b.event r.poll=1 b.cluster r.poll=0 u.late u.commit r.poll=1 b.full r.poll=0 r.check
 	# Snowflakes
-	a.begin a.number b.number r.numbers=1 b.number r.numbers=1 a.commit r.numbers=1 r.numbers=0
-	r.begin r.number r.numbers=0 b.number r.commit r.numbers=2
-	r.begin r.numbers=0 r.numbered r.numbers=0 r.commit r.numbers=1 r.numbers=0
-	b.event a.begin a.nested70 a.number b.number r.numbers=0 a.commit r.numbers=2 r.poll=71 r.check
 });
 
 #

@@ -84,7 +84,7 @@ foreach my $kind (sort keys %kinds)
 			cached => "SET plan_cache_mode = force_generic_plan; PREPARE cached AS SELECT count(*) FROM event WHERE id < comb_settled()",
 			exec   => 'EXECUTE cached',
 			settled => 'SELECT comb_settled() IS NOT NULL',
-			flakes => "SELECT comb_snowflake_settled(instance_bits => 0), comb_snowflake_position(p, instance_bits => 0) = p FROM event, comb_snowflake_position_after(7) AS p LIMIT 1",
+			flakes => "SELECT comb_snowflake_settled(instance_bits => 0) FROM event LIMIT 1",
 			same   => q{SELECT comb_settled(), comb_position(p) = p, right(comb_position(NULL), 13) FROM event, comb_position_after('f0000000-0000-7000-8000-000000000000') AS p LIMIT 1},
 			read   => 'SELECT readable(2)',
 			open   => 'DECLARE c CURSOR FOR SELECT readable(n) FROM generate_series(1, 2) AS n',
@@ -113,7 +113,7 @@ foreach my $kind (sort keys %kinds)
 	a.begin a.key b.event b.copy a.late a.commit b.apply b.swap r.begin r.poll=2 r.commit r.check
 	a.event r.repeatable r.snap b.grant r.poll=0 r.commit r.poll=1 r.check
 	# what nothing settled looks like
-	a.event a.snowflake r.repeatable r.snap b.grant r.flakes=0|t r.same=00000000-0000-0000-0000-000000000000|t|-000000000000 r.commit
+	a.event a.snowflake r.repeatable r.snap b.grant r.flakes=0 r.same=00000000-0000-0000-0000-000000000000|t|-000000000000 r.commit
 	# nothing that leaves rows where they are
 	a.event r.repeatable r.snap b.elsewhere r.poll=1 r.commit r.check
 	a.event r.repeatable r.snap b.elsewhere r.others=0 r.poll=0 r.commit r.poll=1 r.check

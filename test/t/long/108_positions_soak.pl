@@ -50,7 +50,7 @@ INSERT INTO got SELECT $reader, id FROM moved, outbox WHERE $unread;
 my $unread = 'comb_unread(id, outbox.xmin, position)';
 my %readers = (
 	1 => reader(1, $unread, 'comb_position') . pause(3),
-	2 => reader(2, 'comb_snowflake_unread(number, outbox.xmin, position)', 'comb_snowflake_position') . pause(3),
+	2 => reader(2, $unread, 'comb_position') . pause(3),
 	3 => "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT count(*) FROM place;\n" . pause(5)
 	  . reader(3, $unread, 'comb_position') . "COMMIT;\n");
 
