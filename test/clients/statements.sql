@@ -98,4 +98,4 @@ SELECT * FROM orders WHERE id > $id ORDER BY id LIMIT $size
 
 -- error: an error has its SQLSTATE and hint
 SELECT comb_generate('sequential')
---> 22023 Perhaps you meant the layout
+--> 22023 Perhaps you meant the layout "sequential_end".  comb_layouts() lists the layouts.
