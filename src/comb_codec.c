@@ -50,6 +50,9 @@ static const CombUnit comb_100ns = {"100 ns", 1, COMB_100NS_PER_US, 0};
 static inline uint64
 comb_unit_start(const CombUnit *unit, uint64 n)
 {
+	/* most units are whole microseconds, and a division costs more */
+	if (likely(unit->per == 1))
+		return n * unit->us;
 	return (n * unit->us + Min(unit->us, unit->per) - 1) / unit->per;
 }
 

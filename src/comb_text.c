@@ -170,6 +170,19 @@ comb_prefix_arg(FunctionCallInfo fcinfo, int argno)
 	return prefix;
 }
 
+static void
+comb_parse_error(const text *source, const char *prefix, int prefix_length)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+			 errmsg("invalid key text: \"%s\"", comb_clipped(source)),
+			 prefix_length != 0 ?
+			 errhint("A key with this prefix is \"%.*s_\" and %d digits of base 32, of which the first is 0 to 7.",
+					 prefix_length, prefix, COMB_DIGITS) :
+			 errhint("A key is %d digits of base 32, of which the first is 0 to 7.  To read a text with a prefix, call comb_parse(id, prefix).",
+					 COMB_DIGITS)));
+}
+
 /* Read the key that follows the prefix, which may be empty */
 static inline pg_uuid_t *
 comb_parsed(const text *source, const char *prefix, int prefix_length)
@@ -183,14 +196,7 @@ comb_parsed(const text *source, const char *prefix, int prefix_length)
 				 memcmp(str, prefix, prefix_length) != 0 ||
 				 (start != 0 && str[prefix_length] != '_') ||
 				 !comb_read_digits(id->data, str + start)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-				 errmsg("invalid key text: \"%s\"", comb_clipped(source)),
-				 start != 0 ?
-				 errhint("A key with this prefix is \"%.*s_\" and %d digits of base 32, of which the first is 0 to 7.",
-						 prefix_length, prefix, COMB_DIGITS) :
-				 errhint("A key is %d digits of base 32, of which the first is 0 to 7.  To read a text with a prefix, call comb_parse(id, prefix).",
-						 COMB_DIGITS)));
+		comb_parse_error(source, prefix, prefix_length);
 	return id;
 }
 
