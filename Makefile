@@ -20,10 +20,7 @@ OBJS       = src/pg_comb.o src/comb_clock.o src/comb_codec.o src/comb_layout.o s
              src/ordered/comb_plan.o src/ordered/comb_settled.o src/ordered/comb_snowflake_generate.o \
              src/ordered/comb_position.o src/ordered/comb_wait.o src/ordered/comb_monitor.o
 HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_period.h src/comb_call.h \
-             src/comb_snowflake.h \
-             src/ordered/comb_sequence.h src/ordered/comb_shared.h src/ordered/comb_announce.h \
-             src/ordered/comb_lease.h src/ordered/comb_answers.h src/ordered/comb_plan.h \
-             src/ordered/comb_settled.h
+             src/comb_snowflake.h src/ordered/comb_ordered.h
 PG_CPPFLAGS = -I$(srcdir)/src
 
 # Listed, not wildcarded: without $(srcdir) a wildcard is empty in a VPATH build.  Under sql/ a

@@ -19,9 +19,7 @@
 #include "utils/inval.h"
 
 #include "comb_period.h"
-#include "ordered/comb_announce.h"
-#include "ordered/comb_plan.h"
-#include "ordered/comb_sequence.h"
+#include "ordered/comb_ordered.h"
 
 COMB_MODULE_MAGIC;
 

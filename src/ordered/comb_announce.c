@@ -49,18 +49,18 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "comb_announce.h"
+#include "comb_ordered.h"
 
 CombSeats  *comb_seats = NULL;
 
 /* Which series has this transaction announced? */
-bool		comb_announced[COMB_SERIES];
+bool		comb_announced[COMB_NSERIES];
 
 /* In which command?  Later ones can see rows with its keys */
-CommandId	comb_announced_command[COMB_SERIES];
+CommandId	comb_announced_command[COMB_NSERIES];
 
 /* This backend's seat, if the transaction has announced the series */
-CombSeat   *comb_own_seat[COMB_SERIES];
+CombSeat   *comb_own_seat[COMB_NSERIES];
 
 /* Has this process found them with all that belongs into them? */
 static bool comb_seats_attached = false;
@@ -267,7 +267,7 @@ comb_seats_recover(void)
 			!COMB_PROC_HAS_NO_BACKEND(proc) ||
 			!TransactionIdIsInProgress(proc->xid))
 			continue;
-		for (series = 0; series < COMB_SERIES; series++)
+		for (series = 0; series < COMB_NSERIES; series++)
 		{
 			comb_seat_make(series * comb_places() + MaxBackends + number);
 			pg_atomic_write_u64(&comb_prepared_seat(series, number)->last,
@@ -289,7 +289,7 @@ comb_seats_init(void)
 
 	pg_atomic_init_u64(&comb_seats->used, 0);
 	pg_atomic_init_u64(&comb_seats->used_prepared, 0);
-	for (i = 0; i < COMB_SERIES * comb_places(); i++)
+	for (i = 0; i < COMB_NSERIES * comb_places(); i++)
 	{
 		if (comb_seat_at(i) != NULL)
 			comb_seat_init(comb_seat_at(i));
@@ -301,7 +301,7 @@ comb_seats_init(void)
 static CombSeats *
 comb_seats_find(void)
 {
-	uint32		nplaces = COMB_SERIES * comb_places();
+	uint32		nplaces = COMB_NSERIES * comb_places();
 	CombSeats  *seats;
 	dsa_pointer pointer = comb_database->seats;
 	uint32		i;
@@ -331,7 +331,7 @@ comb_seats_attach(void)
 	if (comb_seats_mapped == NULL)
 		comb_seats_mapped = (CombSeat **)
 			MemoryContextAllocZero(TopMemoryContext,
-								   mul_size(COMB_SERIES * sizeof(CombSeat *),
+								   mul_size(COMB_NSERIES * sizeof(CombSeat *),
 											comb_places()));
 	LWLockAcquire(&comb_shared->lock, LW_EXCLUSIVE);
 	comb_seats = comb_seats_find();
@@ -441,7 +441,7 @@ comb_before_prepare(void)
 	int			series;
 
 	comb_preparing = true;
-	for (series = 0; series < COMB_SERIES; series++)
+	for (series = 0; series < COMB_NSERIES; series++)
 	{
 		if (comb_announced[series])
 			comb_seats_make((CombSeries) series, MaxBackends,
@@ -468,7 +468,7 @@ comb_prepared_enter(const PGPROC *proc)
 	int			series;
 
 	comb_seats_mark_used(&comb_seats->used_prepared, number);
-	for (series = 0; series < COMB_SERIES; series++)
+	for (series = 0; series < COMB_NSERIES; series++)
 	{
 		CombSeat   *from;
 		CombSeat   *seat;
@@ -538,7 +538,7 @@ comb_take_back(uint64 fxid)
 	int			series;
 
 	comb_preparing = false;
-	for (series = 0; series < COMB_SERIES; series++)
+	for (series = 0; series < COMB_NSERIES; series++)
 	{
 		if (comb_announced[series])
 		{

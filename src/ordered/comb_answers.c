@@ -27,8 +27,7 @@
 #include "lib/ilist.h"
 #include "utils/memutils.h"
 
-#include "comb_announce.h"
-#include "comb_answers.h"
+#include "comb_ordered.h"
 
 /* How many answers a transaction keeps for a series */
 #define COMB_ANSWERS		64
@@ -63,7 +62,7 @@ typedef struct CombAnswers
 } CombAnswers;
 
 /* They are in the transaction's memory; NULL = nothing is kept yet */
-static CombAnswers *comb_answers[COMB_SERIES];
+static CombAnswers *comb_answers[COMB_NSERIES];
 
 /*
  * The transaction's memory is freed, and its answers with it.  "arg" is the

@@ -55,12 +55,12 @@
 
 #include "access/xlog.h"
 
-#include "comb_lease.h"
+#include "comb_ordered.h"
 
 /* See comb_lease_step_over() */
 #define COMB_NEAR_LEASES	10
 
-CombLease	comb_leases[COMB_SERIES];
+CombLease	comb_leases[COMB_NSERIES];
 
 /* Return microseconds since 1970 as text, for messages */
 static char *

@@ -25,9 +25,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "comb_announce.h"
-#include "comb_lease.h"
-#include "comb_settled.h"
+#include "comb_ordered.h"
 
 PG_FUNCTION_INFO_V1(comb_ordered_status);
 PG_FUNCTION_INFO_V1(comb_unsettled);
@@ -35,7 +33,7 @@ PG_FUNCTION_INFO_V1(comb_unsettled);
 #define COMB_STATUS_COLUMNS		4
 #define COMB_UNSETTLED_COLUMNS	6
 
-static const char *const comb_series_names[COMB_SERIES] = {
+static const char *const comb_series_names[COMB_NSERIES] = {
 	[COMB_SERIES_ORDERED] = "ordered",
 	[COMB_SERIES_SNOWFLAKE] = "snowflake"
 };
@@ -63,7 +61,7 @@ comb_ordered_status(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	if (!RecoveryInProgress())
 		comb_shared_attach();
-	for (series = 0; series < COMB_SERIES; series++)
+	for (series = 0; series < COMB_NSERIES; series++)
 	{
 		CombTime	counter = comb_database == NULL ? 0 :
 			comb_series_last((CombSeries) series);
@@ -228,7 +226,7 @@ comb_unsettled(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	comb_view_init(&view, comb_settled_snapshot());
 	comb_seats_attach();
-	for (series = 0; series < COMB_SERIES; series++)
+	for (series = 0; series < COMB_NSERIES; series++)
 	{
 		comb_unsettled_seats(result, (CombSeries) series);
 		comb_unsettled_prepared(result, (CombSeries) series, &view);

@@ -27,7 +27,7 @@
 #include "utils/inval.h"
 #include "utils/timestamp.h"
 
-#include "comb_lease.h"
+#include "comb_ordered.h"
 
 PG_FUNCTION_INFO_V1(comb_generate_ordered);
 PG_FUNCTION_INFO_V1(comb_ordered_reset);
@@ -132,7 +132,7 @@ comb_ordered_reset(PG_FUNCTION_ARGS)
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
 	int64		now = comb_clock_us();
 	int64		latest = comb_lease_latest_us(now);
-	char	   *limits[COMB_SERIES];
+	char	   *limits[COMB_NSERIES];
 	int			series;
 
 	PreventCommandIfReadOnly("comb_ordered_reset()");
@@ -144,7 +144,7 @@ comb_ordered_reset(PG_FUNCTION_ARGS)
 						   comb_time_text(latest + COMB_UNIX_EPOCH))));
 
 	comb_shared_attach();
-	for (series = 0; series < COMB_SERIES; series++)
+	for (series = 0; series < COMB_NSERIES; series++)
 		limits[series] =
 			comb_reset_limit((CombSeries) series,
 							 Max(at, now + COMB_UNIX_EPOCH) - COMB_UNIX_EPOCH,

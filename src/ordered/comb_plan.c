@@ -84,7 +84,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "comb_plan.h"
+#include "comb_ordered.h"
 
 /* How many changed relations to remember before all count as parents */
 #define COMB_CHANGED		1024
@@ -98,8 +98,8 @@ typedef struct CombFound
 } CombFound;
 
 /* The last bound, and the last one of the transactions before this one */
-static CombFound comb_found[COMB_SERIES];
-static CombFound comb_before[COMB_SERIES];
+static CombFound comb_found[COMB_NSERIES];
+static CombFound comb_before[COMB_NSERIES];
 
 /* Relations that have changed, and how many changes were those of parents */
 static Oid	comb_changed[COMB_CHANGED];

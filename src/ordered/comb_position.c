@@ -73,8 +73,7 @@
 #include "utils/snapmgr.h"
 #include "utils/uuid.h"
 
-#include "comb_announce.h"
-#include "comb_settled.h"
+#include "comb_ordered.h"
 
 PG_FUNCTION_INFO_V1(comb_position);
 PG_FUNCTION_INFO_V1(comb_position_after);

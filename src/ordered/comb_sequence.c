@@ -56,16 +56,15 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "comb_compat.h"
-#include "comb_sequence.h"
+#include "comb_ordered.h"
 
-static const char *const comb_sequence_names[COMB_SERIES] = {
+static const char *const comb_sequence_names[COMB_NSERIES] = {
 	[COMB_SERIES_ORDERED] = "comb_lease_ordered",
 	[COMB_SERIES_SNOWFLAKE] = "comb_lease_snowflake"
 };
 
 /* The sequences that this process has found, or InvalidOid */
-static Oid	comb_sequence_oids[COMB_SERIES];
+static Oid	comb_sequence_oids[COMB_NSERIES];
 
 uint64		comb_sequence_generation = 1;
 
@@ -75,7 +74,7 @@ comb_sequence_forget(Datum arg, Oid relid)
 {
 	int			i;
 
-	for (i = 0; i < COMB_SERIES; i++)
+	for (i = 0; i < COMB_NSERIES; i++)
 	{
 		if (OidIsValid(comb_sequence_oids[i]) &&
 			(relid == InvalidOid || relid == comb_sequence_oids[i]))

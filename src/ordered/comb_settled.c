@@ -36,8 +36,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "comb_lease.h"
-#include "comb_settled.h"
+#include "comb_ordered.h"
 
 PG_FUNCTION_INFO_V1(comb_settled);
 PG_FUNCTION_INFO_V1(comb_settled_support);

@@ -31,8 +31,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "comb_compat.h"
-#include "comb_shared.h"
+#include "comb_ordered.h"
 
 /*
  * The version of CombShared, CombDatabase and CombSeats.  It must change whenever
@@ -193,7 +192,7 @@ comb_database_make(Oid dropped, uint64 incarnation)
 		database = (CombDatabase *) comb_shared_address(pointer);
 		database->seats = InvalidDsaPointer;
 	}
-	for (series = 0; series < COMB_SERIES; series++)
+	for (series = 0; series < COMB_NSERIES; series++)
 		pg_atomic_init_u64(&database->last[series].value, 0);
 
 	/*

@@ -49,7 +49,7 @@
 #include "storage/procarray.h"
 #include "utils/timestamp.h"
 
-#include "comb_announce.h"
+#include "comb_ordered.h"
 
 PG_FUNCTION_INFO_V1(comb_wait);
 
@@ -127,10 +127,10 @@ comb_count_prepared(void)
 
 	/* the number of seats before their places */
 	pg_read_barrier();
-	for (i = 0; i < COMB_SERIES * used; i++)
+	for (i = 0; i < COMB_NSERIES * used; i++)
 	{
-		CombSeat   *seat = comb_prepared_seat((CombSeries) (i % COMB_SERIES),
-											  i / COMB_SERIES);
+		CombSeat   *seat = comb_prepared_seat((CombSeries) (i % COMB_NSERIES),
+											  i / COMB_NSERIES);
 		uint64		counted;
 		uint64		last;
 

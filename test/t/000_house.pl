@@ -176,6 +176,18 @@ none('files of src include only files above them', map {
 	map { "$file: $_" } grep { $row{$_} > $row{$file} } $source{$path} =~ /^#include "(?:[\w.]+\/)?(comb\w*\.h)"$/mg;
 } @sources);
 
+# So it calls only functions of files above it.
+my %home;
+for my $path (@c)
+{
+	$home{$_} = $row{ basename($path) } for $source{$path} =~ /^(?!static|Datum)\w[\w ]*[* ]*\n(comb_\w+)\(/mg;
+}
+cmp_ok(scalar keys %home, '>', 50, 'files of src have functions for each other');
+none('files of src call only files above them', map {
+	my ($file, $code) = (basename($_), $source{$_} =~ s{/\*.*?\*/}{}grs);
+	map { "$file: $_" } grep { ($home{$_} // 0) > $row{$file} } $code =~ /\b(comb_\w+)\b/g;
+} @c);
+
 # Only comb_compat.h looks at the server's version
 none('PG_VERSION_NUM only in comb_compat.h',
 	grep { !m{/comb_compat\.h$} && $source{$_} =~ /PG_VERSION_NUM/ } @sources);
