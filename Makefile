@@ -15,7 +15,7 @@ OBJS       = src/pg_comb.o src/comb_clock.o src/comb_codec.o src/comb_layout.o s
              src/comb_inspect.o src/comb_text.o src/comb_mask.o src/comb_generate.o src/comb_spread.o \
              src/comb_snowflake.o src/comb_period.o \
              src/comb_call.o src/comb_selfuncs.o src/comb_newest.o src/comb_planner.o src/comb_mssql.o \
-             src/ordered/comb_sequence.o src/ordered/comb_shared.o src/ordered/comb_announce.o \
+             src/ordered/comb_sequence.o src/ordered/comb_shared.o src/ordered/comb_seats.o src/ordered/comb_prepared.o src/ordered/comb_announce.o \
              src/ordered/comb_lease.o src/ordered/comb_ordered.o src/ordered/comb_answers.o \
              src/ordered/comb_plan.o src/ordered/comb_settled.o src/ordered/comb_snowflake_generate.o \
              src/ordered/comb_position.o src/ordered/comb_wait.o src/ordered/comb_monitor.o

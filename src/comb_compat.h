@@ -202,7 +202,9 @@ comb_timestamp_instant(Timestamp timestamp)
  */
 #if PG_VERSION_NUM < 170000
 #include "storage/backendid.h"
-#define MyProcNumber		(MyBackendId - 1)
+#define comb_proc_number()	(MyBackendId - 1)
+#else
+#define comb_proc_number()	MyProcNumber
 #endif
 
 /* PostgreSQL 17 put the two parts of a virtual transaction id into a struct */
@@ -224,9 +226,10 @@ comb_timestamp_instant(Timestamp timestamp)
 
 /* PostgreSQL 19 looks a prepared transaction up by its full xid */
 #include "access/twophase.h"
-#if PG_VERSION_NUM < 190000
-#define TwoPhaseGetDummyProc(fxid, lock_held) \
-	TwoPhaseGetDummyProc(XidFromFullTransactionId(fxid), lock_held)
+#if PG_VERSION_NUM >= 190000
+#define comb_dummy_proc(fxid)	TwoPhaseGetDummyProc(fxid, false)
+#else
+#define comb_dummy_proc(fxid)	TwoPhaseGetDummyProc(XidFromFullTransactionId(fxid), false)
 #endif
 
 /*

@@ -50,7 +50,7 @@ static uint64
 comb_session_partition(uint64 ms, uint64 partitions)
 {
 	uint64		stay = ms >> COMB_STAY_BITS;
-	uint32		session = (uint32) MyProcNumber;
+	uint32		session = (uint32) comb_proc_number();
 	uint64		hash = hash_bytes_uint32_extended(session / partitions,
 												  stay / partitions);
 

@@ -18,7 +18,6 @@
 #include "commands/dbcommands.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "storage/procarray.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -87,17 +86,6 @@ comb_ordered_status(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* A row.  "pid" is 0 for a prepared transaction, "xid" for a running one */
-typedef struct CombUnsettled
-{
-	int32		pid;
-	Oid			role;
-	TransactionId xid;
-	CombSeries	series;
-	uint64		first;
-	TimestampTz start;
-} CombUnsettled;
-
 /* Write a row.  Times are hidden from whom pg_stat_activity hides activity */
 static void
 comb_unsettled_put(ReturnSetInfo *result, const CombUnsettled *row)
@@ -151,63 +139,6 @@ comb_unsettled_seats(ReturnSetInfo *result, CombSeries series)
 	}
 }
 
-/* Return the last announcement of a history, which is the largest */
-static uint64
-comb_history_latest(CombSeat *seat)
-{
-	uint64		latest = 0;
-	int			i;
-
-	for (i = 0; i < COMB_PAST; i++)
-	{
-		uint64		first = pg_atomic_read_u64(&seat->past[i].first);
-
-		latest = Max(latest, first);
-	}
-	return latest;
-}
-
-/*
- * Write the prepared transactions of a series.  Those that were prepared before
- * the server started have announced nothing.
- */
-static void
-comb_unsettled_prepared(ReturnSetInfo *result, CombSeries series,
-						const CombView *view)
-{
-	uint32		used = (uint32) pg_atomic_read_u64(&comb_seats->used_prepared);
-	uint32		i;
-
-	pg_read_barrier();
-	for (i = 0; i < used; i++)
-	{
-		CombSeat   *seat = comb_prepared_seat(series, i);
-		CombUnsettled row = {.pid = 0};
-		uint64		fxid;
-
-		if (seat == NULL)
-			continue;
-		fxid = pg_atomic_read_u64(&seat->last);
-		if (!comb_in_progress(view, fxid))
-			continue;
-		/* "last" before the rest, which must be its own */
-		pg_read_barrier();
-		row.xid = (TransactionId) fxid;
-		row.series = series;
-		row.first = comb_history_latest(seat);
-		row.role = seat->role;
-		row.start = seat->start;
-
-		/*
-		 * The rest before this look: nobody writes to the seat while the
-		 * transaction is prepared.
-		 */
-		pg_read_barrier();
-		if (row.first != 0 && TransactionIdIsInProgress(row.xid))
-			comb_unsettled_put(result, &row);
-	}
-}
-
 /*
  * comb_unsettled() returns setof (pid int, datname name, transaction xid,
  *		series text, first_key uuid, age interval): the open transactions of this
@@ -228,8 +159,12 @@ comb_unsettled(PG_FUNCTION_ARGS)
 	comb_seats_attach();
 	for (series = 0; series < COMB_NSERIES; series++)
 	{
+		CombUnsettled row;
+		uint32		number = 0;
+
 		comb_unsettled_seats(result, (CombSeries) series);
-		comb_unsettled_prepared(result, (CombSeries) series, &view);
+		while (comb_prepared_next((CombSeries) series, &view, &number, &row))
+			comb_unsettled_put(result, &row);
 	}
 	return (Datum) 0;
 }

@@ -23,6 +23,7 @@
 #include "storage/condition_variable.h"
 #include "storage/lockdefs.h"
 #include "storage/lwlock.h"
+#include "storage/proc.h"
 #include "utils/dsa.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
@@ -196,7 +197,7 @@ extern void comb_page_flush(const CombPage *page);
 extern void comb_page_close(CombPage *page);
 
 /*
- * comb_announce.c: which transactions may still add rows with keys
+ * comb_seats.c: where transactions announce which times they take
  */
 
 /* How many commits a seat remembers.  These reach back a million commits */
@@ -233,7 +234,8 @@ typedef struct CombSeat
 	Oid			role;
 	TimestampTz start;			/* of the running or prepared transaction */
 	uint64		commits;
-	pg_atomic_uint64 counted;	/* of prepared transactions, see comb_wait.c */
+	pg_atomic_uint64 counted;	/* of prepared transactions, see
+								 * comb_prepared.c */
 	CombPast	past[COMB_PAST];
 } CombSeat;
 
@@ -272,9 +274,47 @@ extern uint64 comb_next_full_xid(void);
 extern uint64 comb_full_xid(TransactionId xid, uint64 next);
 extern void comb_view_init(CombView *view, Snapshot snapshot);
 extern bool comb_in_progress(const CombView *view, uint64 fxid);
-extern void comb_seats_attach(void);
+extern uint32 comb_places(void);
 extern CombSeat *comb_seat(CombSeries series, uint32 number);
 extern CombSeat *comb_prepared_seat(CombSeries series, uint32 number);
+extern void comb_seat_make(uint32 place);
+extern void comb_seats_make(CombSeries series, uint32 number, uint32 n);
+extern void comb_seats_mark_used(pg_atomic_uint64 *used, uint32 number);
+extern void comb_seats_init(void);
+extern CombSeats *comb_seats_find(void);
+extern void comb_history_put(CombSeat *seat, uint64 fxid, uint64 first);
+
+/*
+ * comb_prepared.c: prepared transactions
+ */
+
+/* A row of comb_unsettled().  "pid" is 0 for a prepared transaction, "xid" for a running one */
+typedef struct CombUnsettled
+{
+	int32		pid;
+	Oid			role;
+	TransactionId xid;
+	CombSeries	series;
+	uint64		first;
+	TimestampTz start;
+} CombUnsettled;
+
+extern bool comb_preparing;
+
+extern void comb_seats_recover(void);
+extern void comb_before_prepare(void);
+extern void comb_prepared_enter(const PGPROC *proc);
+extern void comb_prepared_enter_failed(void);
+extern bool comb_any_forgotten(const CombView *view);
+extern bool comb_count_prepared(void);
+extern bool comb_prepared_next(CombSeries series, const CombView *view,
+							   uint32 *number, CombUnsettled *row);
+
+/*
+ * comb_announce.c: which transactions may still add rows with keys
+ */
+
+extern void comb_seats_attach(void);
 extern void comb_xact_callback(XactEvent event, void *arg);
 extern void comb_announce(CombSeries series);
 

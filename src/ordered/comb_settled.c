@@ -132,31 +132,6 @@ comb_seat_bound(CombSeat *seat, const CombView *view)
 }
 
 /*
- * May the snapshot have in progress what was prepared before the server started
- * and had ended when the seats were made?  Nothing is left of such a
- * transaction but its xid.  Other transactions of that time that have ended
- * look the same.
- */
-static bool
-comb_any_forgotten(const CombView *view)
-{
-	uint64		started = comb_shared->started;
-	uint32		i;
-
-	if (max_prepared_xacts == 0 || view->xmin >= started)
-		return false;
-	for (i = 0; i < view->snapshot->xcnt; i++)
-	{
-		TransactionId xid = view->snapshot->xip[i];
-
-		if (comb_full_xid(xid, view->next) < started &&
-			!TransactionIdIsInProgress(xid))
-			return true;
-	}
-	return false;
-}
-
-/*
  * Find the times that transactions of these seats may have taken.  "seat_of" is
  * comb_seat() or comb_prepared_seat().
  *

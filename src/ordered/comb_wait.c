@@ -46,7 +46,6 @@
 #include "postmaster/postmaster.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
-#include "storage/procarray.h"
 #include "utils/timestamp.h"
 
 #include "comb_ordered.h"
@@ -109,43 +108,6 @@ comb_wait_aborted(XactEvent event, void *arg)
 {
 	if (event == XACT_EVENT_ABORT)
 		comb_wait_leave();
-}
-
-/*
- * Count prepared transactions that have ended.  Returns whether others are
- * still prepared.
- *
- * Once TransactionIdIsInProgress() is false, new snapshots see the transaction.
- * Whoever exchanges "counted" counts the end, for all.
- */
-static bool
-comb_count_prepared(void)
-{
-	uint32		used = (uint32) pg_atomic_read_u64(&comb_seats->used_prepared);
-	bool		open = false;
-	uint32		i;
-
-	/* the number of seats before their places */
-	pg_read_barrier();
-	for (i = 0; i < COMB_NSERIES * used; i++)
-	{
-		CombSeat   *seat = comb_prepared_seat((CombSeries) (i % COMB_NSERIES),
-											  i / COMB_NSERIES);
-		uint64		counted;
-		uint64		last;
-
-		if (seat == NULL)
-			continue;
-		counted = pg_atomic_read_u64(&seat->counted);
-		last = pg_atomic_read_u64(&seat->last);
-		if (last == counted)
-			continue;
-		if (TransactionIdIsInProgress((TransactionId) last))
-			open = true;
-		else if (pg_atomic_compare_exchange_u64(&seat->counted, &counted, last))
-			comb_count_end();
-	}
-	return open;
 }
 
 /* Let a moment pass since this process has returned, or "ms" from "start" */

@@ -1,0 +1,294 @@
+/*-------------------------------------------------------------------------
+ *
+ * comb_seats.c
+ *	  Seats, in which transactions announce which times they take, and their
+ *	  history.
+ *
+ * Copyright (c) 2026, pg_comb developers
+ *
+ * IDENTIFICATION
+ *	  src/ordered/comb_seats.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/twophase.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "storage/lwlock.h"
+#include "utils/memutils.h"
+
+#include "comb_ordered.h"
+
+CombSeats  *comb_seats = NULL;
+
+/* Which series has this transaction announced? */
+bool		comb_announced[COMB_NSERIES];
+
+/* In which command?  Later ones can see rows with its keys */
+CommandId	comb_announced_command[COMB_NSERIES];
+
+/* This backend's seat, if the transaction has announced the series */
+CombSeat   *comb_own_seat[COMB_NSERIES];
+
+/* Where this process has mapped the seats of "places", or NULL */
+static CombSeat **comb_seats_mapped;
+
+/*
+ * Complete an xid that is in use or was in use recently.  "next" is the full
+ * xid that comes next, read after the xid became known.
+ */
+uint64
+comb_full_xid(TransactionId xid, uint64 next)
+{
+	return next - (uint32) ((uint32) next - xid);
+}
+
+uint64
+comb_next_full_xid(void)
+{
+	return U64FromFullTransactionId(ReadNextFullTransactionId());
+}
+
+/* The xids of a snapshot are older than the next one, read afterwards */
+void
+comb_view_init(CombView *view, Snapshot snapshot)
+{
+	view->snapshot = snapshot;
+	view->until = PG_INT64_MAX;
+	view->next = comb_next_full_xid();
+	view->xmin = comb_full_xid(snapshot->xmin, view->next);
+	view->xmax = comb_full_xid(snapshot->xmax, view->next);
+}
+
+/*
+ * Is a top-level transaction in progress to the snapshot?  As
+ * XidInMVCCSnapshot(), for full xids.  All top-level xids stand in xip, even
+ * if the array of subtransactions has overflowed.
+ */
+bool
+comb_in_progress(const CombView *view, uint64 fxid)
+{
+	if (fxid < view->xmin)
+		return false;
+	if (fxid >= view->xmax)
+		return true;
+	return pg_lfind32((TransactionId) fxid, view->snapshot->xip,
+					  view->snapshot->xcnt);
+}
+
+/* How many places a series has */
+uint32
+comb_places(void)
+{
+	return MaxBackends + max_prepared_xacts;
+}
+
+static void
+comb_seat_init(CombSeat *seat)
+{
+	int			i;
+
+	pg_atomic_init_u64(&seat->first, 0);
+	pg_atomic_init_u64(&seat->last, 0);
+	pg_atomic_init_u64(&seat->ended, (uint64) PG_INT64_MIN);
+	pg_atomic_init_u64(&seat->latest, 0);
+	seat->commits = 0;
+	pg_atomic_init_u64(&seat->counted, 0);
+	for (i = 0; i < COMB_PAST; i++)
+	{
+		pg_atomic_init_u64(&seat->past[i].prev, 0);
+		pg_atomic_init_u64(&seat->past[i].ended, (uint64) PG_INT64_MIN);
+		pg_atomic_init_u64(&seat->past[i].first, 0);
+	}
+}
+
+/* Return the seat of a place, or NULL if nobody has taken it */
+static CombSeat *
+comb_seat_at(uint32 place)
+{
+	dsa_pointer pointer;
+
+	if (likely(comb_seats_mapped[place] != NULL))
+		return comb_seats_mapped[place];
+	pointer = dsa_pointer_atomic_read(&comb_seats->places[place]);
+	if (!DsaPointerIsValid(pointer))
+		return NULL;
+	/* the place before its seat, which was made first */
+	pg_read_barrier();
+	comb_seats_mapped[place] = (CombSeat *) comb_shared_address(pointer);
+	return comb_seats_mapped[place];
+}
+
+/* Return a backend's seat, or NULL */
+CombSeat *
+comb_seat(CombSeries series, uint32 number)
+{
+	return comb_seat_at(series * comb_places() + number);
+}
+
+/* Return a seat of prepared transactions, or NULL */
+CombSeat *
+comb_prepared_seat(CombSeries series, uint32 number)
+{
+	return comb_seat_at(series * comb_places() + MaxBackends + number);
+}
+
+/*
+ * Make the seat of a place, unless it exists.  The caller holds the lock.
+ *
+ * A seat gets its memory when it is taken for the first time, so a database has
+ * no more seats than it has had backends at a time.  If there is no memory, the
+ * writer fails: without its announcement readers could pass over its rows.
+ */
+void
+comb_seat_make(uint32 place)
+{
+	dsa_pointer_atomic *known = &comb_seats->places[place];
+	dsa_pointer pointer;
+
+	if (DsaPointerIsValid(dsa_pointer_atomic_read(known)))
+		return;
+	pointer = comb_shared_allocate(sizeof(CombSeat));
+	comb_seat_init((CombSeat *) comb_shared_address(pointer));
+	/* the seat before its place, which readers look at without the lock */
+	pg_write_barrier();
+	dsa_pointer_atomic_write(known, pointer);
+}
+
+/* Make the seats of "n" places of a series from "number" on, and map them */
+void
+comb_seats_make(CombSeries series, uint32 number, uint32 n)
+{
+	uint32		place = series * comb_places() + number;
+	uint32		i;
+
+	for (i = place; i < place + n; i++)
+	{
+		if (comb_seat_at(i) != NULL)
+			continue;
+		LWLockAcquire(&comb_shared->lock, LW_EXCLUSIVE);
+		comb_seat_make(i);
+		LWLockRelease(&comb_shared->lock);
+		(void) comb_seat_at(i);
+	}
+}
+
+/*
+ * Readers look only at seats below "used", or "used_prepared".  The caller marks
+ * its seat before it takes a time from the counter, or before it leaves another
+ * seat.  So a reader that sees the time, or that finds the other seat empty,
+ * looks at this one: the exchange keeps its place among the caller's writes.
+ */
+void
+comb_seats_mark_used(pg_atomic_uint64 *used, uint32 number)
+{
+	if (unlikely(pg_atomic_read_u64(used) <= number))
+		(void) pg_atomic_monotonic_advance_u64(used, (uint64) number + 1);
+}
+
+/*
+ * Make the seats those of this database.  They are new, or those of a database
+ * that was dropped.
+ */
+void
+comb_seats_init(void)
+{
+	uint32		i;
+
+	pg_atomic_init_u64(&comb_seats->used, 0);
+	pg_atomic_init_u64(&comb_seats->used_prepared, 0);
+	for (i = 0; i < COMB_NSERIES * comb_places(); i++)
+	{
+		if (comb_seat_at(i) != NULL)
+			comb_seat_init(comb_seat_at(i));
+	}
+}
+
+/* Find or make the seats of the database.  The caller holds the lock */
+CombSeats *
+comb_seats_find(void)
+{
+	uint32		nplaces = COMB_NSERIES * comb_places();
+	CombSeats  *seats;
+	dsa_pointer pointer = comb_database->seats;
+	uint32		i;
+
+	if (comb_seats_mapped == NULL)
+		comb_seats_mapped = (CombSeat **)
+			MemoryContextAllocZero(TopMemoryContext,
+								   mul_size(nplaces, sizeof(CombSeat *)));
+	if (DsaPointerIsValid(pointer))
+		return (CombSeats *) comb_shared_address(pointer);
+	pointer = comb_shared_allocate(add_size(offsetof(CombSeats, places),
+											mul_size(nplaces,
+													 sizeof(dsa_pointer_atomic))));
+	seats = (CombSeats *) comb_shared_address(pointer);
+	for (i = 0; i < nplaces; i++)
+		dsa_pointer_atomic_init(&seats->places[i], InvalidDsaPointer);
+	comb_database->seats = pointer;
+	return seats;
+}
+
+/*
+ * Return the slot of an entry: the number of zeros at the end of the entry's
+ * number.  Each slot keeps its latest entry.  Entry 0 is in the last slot.  After
+ * 13 commits, from 0 to 12, the slots have
+ *
+ *		slot	0	1	2	3	...		20
+ *		entry	11	10	12	8			0
+ *
+ * The history thus has the last two entries, and is less dense the older they
+ * are.  A snapshot that misses k commits finds an entry among those from k to 3 k
+ * commits before the end.  So the bound of an old snapshot lags behind, but moves
+ * on with each later snapshot.
+ */
+static uint32
+comb_history_slot(uint64 number)
+{
+	if (number == 0)
+		return COMB_PAST - 1;
+	return Min(pg_rightmost_one_pos64(number), COMB_PAST - 1);
+}
+
+/*
+ * Remember a transaction that is leaving its seat, and what it announced.
+ *
+ * The entry says: a snapshot that sees the seat's last commit before this
+ * transaction, "prev", sees every transaction of the seat with times below
+ * "first".  Transactions of a seat follow each other, so the snapshot sees all
+ * up to "prev".  A counter only grows, so this transaction and all later ones
+ * have times from "first" on.  comb_history_lower() takes care of the exception.
+ *
+ * What an entry says stays true for ever.  So a reader may use any entries, from
+ * whatever times, and takes the largest "first" whose "prev" it sees.
+ *
+ * A session's first query asks what was settled when its transaction began
+ * (comb_plan.c).  For this, "ended" is when PostgreSQL began to commit "prev":
+ * all its rows were written before.
+ */
+void
+comb_history_put(CombSeat *seat, uint64 fxid, uint64 first)
+{
+	CombPast   *past = &seat->past[comb_history_slot(seat->commits++)];
+
+	pg_atomic_write_u64(&past->prev, pg_atomic_read_u64(&seat->last));
+	pg_atomic_write_u64(&past->ended, pg_atomic_read_u64(&seat->ended));
+	pg_atomic_write_u64(&seat->last, fxid);
+	pg_atomic_write_u64(&seat->ended, (uint64) GetCurrentTransactionStopTimestamp());
+
+	/*
+	 * "prev" and "ended" before "first", which readers read in the opposite
+	 * order.  The new "first" never comes with the old ones.  The old "first"
+	 * may come with any of the new ones, which is true as well: whoever sees
+	 * a later commit of the seat sees the earlier one, which ended earlier.
+	 *
+	 * And "last" before the end of the announcement: a reader that finds none
+	 * must look at the history.
+	 */
+	pg_write_barrier();
+	COMB_INJECTION_POINT("comb-history-entry");
+	pg_atomic_write_u64(&past->first, first);
+}
