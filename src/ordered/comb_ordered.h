@@ -319,17 +319,6 @@ extern void comb_xact_callback(XactEvent event, void *arg);
 extern void comb_announce(CombSeries series);
 
 /*
- * Announce that the transaction is going to take times of this series, unless
- * the transaction has announced that already.
- */
-static inline void
-comb_announce_once(CombSeries series)
-{
-	if (unlikely(!comb_announced[series]))
-		comb_announce(series);
-}
-
-/*
  * Say how far the times of the transaction reach: COMB_TAKING before the
  * compare-and-swap that takes a time, and the time after it.  "latest" of a seat
  * is thus never below a time that the seat's transactions have taken and that
@@ -414,7 +403,8 @@ comb_lease_begin(CombSeries series)
 {
 	if (unlikely(!comb_lease_known(series)))
 		comb_lease_read(series, 0);
-	comb_announce_once(series);
+	if (unlikely(!comb_announced[series]))
+		comb_announce(series);
 	comb_announce_latest(series, COMB_TAKING);
 }
 

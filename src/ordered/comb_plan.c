@@ -36,8 +36,8 @@
  * the session reads the new partition until the parent changes again.  So we have
  * PostgreSQL forget every parent whose change we have counted, at a time when it
  * builds no such list.  The plans that were made with it are forgotten as well.
- * In the soak t/095 readers lost rows without that.  The first query that asks
- * has PostgreSQL forget all lists when its planning begins: comb_plan_listen().
+ * The first query that asks has PostgreSQL forget all lists when its planning
+ * begins: comb_plan_listen().
  * What PostgreSQL has planned by then, a materialized WITH, can lose a row by a
  * list that was out of date before.  No bound at all would be safe, but sessions
  * that ask once would read nothing.
@@ -166,18 +166,6 @@ comb_is_parent(Oid relid)
 	return parent;
 }
 
-/* Have PostgreSQL forget what it knows of a relation, and plans that read it */
-static void
-comb_forget(Oid relid)
-{
-	SharedInvalidationMessage message;
-
-	message.rc.id = SHAREDINVALRELCACHE_ID;
-	message.rc.dbId = MyDatabaseId;
-	message.rc.relId = relid;
-	LocalExecuteInvalidationMessage(&message);
-}
-
 /*
  * Return how many changes of parents this session has seen by now.  Other
  * relations change all the time: temporary tables come and go, and VACUUM and
@@ -204,9 +192,15 @@ comb_count_changes(void)
 	{
 		if (comb_is_parent(comb_changed[i]))
 		{
+			SharedInvalidationMessage message;
+
+			/* have PostgreSQL forget it, and the plans that read it */
+			message.rc.id = SHAREDINVALRELCACHE_ID;
+			message.rc.dbId = MyDatabaseId;
+			message.rc.relId = comb_changed[i];
 			comb_changes++;
 			comb_listening = false;
-			comb_forget(comb_changed[i]);
+			LocalExecuteInvalidationMessage(&message);
 			comb_listening = true;
 		}
 	}

@@ -276,22 +276,6 @@ comb_position_read(CombPosition *position, const text *since)
 }
 
 /*
- * Return an argument, in which NULL means the beginning.  It may be compressed,
- * or stored elsewhere.
- */
-static struct varlena *
-comb_since(FunctionCallInfo fcinfo, int argno)
-{
-	struct varlena *since;
-
-	if (PG_ARGISNULL(argno))
-		return (struct varlena *) cstring_to_text("");
-	since = PG_GETARG_RAW_VARLENA_P(argno);
-	return VARATT_IS_EXTERNAL(since) && !VARATT_IS_EXTERNAL_ONDISK(since) ?
-		detoast_external_attr(since) : since;
-}
-
-/*
  * Return the position in an argument, in which NULL means the beginning.  The
  * call site keeps the last one, since it is nearly always the same for all rows.
  * Long positions may be compressed or stored elsewhere, and are compared as they
@@ -301,10 +285,16 @@ static CombSince *
 comb_since_position(FunctionCallInfo fcinfo, int argno)
 {
 	CombSince  *kept = (CombSince *) fcinfo->flinfo->fn_extra;
-	struct varlena *since = comb_since(fcinfo, argno);
+	struct varlena *since;
 	CombPosition position;
 	Size		xips;
 
+	if (PG_ARGISNULL(argno))
+		since = (struct varlena *) cstring_to_text("");
+	else
+		since = PG_GETARG_RAW_VARLENA_P(argno);
+	if (VARATT_IS_EXTERNAL(since) && !VARATT_IS_EXTERNAL_ONDISK(since))
+		since = detoast_external_attr(since);
 	if (likely(kept != NULL && kept->size == VARSIZE_ANY(since) &&
 			   memcmp(kept->since, since, kept->size) == 0))
 		return kept;

@@ -78,16 +78,6 @@ comb_ms_since(instr_time start)
 	return INSTR_TIME_GET_MILLISEC(now);
 }
 
-/* Return an interval in ms, but at most what one sleep can take, 24 days */
-static double
-comb_interval_ms(const Interval *interval)
-{
-	double		days = (double) interval->month * DAYS_PER_MONTH + interval->day;
-
-	return Min(days * SECS_PER_DAY * 1000 + (double) interval->time / 1000,
-			   INT_MAX);
-}
-
 static void
 comb_wait_leave(void)
 {
@@ -100,8 +90,8 @@ comb_wait_leave(void)
 }
 
 /*
- * An error or the end of the process ends the transaction, too.  PG_TRY cannot
- * be used on Windows, where the server has another compiler.
+ * An error or the end of the process ends the transaction, too.  PG_TRY is not
+ * for modules that another compiler than the server's builds, as on Windows.
  */
 static void
 comb_wait_aborted(XactEvent event, void *arg)
@@ -167,29 +157,6 @@ comb_wait_sleep(uint64 seen, instr_time start, double ms, uint32 event)
 	return count;
 }
 
-/* Wait for at most "ms" until the count is not "seen".  Return the count */
-static uint64
-comb_wait_count(uint64 seen, double ms)
-{
-	static uint32 event = 0;
-	instr_time	start;
-	uint64		count;
-
-	if (event == 0)
-	{
-		RegisterXactCallback(comb_wait_aborted, NULL);
-		event = WaitEventExtensionNew("CombWait");
-	}
-	INSTR_TIME_SET_CURRENT(start);
-	(void) pg_atomic_fetch_add_u32(&comb_database->readers, 1);
-	comb_waiting = true;
-	comb_wait_pause(start, ms, event);
-	count = comb_wait_sleep(seen, start, ms, event);
-	comb_wait_leave();
-	INSTR_TIME_SET_CURRENT(comb_returned);
-	return count;
-}
-
 /*
  * Commit, so that no snapshot and no lock is held while we wait.  Raises 25001
  * inside a transaction block or a function, and the errors of a COMMIT.
@@ -211,25 +178,39 @@ comb_wait_commit(FunctionCallInfo fcinfo)
 }
 
 /*
- * comb_wait(INOUT seen bigint, timeout interval)
- *
- * Commits, waits until a transaction that made ordered keys or Snowflakes in
- * this database has ended since the count was "seen", and returns the count.
- * Returns at once if "seen" is NULL, and "seen" after the timeout, which is at
- * most 24 days.  NULL is the longest.  Raises 25001 inside a transaction block
- * or a function, 55000 on a standby, and an error of dynamic shared memory if
- * there is none left.
+ * comb_wait(INOUT seen bigint, timeout interval): commit, wait until a transaction
+ * that made ordered keys or Snowflakes in this database has ended since the count
+ * was "seen", and return the count.  At once if "seen" is NULL, and after the
+ * timeout, which is at most the 24 days that one sleep can take, and NULL for
+ * these.  Raises 25001 inside a transaction block or a function, and 55000 on a
+ * standby.
  */
 Datum
 comb_wait(PG_FUNCTION_ARGS)
 {
-	bool		ask = PG_ARGISNULL(0);
-	uint64		seen = ask ? 0 : (uint64) PG_GETARG_INT64(0);
-	double		ms = ask ? 0 : PG_ARGISNULL(1) ? INT_MAX :
-		comb_interval_ms(PG_GETARG_INTERVAL_P(1));
+	static uint32 event = 0;
+	uint64		seen = 0;
+	double		ms = 0;
+	instr_time	start;
+	uint64		count;
 	bool		isnull = false;
 	TupleDesc	tupdesc;
-	Datum		count;
+	Datum		value;
+
+	if (!PG_ARGISNULL(0))
+	{
+		seen = (uint64) PG_GETARG_INT64(0);
+		ms = INT_MAX;
+		if (!PG_ARGISNULL(1))
+		{
+			const Interval *timeout = PG_GETARG_INTERVAL_P(1);
+			double		days = (double) timeout->month * DAYS_PER_MONTH +
+				timeout->day;
+
+			ms = Min(ms, days * SECS_PER_DAY * 1000 +
+					 (double) timeout->time / 1000);
+		}
+	}
 
 	if (RecoveryInProgress())
 		ereport(ERROR,
@@ -240,7 +221,19 @@ comb_wait(PG_FUNCTION_ARGS)
 	/* now, because nothing keeps the procedure from being dropped meanwhile */
 	(void) get_call_result_type(fcinfo, NULL, &tupdesc);
 	comb_wait_commit(fcinfo);
-	count = Int64GetDatum((int64) comb_wait_count(seen, ms));
+	if (event == 0)
+	{
+		RegisterXactCallback(comb_wait_aborted, NULL);
+		event = WaitEventExtensionNew("CombWait");
+	}
+	INSTR_TIME_SET_CURRENT(start);
+	(void) pg_atomic_fetch_add_u32(&comb_database->readers, 1);
+	comb_waiting = true;
+	comb_wait_pause(start, ms, event);
+	count = comb_wait_sleep(seen, start, ms, event);
+	comb_wait_leave();
+	INSTR_TIME_SET_CURRENT(comb_returned);
 	comb_wait_commit(fcinfo);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, &count, &isnull)));
+	value = Int64GetDatum((int64) count);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, &value, &isnull)));
 }

@@ -192,7 +192,7 @@ read:						/* comb_lease_read() */
 			if :: k > 0 && k < limit -> goto covered :: else k = 0 fi };
 step:
 #ifdef TELL
-		atomic { if :: first[s] == 0 -> first[s] = counter[d] + 1 :: else fi };	/* comb_announce_once() */
+		atomic { if :: first[s] == 0 -> first[s] = counter[d] + 1 :: else fi };	/* comb_lease_begin() */
 #endif
 		atomic {			/* comb_ordered_step(): the CAS */
 			counter[d] < MAXK;
