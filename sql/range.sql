@@ -662,6 +662,7 @@ SELECT count(*) AS "2" FROM kept
 WHERE comb_timestamp(id) = ANY ('{2024-03-31 02:30,2024-03-31 03:00}'::timestamp[]);
 SET timezone = 'UTC';
 SELECT count(*) AS "3" FROM kept AS a FULL JOIN kept AS b ON comb_timestamp(a.id) = b.at;
+SELECT count(*) AS "3" FROM kept AS b FULL JOIN kept AS a ON comb_timestamp(a.id) = b.at;
 CREATE TABLE by_time (id uuid) PARTITION BY RANGE (comb_timestamp(id));
 CREATE TABLE by_time_1 PARTITION OF by_time FOR VALUES FROM ('2024-01-01') TO ('2024-02-01');
 CREATE TABLE by_time_2 PARTITION OF by_time FOR VALUES FROM ('2024-02-01') TO ('2024-03-01');
