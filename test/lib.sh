@@ -410,10 +410,11 @@ prove_each() {
 	return 1
 }
 
-passed=0 failed=0 skipped=0 rows=
+passed=0 failed=0 skipped=0 rows='' failures=''
 
 # part NAME COMMAND...: shows what a script says that counts tests, and adds up its closing
-# line.  One that ends without this line, or with an error and no failure, has failed.
+# line and its lines of failures.  One that ends without a closing line, or with an error and
+# no failure, has failed.  After a failure make has the last word.
 part() {
 	local name=$1 log=$work/log/${1//[^[:alnum:]]/-}.out out shown status line good=0 bad=0 left=0
 	exec {out}> >(tee "$log" | sed -u "s,^,$name: ,")
@@ -423,12 +424,14 @@ part() {
 	status=$?
 	exec {out}>&-
 	wait "$shown"
-	line=$(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' "$log")
+	line=$(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' <(grep -v '^make: ' "$log"))
 	[ -z "$line" ] || read -r good bad left <<<"$line"
 	if [ -z "$line" ] || [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then
-		say "$name ended early, with status $status."
+		say "$name: ended early, with status $status"
+		say "ended early, with status $status" >>"$log"
 		bad=1
 	fi
+	[ "$bad" -eq 0 ] || failures+=$({ grep '^Failed: ' "$log" || grep . "$log" | tail -n 6; } | sed -E "s,^(Failed: )?,Failed: $name: ,")$'\n'
 	passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + left))
 	rows+="| $name$(sed -n 's/^Testing pg_comb with \(.*\)\.$/: \1/p' "$log") | $good | $bad | $left | $(date -u +%F) |"$'\n'
 }
@@ -436,14 +439,15 @@ part() {
 # skip_part REASON: ends a part that cannot be run.
 skip_part() { say "skipped: $*"; say "0 passed, 0 failed, 1 skipped"; exit 0; }
 
-# close_report [LEAST]: the table of the parts, and the line of all.  Fewer passed tests than
-# LEAST are a failure, and so are none at all.
+# close_report [LEAST]: the table of the parts, their failures, and the line of all.  Fewer
+# passed tests than LEAST are a failure, and so are none at all.
 close_report() {
 	if [ "$passed" -lt "${1:-0}" ] || [ "$((passed + failed + skipped))" -eq 0 ]; then
-		say "Fewer than ${1:-1} tests have passed."
+		failures+="Failed: fewer than ${1:-1} tests have passed"$'\n'
 		failed=$((failed + 1))
 	fi
 	[ -z "$rows" ] || printf '\n| server | passed | failed | skipped | date |\n|---|---:|---:|---:|---|\n%s' "$rows"
+	[ -z "$failures" ] || printf '\n%s' "$failures"
 	[ "$failed" -eq 0 ] || { keep=yes; say; say "Logs and data directories are left in $work."; }
 	printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 	[ "$failed" -eq 0 ]

@@ -1,9 +1,9 @@
 # The harness of test/run, and of other scripts under test/ that count tests
 #
 # "prove --harness CombHarness" runs and reports as prove does, and ends with
-# the line "N passed, N failed, N skipped".  A source that ends badly without a
-# failed test counts as one failure, as does a source that bails out, and one that
-# never ran.  With REPORT=yes each line of TAP is shown as it comes.
+# each failure and the line "N passed, N failed, N skipped".  A source that ends
+# badly without a failed test counts as one failure, as does a source that bails
+# out, and one that never ran.  With REPORT=yes each line of TAP is shown as it comes.
 package CombHarness;
 
 use strict;
@@ -16,7 +16,7 @@ $| = 1;
 
 my $report = ($ENV{REPORT} // '') eq 'yes';
 my %total = map { $_ => 0 } qw(passed failed skipped);
-my ($ended, $sources, @skipped) = (0, 0);
+my ($ended, $sources, @skipped, @failures) = (0, 0);
 
 sub new
 {
@@ -47,7 +47,7 @@ sub watch
 	$parser->callback(test => sub {
 		my ($test) = @_;
 		my $name = $test->description =~ s/^- //r;
-		return $fail->($name) if !$test->is_ok;
+		return $fail->($test->number . " - $name") if !$test->is_ok;
 		$total{ $test->has_skip ? 'skipped' : 'passed' }++;
 		push @skipped, "$source: $name: " . $test->explanation if $test->has_skip;
 	});
@@ -68,9 +68,13 @@ sub watch
 			$total{skipped}++;
 			push @skipped, "$source: " . $parser->skip_all;
 		}
+		return if !$failed;
 		# the names of all failures, and the last of the comments
 		my $more = @comments - 60;
-		print grep { $more-- <= 0 || /^    not ok - / } @comments if $failed;
+		print grep { $more-- <= 0 || /^    not ok - / } @comments;
+		# for the end: what follows a failure at once, or what a source said last before it ended early
+		splice(@comments, 1, -10) if $comments[0] =~ /: runs to its end$/ && @comments > 11;
+		push @failures, grep { $more = /^    not ok - / ? 0 : $more + 1; $more <= 10 } @comments;
 	});
 	return;
 }
@@ -89,7 +93,7 @@ sub runtests
 	print $@;
 	if ($ended < @tests || !sum(values %total))
 	{
-		print 'Only ', $ended, ' of ', scalar(@tests), " sources have run.\n";
+		push @failures, "    not ok - only $ended of $sources sources have run\n";
 		$total{failed}++;
 	}
 	print "\nSkipped:\n", map { "  $_\n" } @skipped if @skipped;
@@ -98,6 +102,8 @@ sub runtests
 	{
 		print "\n", sort <$table>;
 	}
+	s/^    (?:not ok - )?/Failed: / foreach @failures;
+	print "\n", @failures if @failures;
 	print "\nLogs and data directories are left in $ENV{COMB_WORK}.\n" if $total{failed} && $ENV{COMB_WORK};
 	print "\n$total{passed} passed, $total{failed} failed, $total{skipped} skipped\n";
 	exit($total{failed} ? 1 : 0);

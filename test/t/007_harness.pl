@@ -34,6 +34,7 @@ case $1 in
 	status) say "2 passed, 0 failed, 1 skipped"; exit 1 ;;
 	slow) exec sleep 60 ;;
 	skips) skip_part "nothing to do" ;;
+	fails) say "Failed: t/one: 7 - one"; say "Failed: # why"; say "2 passed, 1 failed, 0 skipped"; say "make: *** Error 1"; exit 2 ;;
 	*) say "Testing pg_comb with a server."; say "2 passed, 0 failed, 1 skipped" ;;
 esac
 END
@@ -66,16 +67,18 @@ my @lenient = ('hidden unpackaged first', '0: 1 passed, 0 failed, 2 skipped', qr
 my @cases = (
 	# The other sources run to their ends.
 	[ run => 'first bail late last', '1: 4 passed, 1 failed, 0 skipped', qr/^    # Bail out!  the server is gone$/m,
+		qr/^Failed: bail: does not bail out\nFailed: # Bail out!  the server is gone\n\n.*^4 passed/ms,
 		qr/^Logs and data directories are left in /m ],
 	[ run => 'mild first', '1: 2 passed, 1 failed, 0 skipped' ],
 	[ run => 'first last', '0: 2 passed, 0 failed, 0 skipped' ],
 	# Root's tests run as another user, who may not read root's tree.
 	[ run => 'readable', '0: 1 passed, 0 failed, 0 skipped' ],
 	# all names, and the last of the comments
-	[ run => 'failures', '1: 0 passed, 40 failed, 0 skipped', qr/failures: failure 1\n.*failures: failure 40\n/s,
-		qr/\A(?!.*# at line 1\n).*# at line 40\n/s ],
+	[ run => 'failures', '1: 0 passed, 40 failed, 0 skipped', qr/failures: 1 - failure 1\n.*failures: 40 - failure 40\n/s,
+		qr/\A(?!.*^    # at line 1\n).*^    # at line 40\n/ms, qr/^Failed: failures: 1 - failure 1\n(?:Failed: #.*\n){2}Failed: failures: 2/m ],
 	# the end of a server, without what follows from it
-	[ run => 'crash first', '1: 1 passed, 1 failed, 0 skipped', qr/\A(?!.*recovery mode).*^    # .*terminated by signal 11/ms ],
+	[ run => 'crash first', '1: 1 passed, 1 failed, 0 skipped', qr/\A(?!.*recovery mode).*^    # .*terminated by signal 11/ms,
+		qr/^Failed: crash: runs to its end\nFailed: # LOG: /m ],
 	[ run => 'endless first', '1: 2 passed, 1 failed, 0 skipped', qr/Stopped: this took longer than 1 seconds/ ],
 	# Others begin before a source has shown anything.
 	[ run => 'waits first makes', '0: 3 passed, 0 failed, 0 skipped', { JOBS => 2 } ],
@@ -86,7 +89,9 @@ my @cases = (
 	[ run => @lenient, { CI => 'true', STRICT => 'no' } ],
 	# parts, each of which counts
 	[ all => 'fine skips', '0: 2 passed, 0 failed, 2 skipped' ],
-	[ all => 'dies fine', '1: 2 passed, 1 failed, 1 skipped' ],
+	[ all => 'dies fine', '1: 2 passed, 1 failed, 1 skipped', qr/^Failed: dies: ended early, with status 3\n/m ],
+	[ all => 'fails fine', '1: 4 passed, 1 failed, 1 skipped',
+		qr/^[|] fine: a server.*^Failed: fails: t\/one: 7 - one\nFailed: fails: # why\n\n.*^4 passed/ms ],
 	[ all => 'kills', '1: 0 passed, 1 failed, 0 skipped' ],
 	[ all => 'status', '1: 2 passed, 1 failed, 1 skipped' ],
 	[ all => 'fine', '1: 2 passed, 1 failed, 1 skipped', { LEAST => 3 } ],
