@@ -8,17 +8,24 @@
 # and in use, and that keys continue.
 #
 # A second database keeps version 1.0 of the extension until the last server, and
-# updates it there.  test/t/009_updates.pl tests all updates of the extension.
+# updates it there.  Only the first server has the scripts of 1.0: pg_upgrade needs none.  test/t/009_updates.pl tests all updates of the extension.
 use lib 'test/perl';
 use CombTest;
 use CombShop;
 
 my @versions = split(' ', $ENV{UPGRADE});
 
+my $bin = '/usr/lib/postgresql';
+my ($old_releases) = do
+{
+	local $ENV{TEMP_CONFIG} = "$ENV{COMB_WORK}/stage-$versions[0].conf";
+	local $ENV{PATH} = "$bin/$versions[0]/bin:$ENV{PATH}";
+	old_releases();
+};
+
 # The dumps are written there, and old versions of pg_upgrade leave their logs.
 chdir(tempdir()) or die "could not change to a temporary directory: $!";
 
-my $bin = '/usr/lib/postgresql';
 my @databases = qw(shop older);
 my ($node, $major);
 
@@ -87,6 +94,7 @@ while (defined(my $next = shift(@versions)))
 	my ($old, $before) = ($node, $major);
 	$major = $next;
 	$node = new_node($major);
+	$node->append_conf('postgresql.conf', $old_releases) unless $old;
 	if ($old)
 	{
 		$node->command_ok([ "$bin/$major/bin/pg_upgrade", '-b', "$bin/$before/bin", '-B', "$bin/$major/bin",

@@ -4,7 +4,7 @@
 #   servers   server standby configure wait_until ask error_of wait_for_server crash
 #   clocks    need_faketime start_at start_with_clock clock_settings clock_ends_in_2038
 #             replace_file
-#   others    tempdir compile_c objects_differ
+#   others    tempdir compile_c old_releases objects_differ
 #
 # Sessions that stay open are in CombSession.pm, schedules of what they do in CombSchedule.pm,
 # the pages' recipes in CombFeed.pm, and the clients of soaks in CombSoak.pm.  All servers
@@ -15,6 +15,8 @@ use strict;
 use warnings;
 
 use Exporter ();
+use File::Copy qw(copy);
+use File::Path qw(make_path);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -25,7 +27,7 @@ our @EXPORT = (
 	qw(server standby configure wait_until tempdir
 	  need_faketime clock_settings clock_ends_in_2038 start_at start_with_clock
 	  replace_file compile_c crash wait_for_server ask
-	  error_of objects_differ));
+	  error_of old_releases objects_differ));
 
 sub import
 {
@@ -251,6 +253,22 @@ sub error_of
 	my ($node, $database, $sql) = @_;
 	my ($rc, $stdout, $stderr) = $node->psql($database, "\\set VERBOSITY verbose\n$sql");
 	return $stderr;
+}
+
+# New databases get the current version only.  Return the settings by which a server also has the
+# scripts of releases that are in test/data, and the directory of all its scripts.  Return nothing
+# if the server finds extensions in no private directory.
+sub old_releases
+{
+	my ($setting) = grep { /^extension_(?:destdir|control_path) = / } split(/\n/, slurp_file($ENV{TEMP_CONFIG} // '/dev/null'));
+	return unless defined $setting;
+	chomp(my $share = `pg_config --sharedir`);
+	my $scratch = tempdir();
+	my $scripts = "$scratch$share/extension";
+	make_path($scripts);
+	copy($_, $scripts) or die "could not copy $_: $!" foreach glob('*.control sql/*--*.sql test/data/*--*.sql');
+	$setting =~ s{= '[^:']*?(\Q$share\E)?(:[^']*)?'}{ "= '$scratch" . ($1 // '') . ($2 // '') . "'" }e;
+	return ("$setting\n", $scripts);
 }
 
 # Return what differs in the extensions of two databases, as lines that begin with - for the

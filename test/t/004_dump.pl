@@ -4,7 +4,8 @@ use lib 'test/perl';
 use CombTest;
 use CombShop;
 
-my $node = server('main', conf => "timezone = 'UTC'\njit = off\npg_comb.snowflake_instance = 5\n");
+my ($old) = old_releases();
+my $node = server('main', conf => ($old // '') . "timezone = 'UTC'\njit = off\npg_comb.snowflake_instance = 5\n");
 my $dir = tempdir();
 
 fill($node, 'source');
@@ -35,13 +36,14 @@ is( $node->safe_psql('copy', q{
 # The nightly dump of all databases by a role of its own, in which an owner creates the
 # extension.  1.0 made this dump fail.
 #
+my @databases = (defined $old ? 'updated' : (), 'fresh');
 $node->safe_psql('postgres', 'CREATE ROLE owner LOGIN; CREATE ROLE backup LOGIN; CREATE ROLE granted LOGIN;
 	CREATE ROLE reader LOGIN; GRANT pg_read_all_data TO reader');
-$node->safe_psql('postgres', "CREATE DATABASE $_ OWNER owner") foreach qw(updated fresh);
+$node->safe_psql('postgres', "CREATE DATABASE $_ OWNER owner") foreach @databases;
 $node->safe_psql($_, 'SET ROLE owner; CREATE EXTENSION pg_comb_ordered ' . ($_ eq 'updated' ? "VERSION '1.0' " : '') . q{CASCADE;
 	CREATE TABLE journal (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), entry text);
 	INSERT INTO journal (entry) VALUES ('one');
-	GRANT SELECT ON journal TO backup}) foreach qw(updated fresh);
+	GRANT SELECT ON journal TO backup}) foreach @databases;
 
 # Return the status of pg_dump, and what it prints.
 sub dump_as
@@ -51,17 +53,21 @@ sub dump_as
 	IPC::Run::run([ @dump, '-Fc', '-f', "$dir/$role.dump", $node->connstr($database) . " user=$role" ], '>', \$out, '2>', \$err);
 	return ($? >> 8) . ": $err";
 }
-like(dump_as('backup', 'updated'), qr/^1: .*(?:permission denied for (?:schema comb_internal|sequence comb_)|failed to get data for sequence)/s,
-	'of 1.0 a role without rights has no dump');
-is(dump_as('reader', 'updated'), '0: ', 'pg_read_all_data has one');
+SKIP:
+{
+	skip 'no private directory for the scripts of 1.0', 2 unless defined $old;
+	like(dump_as('backup', 'updated'), qr/^1: .*(?:permission denied for (?:schema comb_internal|sequence comb_)|failed to get data for sequence)/s,
+		'of 1.0 a role without rights has no dump');
+	is(dump_as('reader', 'updated'), '0: ', 'pg_read_all_data has one');
 
-# Rights that a superuser gave for this do not become the extension's own, in which they would
-# outlive the role.
-$node->safe_psql('updated', 'GRANT USAGE ON SCHEMA comb_internal TO granted;
-	GRANT SELECT ON ALL SEQUENCES IN SCHEMA comb_internal TO granted WITH GRANT OPTION;
-	SET ROLE granted; GRANT SELECT ON comb_internal.comb_lease_ordered TO backup; RESET ROLE;
-	ALTER EXTENSION pg_comb_ordered UPDATE');
-foreach my $database (qw(updated fresh))
+	# Rights that a superuser gave for this do not become the extension's own, in which they would
+	# outlive the role.
+	$node->safe_psql('updated', 'GRANT USAGE ON SCHEMA comb_internal TO granted;
+		GRANT SELECT ON ALL SEQUENCES IN SCHEMA comb_internal TO granted WITH GRANT OPTION;
+		SET ROLE granted; GRANT SELECT ON comb_internal.comb_lease_ordered TO backup; RESET ROLE;
+		ALTER EXTENSION pg_comb_ordered UPDATE');
+}
+foreach my $database (@databases)
 {
 	is($node->safe_psql($database, q{
 		SELECT DISTINCT grantee::regrole, privilege_type
@@ -82,7 +88,7 @@ foreach my $database (qw(updated fresh))
 	is($node->safe_psql("again_$database", 'SELECT last_value FROM comb_internal.comb_lease_ordered'),
 		$node->safe_psql($database, 'SELECT last_value FROM comb_internal.comb_lease_ordered'), "$database: the limit is the same");
 }
-$node->safe_psql('updated', 'DROP ROLE granted');
+$node->safe_psql('postgres', 'DROP ROLE granted');
 
 # Whoever may read the sequences can neither lock nor change them.
 foreach (

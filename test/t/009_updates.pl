@@ -2,23 +2,16 @@
 # made-up one that follows the current version.  The updated extensions are the same,
 # object by object, as those that the made-up version's scripts create.
 #
-# The script of 1.0 stays in the tree, and so does the update from each version to the
-# next.  The test begins at each of these versions.
+# The test begins at each version that has a script: of the current one it is in sql/, of
+# releases in test/data.
 use lib 'test/perl';
 use CombTest;
 use CombFeed;
 use CombSession;
 use CombShop;
-use File::Copy qw(copy);
-use File::Path qw(make_path);
 
-my ($setting) = grep { /^extension_(?:destdir|control_path) = / } split(/\n/, slurp_file($ENV{TEMP_CONFIG} // '/dev/null'));
+my ($setting, $scripts) = old_releases();
 plan skip_all => 'needs a server that finds extensions in a private directory' unless defined $setting;
-chomp(my $share = `pg_config --sharedir`);
-my $scratch = tempdir();
-my $scripts = "$scratch$share/extension";
-$setting =~ s{= '[^:']*?(\Q$share\E)?(:[^']*)?'}{ "= '$scratch" . ($1 // '') . ($2 // '') . "'" }e;
-make_path($scripts);
 
 # The made-up updates
 my %update = (
@@ -36,15 +29,12 @@ my $next = $current =~ s/(\d+)$/$1 + 1/er;
 
 foreach my $extension (sort keys %update)
 {
-	copy($_, $scripts) foreach glob("sql/$extension--*.sql");
 	replace_file("$scripts/$extension.control", slurp_file("$extension.control") =~ s/^default_version = \K.*$/'$next'/mr);
-	# The shell sorts 1.0--1.1 before 1.0.sql
-	replace_file("$scripts/$extension--$next.sql",
-		join('', map { slurp_file($_) } sort { length $a <=> length $b || $a cmp $b } glob("sql/$extension--*.sql")) . $update{$extension});
+	replace_file("$scripts/$extension--$next.sql", slurp_file("sql/$extension--$current.sql") . $update{$extension});
 	replace_file("$scripts/$extension--$current--$next.sql", $update{$extension});
 }
 
-my $node = server('main', conf => "$setting\ntimezone = 'UTC'\njit = off\n"
+my $node = server('main', conf => "${setting}timezone = 'UTC'\njit = off\n"
 	  . "pg_comb.snowflake_instance = 5\npg_comb.lease_duration = '30s'\n");
 my $make = 'SELECT keys.comb_generate_ordered(), keys.comb_snowflake()';
 my $update = 'ALTER EXTENSION pg_comb UPDATE; ALTER EXTENSION pg_comb_ordered UPDATE';
@@ -65,7 +55,24 @@ my $differs = objects_differ($node, $fresh, database('current', $current));
 like($differs, qr/^-.*$_/m, "without an update the comparison shows $_") foreach (q{COMMENT.*comb_made_up\(\) IS 'of the future'},
 	'REVOKE.*comb_made_up\(\)', 'comb_made_up\(\) RETURNS integer', 'comb_generate\(\):.* COST 7', 'pg_comb_ordered:.*\{ID,ID,ID,ID\}',
 	'CREATE SEQUENCE .*comb_lease_made_up', 'comb_generate_ordered\(\):.* COST 7');
-foreach my $version (map { m{--([^-]+)\.sql$} ? $1 : () } glob('sql/pg_comb--*.sql'))
+
+# Each property that a script could forget shows a difference
+foreach (
+	q{COMMENT ON OPERATOR keys.<@ (uuid, keys.comb_period) IS 'else'},
+	q{COMMENT ON SEQUENCE comb_internal.comb_lease_ordered IS 'else'},
+	(map { "ALTER FUNCTION keys.comb_recheck(uuid, tstzrange) $_" } 'COST 3', 'PARALLEL RESTRICTED', 'NOT LEAKPROOF', 'STABLE', 'CALLED ON NULL INPUT',
+		'SUPPORT keys.comb_settled_support', q{SET search_path = ''}, 'SECURITY DEFINER'),
+	'ALTER FUNCTION keys.comb_layouts() ROWS 18',
+	'REVOKE EXECUTE ON FUNCTION keys.comb_min(timestamptz) FROM PUBLIC',
+	'REVOKE SELECT ON comb_internal.comb_lease_ordered FROM PUBLIC',
+	'ALTER SEQUENCE comb_internal.comb_lease_ordered CACHE 2')
+{
+	$node->safe_psql('postgres', 'CREATE DATABASE altered TEMPLATE current');
+	$node->safe_psql('altered', $_);
+	isnt(objects_differ($node, 'current', 'altered'), '', "the comparison shows $_");
+	$node->safe_psql('postgres', 'DROP DATABASE altered');
+}
+foreach my $version (map { m{pg_comb--([\d.]+)\.sql$} ? $1 : () } glob('{test/data,sql}/pg_comb--*.sql'))
 {
 	my $shop = 'shop_' . $version =~ tr/./_/r;
 	fill($node, $shop, $version);
