@@ -157,15 +157,18 @@ comb_set_fixed_bits(const CombLayout *layout, unsigned char *id)
 static inline uint64
 comb_get_field(const CombLayout *layout, const unsigned char *id)
 {
+	const uint8 *order = layout->order;
 	uint64		field = 0;
 	int			i;
 
-	/* whole bytes save a quarter of the work */
-	if (!layout->split)
+	/* whole bytes, 6 or 8 of them, save two thirds of the work */
+	if (likely(!layout->split))
 	{
-		for (i = 0; i < layout->field_bytes; i++)
-			field = (field << 8) | id[layout->order[i]];
-		return field;
+		field = (uint64) id[order[0]] << 40 | (uint64) id[order[1]] << 32 |
+			(uint64) id[order[2]] << 24 | id[order[3]] << 16 |
+			id[order[4]] << 8 | id[order[5]];
+		return layout->field_bytes == 6 ? field :
+			field << 16 | id[order[6]] << 8 | id[order[7]];
 	}
 
 	for (i = 0; i < layout->field_bytes; i++)

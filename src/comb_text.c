@@ -184,7 +184,7 @@ comb_parse_error(const text *source, const char *prefix, int prefix_length)
 }
 
 /* Read the key that follows the prefix, which may be empty */
-static inline pg_uuid_t *
+static pg_always_inline pg_uuid_t *
 comb_parsed(const text *source, const char *prefix, int prefix_length)
 {
 	const char *str = VARDATA_ANY(source);
