@@ -224,20 +224,28 @@ sub colour_of
 }
 
 # A bar for each label, with its value, which can stand in the right margin.  The values
-# make an axis of x needless.  Where no label is a generator, the first is dark.
+# make an axis of x needless.  Where no label is a generator, the first is dark.  Medians and
+# percentiles of one thing are two groups, and their axis is logarithmic.
 sub plot_bars
 {
 	my ($name, $title, $labels, $median) = @_;
+	my @high = grep { /, p[\d.]+$/ } @$labels;
+	my @low = grep { !/, p[\d.]+$/ } @$labels;
+	my $least = @high ? 0.1 : 0;
+	my $place = 0;
 	my @bars = map {
-		my $colour = colour_of($_, $_ eq $labels->[0] ? '#1f5f99' : '#b8c4d0');
-		join("\t", $_, $median->{$_}, hex(substr($colour, 1)))
-	} @$labels;
-	return plot($name, "$title, median", 62 + 34 * @$labels, '$bars << END', @bars, 'END',
-		'set style fill solid', 'set yrange [' . (@$labels - 0.4) . ':-0.6]',
-		'set xrange [0:' . (max(values %$median) || 1) . ']', 'set rmargin 11',
+		my $label = $_;
+		$place += 0.6 if @high && $label eq $high[0];
+		my $colour = colour_of($label, @high ? ($label =~ /, p[\d.]+$/ ? '#b8c4d0' : '#1f5f99')
+			: $label eq $labels->[0] ? '#1f5f99' : '#b8c4d0');
+		join("\t", $label =~ s/, idle writer//r, $median->{$label}, hex(substr($colour, 1)), $place++, $least)
+	} @low, @high;
+	return plot($name, @high ? $title : "$title, median", 62 + 34 * $place, '$bars << END', @bars, 'END',
+		'set style fill solid', "set yrange [$place - 0.4:-0.6]", @high ? 'set logscale x' : (),
+		"set xrange [$least:" . (max($least * 2, values %$median) || 1) . ']', 'set rmargin 11',
 		'unset key', 'unset xtics', 'set border 2', 'set ytics scale 0 noenhanced',
-		'plot $bars using ($2/2):0:($2/2):(0.36):3:ytic(1) with boxxyerror lc rgb variable notitle,'
-		  . " '' using 2:0:2 with labels left offset 0.5,0 notitle");
+		'plot $bars using ($2 > $5 ? $2 : $5 * 1.05):4:5:($2 > $5 ? $2 : $5 * 1.05):($4-0.36):($4+0.36):3:ytic(1) with boxxyerror lc rgb variable notitle,'
+		  . " '' using (\$2 > \$5 ? \$2 : \$5 * 1.05):4:2 with labels left offset 0.5,0 notitle");
 }
 
 # A line for each label through its points, each of which begins with its x.  The names

@@ -689,7 +689,7 @@ row('feed_ways', 'From commit to delivery, 400 rows a second from 8 sessions (ms
 	  . "`comb_wait()` or a notification wakes it.  PgQ's ticker makes a tick each 50 ms; pgqd does each second.",
 	server => ['-c track_commit_timestamp=on'], setup => $followed, rounds => 1);
 
-row('feed_ways_idle', 'The same beside a writer that idles in its transaction for 30 s (ms)',
+row('feed_ways_idle', 'From commit to delivery beside a writer that idles in its transaction for 30 s (ms)',
 	[ map { ("$_, idle writer, median", "$_, idle writer, p99.9") } @ways ], \&figure_of,
 	server => ['-c track_commit_timestamp=on'], setup => $followed, rounds => 1);
 
