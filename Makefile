@@ -50,8 +50,9 @@ PROGRAMS   = $(addprefix test/clients/, activerecord.rb asyncpg.py bun.go dapper
                  sqlalchemy.py sqlc.go sqlc/functions.sql sqlc/query.sql sqlc/sqlc.yaml \
                  sqlmodel.py sqlx.rs tokio-postgres.rs typeorm.mjs) \
              $(addprefix test/pipelines/, dbt.py dlt.py kafka-connect.java singer.py spark.py)
-# For servers without the extension; psql runs these files, not CREATE EXTENSION.
-PORTABLE   = sql/portable/pg_comb.sql sql/portable/pg_comb_feed.sql sql/portable/uninstall.sql
+# psql runs these files, not CREATE EXTENSION.  All but migrate_online.sql serve without the extension.
+PORTABLE   = sql/portable/pg_comb.sql sql/portable/pg_comb_feed.sql sql/portable/migrate_online.sql \
+             sql/portable/uninstall.sql
 
 REGRESS        = sanity time layouts generate ordered snowflake position spread range newest hostile install \
                  mssql mssql_sort aggregate text

@@ -2,7 +2,6 @@
 # MIGRATION_ROWS says how many rows each of the two tables has.
 use lib 'test/perl';
 use CombTest;
-use CombFeed;
 use Time::HiRes qw(time usleep);
 
 my $rows = $ENV{MIGRATION_ROWS} // 20_000;
@@ -58,47 +57,24 @@ sub stop_load
 	return ($longest / 1000, $n);
 }
 
-# Run the statements of a step, one by one, and again those that wait too long for a lock.
+# Run a step of the file, as doc/migration.md says, and return what it printed.
 sub step
 {
-	my ($database, $name) = @_;
-	my $recipe = recipe($name);
-	my $settings = $recipe =~ s/\A(SET .*;\n)// ? $1 : die "$name has no setting";
-	my $tries = 0;
-	my @statements = $recipe =~ /^BEGIN;/m ? $recipe : map { "$_;" } split(/;\n(?=(?:ALTER|CREATE|SET) )/, $recipe =~ s/;\n*\z//r);
-
+	my ($database, $step, %variables) = @_;
+	my ($out, $err) = ('', '');
 	my $began = time;
-	foreach my $statement (@statements)
-	{
-		while (1)
-		{
-			my ($rc, $out, $err) = $node->psql($database, "$settings$statement", on_error_stop => 1);
-			last if $rc == 0;
-			die "$name: $err" if $err !~ /lock timeout/ || ++$tries > 500;
-			usleep(300_000);
-		}
-	}
-	note(sprintf('%s: %.1f s, %d tries failed by lock_timeout', $name, time - $began, $tries));
-	return;
+	my @variables = map { ('-v', "$_=$variables{$_}") } sort keys %variables;
+	my $rc = run_command_of([ 'psql', '-X', @variables, '-v', "step=$step", '-d', $node->connstr($database),
+			'-f', 'sql/portable/migrate_online.sql' ], \$out, \$err);
+	note(sprintf('%s %s: rc %d, %.1f s, %s tries while others held a lock', $database, $step, $rc, time - $began, join(' ', $err =~ /tried (\d+)/g)));
+	return $rc == 0 ? "$out$err" : "failed: $err";
 }
 
-# Fill until nothing is left.
-sub fill
+sub run_command_of
 {
-	my ($database, $name) = @_;
-	my $rounds = 0;
-	my $began = time;
-	while (1)
-	{
-		my ($rc, $out, $err) = $node->psql($database, recipe($name));
-		my @filled = $err =~ /: (\d+) rows/g;
-		die $err unless $rc == 0 && @filled == 2;
-		$rounds++;
-		last if "@filled" eq '0 0';
-		die "$name does not end" if $rounds > 20;
-	}
-	note(sprintf('%s: %.1f s, %d rounds', $name, time - $began, $rounds));
-	return;
+	my ($command, $out, $err) = @_;
+	IPC::Run::run($command, '>', $out, '2>', $err);
+	return $? >> 8;
 }
 
 # A table with keys of a type, and a table that refers to it, each with the rows asked for.
@@ -106,6 +82,7 @@ sub migrate
 {
 	my ($database, $type, $default) = @_;
 	my $referring = $type =~ s/serial/int/r;
+	my $new_key = sub { $type eq 'uuid' ? "comb_stamp($_[0], created_at)" : "comb_stamp(md5($_[0]::text)::uuid, created_at)" };
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	$node->safe_psql($database, "
 		CREATE EXTENSION pg_comb;
@@ -120,8 +97,9 @@ sub migrate
 	my ($before) = stop_load($quiet, "$database-before");
 
 	my $load = load($database, $database);
-	$node->safe_psql($database, recipe($type eq 'uuid' ? 'online-key' : 'online-key-bigint'));
-	step($database, 'online-columns');
+	like(step($database, 'swap', table => 'customer'), qr/failed: .*run the step prepare/, "$database: no swap before all is prepared");
+	my $said = step($database, 'prepare', table => 'customer');
+	like($said, qr/^Prepared.*customer\.new_id: (\d+) of \g1 pages/ms, "$database: the first step says how far it is");
 	is($node->safe_psql($database, q{
 		GRANT INSERT, SELECT ON invoice TO writer;
 		BEGIN;
@@ -130,13 +108,11 @@ sub migrate
 		INSERT INTO public.invoice (customer_id, amount) SELECT max(customer_id::text)::} . $referring . q{, 0 FROM public.invoice
 			RETURNING new_customer_id IS NOT NULL;
 		ROLLBACK}), 't', "$database: who has no rights on the other table still can insert");
-	fill($database, 'online-fill');
-	step($database, $_) foreach qw(online-check online-build online-foreign-key online-validate);
 	my $unmoved = $node->safe_psql($database, q{
-		SELECT (SELECT count(*) FROM customer WHERE new_id IS DISTINCT FROM new_key(id, created_at)) AS other_keys,
+		SELECT (SELECT count(*) FROM customer WHERE new_id IS DISTINCT FROM } . $new_key->('id') . q{) AS other_keys,
 			(SELECT count(*) FROM invoice AS i LEFT JOIN customer AS c ON c.id = i.customer_id
 				WHERE c.new_id IS DISTINCT FROM i.new_customer_id) AS other_references});
-	step($database, 'online-swap');
+	unlike(step($database, 'swap', table => 'customer'), qr/failed/, "$database: the swap");
 	sleep(1);
 	my ($longest, $n) = stop_load($load, $database);
 	diag(sprintf('%s: %d rows, %d transactions at %d a second; the longest took %.0f ms, without the migration %.0f ms',
@@ -146,7 +122,7 @@ sub migrate
 	is($unmoved, '0|0', "$database: before the swap each row and each reference has its new key");
 	is($node->safe_psql($database, q{
 		SELECT (SELECT count(*) FROM customer WHERE old_id IS NOT NULL AND
-				(id <> new_key(old_id, created_at) OR abs(extract(epoch FROM comb_timestamp(id) - created_at)) > 0.001)) AS other_keys,
+				(id <> } . $new_key->('old_id') . q{ OR abs(extract(epoch FROM comb_timestamp(id) - created_at)) > 0.001)) AS other_keys,
 			(SELECT count(*) FROM invoice AS i LEFT JOIN customer AS c ON c.id = i.customer_id WHERE c.id IS NULL) AS lost_references}),
 		'0|0', "$database: after the swap keys, times and references are right");
 	is($node->safe_psql($database, 'SELECT count(*) > 0 FROM customer WHERE old_id IS NULL AND comb_timestamp(id) > created_at'),
@@ -156,7 +132,17 @@ sub migrate
 	is($node->safe_psql($database, q{SELECT string_agg(a.attname, ',') FROM pg_index AS x JOIN pg_attribute AS a
 			ON a.attrelid = indrelid AND a.attnum = ANY (indkey) WHERE indisprimary AND indrelid = 'customer'::regclass}),
 		'id', "$database: the new column is the primary key");
+	unlike(step($database, 'drop', table => 'customer'), qr/failed/, "$database: the last step");
+	is($node->safe_psql($database, columns('customer') . columns('invoice')),
+		"id uuid,name text,created_at timestamp with time zone\nnumber integer,customer_id uuid,amount integer", "$database: drops the old columns");
 	return;
+}
+
+sub columns
+{
+	my ($table) = @_;
+	return qq{SELECT string_agg(attname || ' ' || format_type(atttypid, NULL), ',' ORDER BY attname NOT LIKE '%id' AND attname <> 'number', attnum)
+		FROM pg_attribute WHERE attrelid = '$table'::regclass AND attnum > 0 AND NOT attisdropped;};
 }
 
 $node->safe_psql('postgres', 'CREATE ROLE writer');
@@ -164,4 +150,52 @@ migrate('from_v4', 'uuid', ' DEFAULT gen_random_uuid()');
 $node->safe_psql('postgres', 'CHECKPOINT');
 $node->safe_psql('postgres', 'DROP DATABASE from_v4');
 migrate('from_bigint', 'bigserial', '');
+
+# Names that need quotes, two references, one of them without a value, and a column in UTC
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION pg_comb;
+	CREATE SCHEMA "My shop";
+	CREATE TABLE "My shop"."User" ("Id" integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, made timestamp NOT NULL DEFAULT '2026-11-20 12:00');
+	CREATE TABLE letter (n int PRIMARY KEY, sender int NOT NULL REFERENCES "My shop"."User", "To" int REFERENCES "My shop"."User" ON DELETE SET NULL, UNIQUE (sender, n));
+	CREATE VIEW letters AS SELECT sender FROM letter;
+	INSERT INTO "My shop"."User" DEFAULT VALUES;
+	INSERT INTO "My shop"."User" DEFAULT VALUES;
+	INSERT INTO letter VALUES (1, 1, 2), (2, 2, NULL)});
+my @table = (table => '"My shop"."User"', created => 'made');
+my $catalog = q{SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid IN ('letter'::regclass, '"My shop"."User"'::regclass) ORDER BY 1;
+	SELECT count(*) FROM pg_trigger; SELECT proname FROM pg_proc WHERE proname LIKE '%\_new\_%' ORDER BY 1;
+	SELECT attname FROM pg_attribute WHERE attrelid IN ('letter'::regclass, '"My shop"."User"'::regclass) AND attnum > 0 AND NOT attisdropped ORDER BY 1};
+my $before = $node->safe_psql('postgres', $catalog);
+like(step('postgres', 'prepare', @table), qr/constraint letter_sender_n_key on table letter\n view letters\n/, 'the first step lists what uses the old columns');
+unlike(step('postgres', 'undo', @table), qr/failed/, 'undo');
+is($node->safe_psql('postgres', $catalog), $before, 'leaves nothing behind');
+unlike(step('postgres', $_, @table), qr/failed/, "names with quotes: $_") foreach qw(prepare prepare swap);
+is($node->safe_psql('postgres', q{SELECT n, s.old_id, t.old_id, comb_timestamp(s.id) AT TIME ZONE 'UTC' FROM letter
+		JOIN (SELECT "Id" AS id, "old_Id" AS old_id FROM "My shop"."User") AS s ON s.id = sender
+		LEFT JOIN (SELECT "Id" AS id, "old_Id" AS old_id FROM "My shop"."User") AS t ON t.id = "To" ORDER BY n}),
+	"1|1|2|2026-11-20 12:00:00\n2|2||2026-11-20 12:00:00", 'both references lead to the same rows as before, whose keys have the time');
+like(step('postgres', $_, @table), qr/failed: /, "no $_ after the swap") foreach qw(prepare swap);
+like(step('postgres', 'drop', @table), qr/failed: .*view letters/s, 'the last step leaves the columns to a view');
+$node->safe_psql('postgres', 'DROP VIEW letters');
+unlike(step('postgres', 'drop', @table), qr/failed/, 'and drops them after it');
+$node->safe_psql('postgres', q{INSERT INTO letter SELECT 3, "Id", "Id" FROM "My shop"."User" LIMIT 1; INSERT INTO "My shop"."User" DEFAULT VALUES});
+is($node->safe_psql('postgres', q{SELECT conname FROM pg_constraint WHERE conrelid = 'letter'::regclass AND contype <> 'n' ORDER BY 1}),
+	"letter_To_fkey\nletter_pkey\nletter_sender_fkey", 'constraints have their names, and the unique one went with its column');
+
+# What the file does not do, it refuses before it changes anything.
+$node->safe_psql('postgres', q{
+	CREATE TABLE tree (id int PRIMARY KEY, parent int REFERENCES tree, created_at timestamptz);
+	CREATE TABLE person (id int PRIMARY KEY, created_at timestamptz);
+	CREATE TABLE passport (id int PRIMARY KEY REFERENCES person);
+	CREATE TABLE event (id int PRIMARY KEY, created_at timestamptz);
+	CREATE TABLE guest (event int REFERENCES event DEFERRABLE);
+	CREATE TABLE day (id int PRIMARY KEY, created_at date);
+	CREATE TABLE part (id int PRIMARY KEY, created_at timestamptz) PARTITION BY RANGE (id)});
+foreach my $case ([ tree => 'refers to itself' ], [ person => 'refers by its primary key' ], [ event => 'deferrable' ],
+	[ day => 'created' ], [ part => 'not a plain table' ])
+{
+	my ($table, $reason) = @$case;
+	like(step('postgres', 'prepare', table => $table), qr/failed: .*$reason/, "$table: $reason");
+}
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_attribute WHERE attname LIKE 'new\_%' AND attrelid IN (SELECT oid FROM pg_class WHERE relkind = 'r')}), 0, 'no column was added');
 done_testing();

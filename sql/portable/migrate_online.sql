@@ -1,0 +1,227 @@
+/*
+ * sql/portable/migrate_online.sql
+ *
+ * Gives a table in use new keys, uuids with the time of each row, and changes all columns that
+ * refer to it.  doc/migration.md says how to use it.  Run it with psql, on a direct connection:
+ *
+ *     psql -v table=customer -v step=prepare -f sql/portable/migrate_online.sql
+ *
+ * step     prepare, swap and drop, in this order; undo, before the swap
+ * table    its primary key is one column, a uuid, bigint, integer or smallint
+ * created  the column with the time of a row, which never changes: created_at
+ * zone     of created, if it is a timestamp without time zone: UTC
+ *
+ * It makes columns "new_id" and "new_customer_id" beside the old ones.  Triggers fill them in rows
+ * that are written, and prepare in all others.  The swap renames the columns.
+ *
+ * Each step can be stopped, and run again.  Nobody waits for it longer than lock_timeout.
+ */
+\set ON_ERROR_STOP on
+\set QUIET on
+\if :{?created}
+\else
+	\set created created_at
+\endif
+\if :{?zone}
+\else
+	\set zone UTC
+\endif
+\if :{?step}
+\else
+	\set step ''
+\endif
+SELECT :'step' = 'prepare' AS prepare, :'step' = 'swap' AS swap, :'step' = 'drop' AS drop, :'step' = 'undo' AS undo \gset
+SET client_min_messages = warning;
+SET lock_timeout = '200ms';
+-- An autovacuum gives way after this time, if we wait for it so long.
+SELECT set_config('deadlock_timeout', '100ms', false) AS "unused" FROM pg_roles WHERE rolname = current_user AND rolsuper \gset
+
+-- The key, and the columns that refer to it
+DROP TABLE IF EXISTS pg_temp.comb_moved;
+CREATE TEMP TABLE comb_moved AS
+	SELECT k.oid, k.contype, k.conname, k.conrelid AS tab, a.attnum, format('%I.%I', n.nspname, c.relname) AS name,
+		n.nspname, left(c.relname, 25) || '_new_' || left(a.attname, 25) AS object,
+		a.attname AS col, a.atttypid AS type, 'new_' || a.attname AS new, 'old_' || a.attname AS old, a.attnotnull AS filled,
+		CASE k.confupdtype WHEN 'c' THEN ' ON UPDATE CASCADE' WHEN 'r' THEN ' ON UPDATE RESTRICT' ELSE '' END ||
+		CASE k.confdeltype WHEN 'c' THEN ' ON DELETE CASCADE' WHEN 'r' THEN ' ON DELETE RESTRICT'
+			WHEN 'n' THEN ' ON DELETE SET NULL' ELSE '' END AS actions,
+		CASE WHEN c.relkind <> 'r' OR c.relispartition THEN 'is not a plain table'
+			WHEN cardinality(k.conkey) > 1 THEN 'has a key of several columns'
+			WHEN k.contype = 'p' AND a.atttypid NOT IN ('uuid'::regtype, 'bigint'::regtype, 'integer'::regtype, 'smallint'::regtype)
+				THEN 'has a key of another type'
+			WHEN k.contype = 'f' AND k.conrelid = k.confrelid THEN 'refers to itself'
+			WHEN k.contype = 'f' AND EXISTS (SELECT FROM pg_constraint AS p
+				WHERE p.conrelid = k.conrelid AND p.contype = 'p' AND k.conkey[1] = ANY (p.conkey)) THEN 'refers by its primary key'
+			WHEN k.contype = 'f' AND (k.condeferrable OR k.confupdtype IN ('n', 'd') OR k.confdeltype = 'd' OR NOT k.convalidated)
+				THEN 'has a foreign key that is deferrable, not valid, or of another action'
+		END AS problem
+	FROM pg_constraint AS k JOIN pg_class AS c ON c.oid = k.conrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+		JOIN pg_attribute AS a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[1]
+	WHERE k.conrelid = :'table'::regclass AND k.contype = 'p'
+		OR k.confrelid = :'table'::regclass AND k.contype = 'f'
+			AND k.confkey = (SELECT conkey FROM pg_constraint WHERE conrelid = :'table'::regclass AND contype = 'p');
+-- How a new key is made from a row c, or in a trigger from NEW
+SELECT format(text, p.pronamespace::regnamespace, k.col, a.attname, zone, 'c') AS expression,
+	format(text, p.pronamespace::regnamespace, k.col, a.attname, zone, 'NEW') AS own,
+	p.pronamespace::regnamespace::text AS schema, k.name AS parent, k.col AS key
+FROM pg_proc AS p, pg_attribute AS a, pg_temp.comb_moved AS k,
+	LATERAL (SELECT CASE WHEN a.atttypid = 'timestamp'::regtype THEN format(' AT TIME ZONE %L', :'zone') ELSE '' END AS zone,
+		CASE WHEN k.type = 'uuid'::regtype
+			THEN 'CASE WHEN %1$s.comb_timestamp(%5$s.%2$I) IS NULL THEN %1$s.comb_stamp(%5$s.%2$I, %5$s.%3$I%4$s) ELSE %5$s.%2$I END'
+			ELSE '%1$s.comb_stamp(pg_catalog.md5(%5$s.%2$I::pg_catalog.text)::pg_catalog.uuid, %5$s.%3$I%4$s)' END AS text) AS t
+WHERE p.oid = to_regprocedure('comb_stamp(uuid, timestamptz)') AND k.contype = 'p'
+	AND a.attrelid = k.tab AND a.attname = :'created' AND a.atttypid IN ('timestamptz'::regtype, 'timestamp'::regtype)
+UNION ALL SELECT '', '', '', '', '' LIMIT 1 \gset
+SELECT set_config('comb.parent', :'parent', false) AS "unused", set_config('comb.step', :'step', false) AS "unused" \gset
+DO $$
+DECLARE
+	step text := current_setting('comb.step');
+	problem text;
+BEGIN
+	IF step NOT IN ('prepare', 'swap', 'drop', 'undo') THEN
+		RAISE 'step must be prepare, swap, drop or undo';
+	END IF;
+	SELECT format('%s %s', m.name, m.problem) INTO problem FROM pg_temp.comb_moved AS m WHERE m.problem IS NOT NULL;
+	IF FOUND THEN
+		RAISE '%', problem;
+	ELSIF current_setting('comb.parent') = '' THEN
+		RAISE 'the table needs a primary key, the column "created" of type timestamptz or timestamp, and comb_stamp()';
+	ELSIF step = 'prepare' AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_attribute ON attrelid = tab AND attname = old) THEN
+		RAISE 'the columns were swapped: go on with the step drop';
+	ELSIF step = 'swap' AND EXISTS (SELECT FROM pg_temp.comb_moved AS m
+		LEFT JOIN pg_constraint AS k ON k.conrelid = tab AND k.conname = object AND convalidated
+		LEFT JOIN pg_attribute AS a ON a.attrelid = tab AND a.attname = new
+		WHERE CASE m.contype WHEN 'p' THEN NOT coalesce(a.attnotnull, false) ELSE k.conname IS NULL END) THEN
+		RAISE 'run the step prepare to its end first';
+	END IF;
+END $$;
+
+-- Run statements together, and again while they wait too long for a lock.
+CREATE OR REPLACE PROCEDURE pg_temp.patiently(statements text) LANGUAGE plpgsql AS $$
+DECLARE
+	done boolean := false;
+BEGIN
+	FOR try IN 1 .. 100000 LOOP
+		BEGIN
+			EXECUTE statements;
+			done := true;
+		EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+			IF try % 10 = 0 THEN
+				RAISE INFO 'others hold a lock: tried % times', try;
+			END IF;
+		END;
+		COMMIT;
+		EXIT WHEN done;
+		PERFORM pg_sleep(0.3);
+	END LOOP;
+END $$;
+
+-- Let the triggers fill a new column, but for rows that are being changed, until none is left.
+CREATE OR REPLACE PROCEDURE pg_temp.fill(tab text, col name, new name) LANGUAGE plpgsql AS $$
+DECLARE
+	said timestamptz := clock_timestamp();
+	remain boolean := true;
+	pages bigint;
+	page bigint;
+BEGIN
+	WHILE remain LOOP
+		page := 0;
+		pages := pg_relation_size(tab) / current_setting('block_size')::integer;
+		WHILE page < pages LOOP
+			EXECUTE format('UPDATE %1$s SET %2$I = NULL WHERE ctid = ANY (ARRAY(
+					SELECT ctid FROM %1$s WHERE %2$I IS NULL AND %3$I IS NOT NULL AND ctid >= $1 AND ctid < $2
+					FOR NO KEY UPDATE SKIP LOCKED))', tab, new, col)
+				USING format('(%s,0)', page)::tid, format('(%s,0)', page + 50)::tid;
+			COMMIT;
+			page := least(page + 50, pages);
+			IF clock_timestamp() > said + interval '1 s' OR page = pages THEN
+				said := clock_timestamp();
+				RAISE INFO '%.%: % of % pages', tab, new, page, pages;
+			END IF;
+		END LOOP;
+		EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE %I IS NULL AND %I IS NOT NULL)', tab, new, col) INTO remain;
+		COMMIT;
+		PERFORM pg_sleep(0.3) WHERE remain;
+	END LOOP;
+END $$;
+
+\if :prepare
+	\echo '1 of 4: columns and triggers'
+	SELECT format('CALL pg_temp.patiently(%L)', format('ALTER TABLE %s ADD COLUMN %I uuid', name, new))
+	FROM pg_temp.comb_moved WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = tab AND attname = new) \gexec
+	SELECT format('CREATE OR REPLACE FUNCTION %I.%I() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+			SET search_path = pg_catalog, pg_temp AS %L', nspname, object, format('BEGIN NEW.%I := %s; RETURN NEW; END', new,
+		CASE contype WHEN 'p' THEN :'own'
+			ELSE format('(SELECT %s FROM %s AS c WHERE c.%I = NEW.%I)', :'expression', :'parent', :'key', col) END))
+	FROM pg_temp.comb_moved \gexec
+	-- Triggers run in the order of their names.  This one reads what others may set.
+	SELECT format('CALL pg_temp.patiently(%L)', format('CREATE OR REPLACE TRIGGER %I BEFORE INSERT OR UPDATE ON %s
+		FOR EACH ROW EXECUTE FUNCTION %I.%I()', 'zz_' || new, name, nspname, object))
+	FROM pg_temp.comb_moved \gexec
+
+	\echo '2 of 4: fill'
+	SELECT format('CALL pg_temp.fill(%L, %L, %L)', name, col, new) FROM pg_temp.comb_moved ORDER BY contype DESC \gexec
+
+	\echo '3 of 4: indexes'
+	SET lock_timeout = 0;
+	SELECT format('DROP INDEX CONCURRENTLY %I.%I', nspname, object) FROM pg_temp.comb_moved
+	WHERE EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(format('%I.%I', nspname, object)) AND NOT indisvalid) \gexec
+	SELECT format('CREATE %s INDEX CONCURRENTLY %I ON %s (%I)', CASE contype WHEN 'p' THEN 'UNIQUE' END, object, name, new)
+	FROM pg_temp.comb_moved WHERE to_regclass(format('%I.%I', nspname, object)) IS NULL \gexec
+
+	\echo '4 of 4: constraints'
+	SET lock_timeout = '200ms';
+	SELECT format('CALL pg_temp.patiently(%L)', format('ALTER TABLE %s ADD CONSTRAINT %I CHECK (%s%I IS NOT NULL) NOT VALID',
+		name, new, CASE WHEN NOT filled THEN format('%I IS NULL OR ', col) END, new))
+	FROM pg_temp.comb_moved WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = tab AND conname = new) \gexec
+	SET lock_timeout = 0;
+	SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I', name, new) FROM pg_temp.comb_moved \gexec
+	SET lock_timeout = '200ms';
+	SELECT format('CALL pg_temp.patiently(%L)', format('ALTER TABLE %s ALTER %I SET NOT NULL', name, new))
+	FROM pg_temp.comb_moved WHERE filled \gexec
+	SELECT format('CALL pg_temp.patiently(%L)', format('ALTER TABLE %s ADD CONSTRAINT %I FOREIGN KEY (%I) REFERENCES %s (%I)%s NOT VALID',
+		name, object, new, :'parent', 'new_' || :'key', actions))
+	FROM pg_temp.comb_moved WHERE contype = 'f'
+		AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = tab AND conname = object) \gexec
+	SET lock_timeout = 0;
+	SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I', name, object) FROM pg_temp.comb_moved WHERE contype = 'f' \gexec
+
+	\echo 'Prepared. These use the old columns: make the like of what you need before the step swap, or right after it.'
+	SELECT DISTINCT pg_describe_object(CASE WHEN w.oid IS NULL THEN d.classid ELSE 'pg_class'::regclass END,
+		coalesce(w.ev_class, d.objid), CASE WHEN w.oid IS NULL THEN d.objsubid ELSE 0 END) AS dependent
+	FROM pg_temp.comb_moved AS m JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = tab AND d.refobjsubid = m.attnum
+		LEFT JOIN pg_rewrite AS w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid
+		LEFT JOIN pg_constraint AS k ON d.classid = 'pg_constraint'::regclass AND k.oid = d.objid
+		LEFT JOIN pg_class AS c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
+		LEFT JOIN pg_index AS i ON i.indexrelid = c.oid
+	WHERE d.deptype IN ('n', 'a') AND d.classid <> 'pg_attrdef'::regclass AND c.relkind IS DISTINCT FROM 'S'
+		AND k.oid NOT IN (SELECT oid FROM pg_temp.comb_moved) IS NOT FALSE
+		AND k.conname IS DISTINCT FROM new
+		AND (i.indnatts = 1 AND i.indpred IS NULL AND NOT i.indisunique) IS NOT TRUE
+	ORDER BY dependent;
+\endif
+
+\if :swap
+	SELECT format('CALL pg_temp.patiently(%L)', concat_ws('; ',
+		(SELECT format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', string_agg(DISTINCT name, ', ')) FROM pg_temp.comb_moved),
+		(SELECT string_agg(format('DROP TRIGGER %1$I ON %2$s; DROP FUNCTION %3$I.%4$I(); ALTER TABLE %2$s DROP CONSTRAINT %5$I, DROP CONSTRAINT %6$I',
+			'zz_' || new, name, nspname, object, conname, new), '; ' ORDER BY contype) FROM pg_temp.comb_moved),
+		(SELECT format('ALTER TABLE %1$s ALTER %2$I DROP IDENTITY IF EXISTS; ALTER TABLE %1$s ALTER %2$I DROP DEFAULT,
+				ALTER %3$I SET DEFAULT %4$s.comb_generate(), ADD CONSTRAINT %5$I PRIMARY KEY USING INDEX %6$I',
+			name, col, new, :'schema', conname, object) FROM pg_temp.comb_moved WHERE contype = 'p'),
+		(SELECT string_agg(format('ALTER TABLE %1$s ALTER %2$I DROP NOT NULL; ALTER TABLE %1$s RENAME %2$I TO %3$I; ALTER TABLE %1$s RENAME %4$I TO %2$I',
+			name, col, old, new), '; ') FROM pg_temp.comb_moved),
+		(SELECT string_agg(format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I', name, object, conname), '; ')
+		FROM pg_temp.comb_moved WHERE contype = 'f'))) \gexec
+	\echo 'Swapped. When nobody needs the old columns, run the step drop.'
+\endif
+
+\if :drop
+	SELECT format('CALL pg_temp.patiently(%L)', format('ALTER TABLE %s DROP COLUMN IF EXISTS %I', name, old)) FROM pg_temp.comb_moved \gexec
+\endif
+
+\if :undo
+	SELECT format('CALL pg_temp.patiently(%L)', format('DROP TRIGGER IF EXISTS %1$I ON %2$s; DROP FUNCTION IF EXISTS %3$I.%4$I();
+		ALTER TABLE %2$s DROP COLUMN IF EXISTS %5$I', 'zz_' || new, name, nspname, object, new))
+	FROM pg_temp.comb_moved ORDER BY contype \gexec
+\endif
