@@ -1,6 +1,7 @@
 # comb_wait(): what wakes a reader and what does not, what it holds meanwhile, and many readers
 # beside many writers, none of whose rows waits for a timeout.
 use lib 'test/perl';
+use CombFeed;
 use CombSession;
 use CombTest;
 use List::Util qw(min);
@@ -406,7 +407,25 @@ $returns += ($_->result)[1] =~ /returns: (\d+)/ ? $1 : die 'no returns' foreach 
 is(join('', map { ($_->result)[1] } @writers), '', 'writers are quick');
 cmp_ok($returns, '<=', 2 * 500 * 2 + 40, 'readers return 500 times a second, and at most twice as often');
 cmp_ok($returns, '>=', 80, 'and are woken');
-$_->quit foreach (@readers, @writers, $reader, $elsewhere);
+$_->quit foreach (@readers, @writers);
+
+# Two workers wait for a job.  One of them gets it.
+my ($seen_recipe, $take) = recipe('workers') =~ /^(CALL .*?;)\n(.*)/s;
+$elsewhere->quit;
+my @workers = map { CombSession->new($node) } 1 .. 2;
+$reader->ask('CREATE TABLE job (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), what text)');
+$_->send($seen_recipe =~ s/\$seen/count($reader)/er =~ s/10 s/30 s/r) foreach @workers;
+foreach my $worker (@workers)
+{
+	wait_until($node, "SELECT wait_event_type = 'Extension' AND state = 'active' FROM pg_stat_activity WHERE pid = $worker->{pid}");
+}
+my $began = time();
+$reader->ask("INSERT INTO job (what) VALUES ('one')");
+$_->result foreach @workers;
+cmp_ok(time() - $began, '<', 20, 'a job wakes the workers');
+is(join(' ', sort map { $_->ask("BEGIN; $take") =~ s/.*\|//r } @workers), ' one', 'one of them gets it');
+is($workers[0]->ask('ROLLBACK') . $workers[1]->ask('ROLLBACK') . ($workers[1]->ask($take) =~ s/.*\|//r), 'one', 'and after a rollback the other');
+$_->quit foreach (@workers, $reader);
 
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP/, 'no server process failed by itself');

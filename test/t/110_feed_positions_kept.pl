@@ -2,6 +2,7 @@
 # exported snapshots, two tables, other databases, and a failover.  doc/feed_readers.md says what
 # is promised.
 use lib 'test/perl';
+use CombFeed;
 use CombSession;
 use CombTest;
 
@@ -16,6 +17,30 @@ pg_comb.lease_duration = 1min
 });
 my ($idle, $writer, $reader) = map { CombSession->new($node) } 1 .. 3;
 our $position = '';
+
+# A page of history and a token, and what comes after the token
+sub stream
+{
+	my ($token) = @_;
+	my $recipe = defined $token ? recipe('stream-next') : recipe('stream-page');
+	my @rows = map { [ split(/\|/) ] } split(/\n/, $reader->ask($recipe =~ s/\$tenant/7/gr =~ s/\$token/'$token'/gr));
+	return ($rows[0][0], join(' ', map { $_->[2] // () } @rows));
+}
+$writer->ask(q{CREATE TABLE act (tenant integer, id uuid DEFAULT comb_generate_ordered(), body text, PRIMARY KEY (tenant, id));
+	INSERT INTO act (tenant, body) SELECT n % 2 + 7, n FROM generate_series(1, 120) AS n});
+$idle->ask(q{BEGIN; INSERT INTO act (tenant, body) VALUES (7, 'late'), (8, 'of another')});
+$writer->ask(q{INSERT INTO act (tenant, body) VALUES (7, 'seen')});
+my ($token, $page) = stream();
+is($page, join(' ', (map { 2 * $_ } 12 .. 60), 'seen'), 'a page has the newest rows of a tenant');
+($token, $page) = stream($token);
+is($page, '', 'which do not come again');
+$writer->ask(q{INSERT INTO act (tenant, body) VALUES (7, 'new')});
+$idle->ask('COMMIT');
+my ($next, $rows) = stream($token);
+is($rows, 'late new', 'what was open beside the page comes after it');
+is((stream($token))[1], 'late new', 'and again to the old token, as after a lost connection');
+is((stream($next))[1], '', 'and not to the next');
+$writer->ask('DROP TABLE act');
 
 # One statement reads what is new in tables and makes the next position.
 sub poll
