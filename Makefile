@@ -40,15 +40,15 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE SECURITY.md \
              doc/packaging/pg_comb.spec doc/bench/README.md \
              $(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/doc/bench/*.svg))
 # The programs that the documents show
-PROGRAMS   = $(addprefix test/clients/, activerecord.rb asyncpg.py bun.go dapper.cs dbd-pg.pl \
+PROGRAMS   = $(addprefix test/clients/, activerecord.rb asyncpg.py dapper.cs dbd-pg.pl \
                  diesel.rs django.py dotnet/AsAdded.cs drizzle.mjs drizzle/schema.mjs \
-                 efcore.cs feed.mjs flyway.java flyway/V1__orders.sql goose.go gorm.go \
+                 efcore.cs feed.mjs flyway.java flyway/V1__orders.sql gorm.go \
                  hibernate.java jdbc.java jooq.java knex.mjs kysely.mjs linq2db.cs marten.cs mikro-orm.mjs \
                  mybatis.java nhibernate.cs npgsql-feed.cs npgsql.cs pdo.php pg.mjs pgx.go \
-                 postgresjs.mjs pq.go prisma.mjs prisma/schema.prisma psycopg2.py psycopg3.py \
+                 postgresjs.mjs prisma.mjs prisma/schema.prisma psycopg2.py psycopg3.py \
                  python/shop/models.py python/consumer.py node/consumer.mjs java/Consumer.java r2dbc.java sea-orm.rs sequelize.mjs spring.java \
                  sqlalchemy.py sqlc.go sqlc/functions.sql sqlc/query.sql sqlc/sqlc.yaml \
-                 sqlmodel.py sqlx.rs tokio-postgres.rs typeorm.mjs) \
+                 sqlx.rs tokio-postgres.rs typeorm.mjs) \
              $(addprefix test/pipelines/, dbt.py dlt.py kafka-connect.java singer.py spark.py)
 # psql runs these files, not CREATE EXTENSION.  All but migrate_online.sql serve without the extension.
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/pg_comb_feed.sql sql/portable/migrate_online.sql \

@@ -158,7 +158,6 @@ lacking() {
 		asyncpg         python:asyncpg                       python3-asyncpg
 		sqlalchemy      python:sqlalchemy.orm.bulk_persistence  python3-sqlalchemy
 		sqlalchemy      python:alembic                       alembic
-		sqlmodel        python:sqlmodel                      -
 		django          python:django.db.models.fields.generated  python3-django
 		jdbc,jdbc-feed  /usr/share/java/postgresql.jar       libpostgresql-jdbc-java
 		activerecord    ruby:pg                              ruby-pg

@@ -12,8 +12,8 @@
 
 # The names are also groups of lacking().
 all_clients=(pg postgresjs knex kysely sequelize drizzle typeorm mikro-orm prisma
-	psycopg2 psycopg3 asyncpg sqlalchemy sqlmodel django
-	pgx pq gorm sqlc bun goose jdbc hibernate jooq mybatis spring r2dbc flyway
+	psycopg2 psycopg3 asyncpg sqlalchemy django
+	pgx gorm sqlc jdbc hibernate jooq mybatis spring r2dbc flyway
 	tokio-postgres sqlx diesel sea-orm activerecord pdo dbd-pg feed pg-feed psycopg3-feed jdbc-feed
 	npgsql dapper efcore nhibernate linq2db marten npgsql-feed)
 
@@ -165,7 +165,7 @@ start_clients_server() {
 # at least five, each has both bounds in an index condition.
 periods_by_index() {
 	local least=5
-	case $1 in *feed | goose | flyway) least=0 ;; esac
+	case $1 in *feed | flyway) least=0 ;; esac
 	awk -v start="$1 LOG:  duration: " -v least="$least" '
 		function judge() {
 			if (period) { plans++; if (!bounds) { scans++; print plan } }

@@ -1,28 +1,19 @@
-// Marten: documents with keys of the server, and its event store beside a feed of ours
+// Marten: documents with keys of the server
 
 #:package Marten@9.29.0
 #:package Npgsql@10.0.0
 
-using System.Collections.Concurrent;
-using System.Diagnostics;
 using JasperFx;
-using JasperFx.Events;
-using JasperFx.Events.Daemon;
-using JasperFx.Events.Projections;
 using Marten;
 using Marten.Linq.MatchesSql;
-using Marten.Services;
-using Marten.Subscriptions;
 using Npgsql;
 
 Tap.Versions(typeof(IDocumentStore), typeof(NpgsqlDataSource));
-var seen = new Seen();
 await using var store = DocumentStore.For(options =>
 {
 	options.Connection(Tap.Server);
 	options.AutoCreateSchemaObjects = AutoCreate.All;
 	options.Schema.For<Order>().Index(order => order.Number);
-	options.Events.Subscribe(seen);
 });
 await new Orders(store).Check();
 
@@ -43,78 +34,7 @@ await Tap.Test("a second application of the schema is empty", async () =>
 	return true;
 });
 
-// Events and rows of an outbox in the same transactions.  Every fifth is rolled back, which
-// leaves a gap in Marten's numbers.
-await using var source = NpgsqlDataSource.Create(Tap.Server);
-await using (var outbox = source.CreateCommand(
-	"CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text)"))
-{
-	await outbox.ExecuteNonQueryAsync();
-}
-
-async Task Append(int n, bool commit)
-{
-	await using var db = await source.OpenConnectionAsync();
-	await using var transaction = await db.BeginTransactionAsync();
-	await using var session = store.LightweightSession(SessionOptions.ForTransaction(transaction));
-	session.Events.StartStream(Guid.CreateVersion7(), new Placed(n));
-	await session.SaveChangesAsync();
-	await using var insert = new NpgsqlCommand("INSERT INTO outbox (body) VALUES ($1)", db)
-		{ Parameters = { new() { Value = n.ToString() } } };
-	await insert.ExecuteNonQueryAsync();
-	await (commit ? transaction.CommitAsync() : transaction.RollbackAsync());
-}
-
-await Tap.Test("a feed passes a rollback at once, and Marten's daemon after a time", async () =>
-{
-	using var daemon = await store.BuildProjectionDaemonAsync();
-	await daemon.StartAllAsync();
-	for (var n = 0; n < 20; n++)
-		await Append(n, n % 5 != 3);
-	var watch = Stopwatch.StartNew();
-	await using var feed = source.CreateCommand("SELECT count(*) FROM outbox WHERE id < comb_settled()");
-	var settled = (long)(await feed.ExecuteScalarAsync())!;
-	var ours = watch.ElapsedMilliseconds;
-	while (seen.Events.Count < 16 && watch.Elapsed < TimeSpan.FromMinutes(2))
-		await Task.Delay(20);
-	Console.WriteLine($"# all rows are settled after {ours} ms, and Marten's daemon has all events after {watch.ElapsedMilliseconds} ms");
-	await daemon.StopAllAsync();
-	return settled == 16 && seen.Events.Count == 16 && watch.ElapsedMilliseconds > ours;
-});
-
-await Tap.Test("both wait for a transaction that is still open", async () =>
-{
-	await using var db = await source.OpenConnectionAsync();
-	await using (var transaction = await db.BeginTransactionAsync())
-	{
-		await using var insert = new NpgsqlCommand("INSERT INTO outbox (body) VALUES ('late')", db);
-		await insert.ExecuteNonQueryAsync();
-		await Append(100, true);
-		await using var feed = source.CreateCommand("SELECT count(*) FROM outbox WHERE id < comb_settled()");
-		if ((long)(await feed.ExecuteScalarAsync())! != 16)
-			return false;
-		await transaction.CommitAsync();
-		return (long)(await feed.ExecuteScalarAsync())! == 18;
-	}
-});
-
 return Tap.Done();
-
-public record Placed(int N);
-
-// What Marten's daemon hands on
-public sealed class Seen : SubscriptionBase
-{
-	public readonly ConcurrentQueue<long> Events = new();
-
-	public override Task<IChangeListener> ProcessEventsAsync(EventRange page, ISubscriptionController controller,
-		IDocumentOperations operations, CancellationToken cancellationToken)
-	{
-		foreach (var @event in page.Events)
-			Events.Enqueue(@event.Sequence);
-		return Task.FromResult(NullChangeListener.Instance);
-	}
-}
 
 sealed class Orders(IDocumentStore store) : Client
 {

@@ -312,7 +312,7 @@ for (
 	[ 'requirements.txt' => qr/^([\w-]+)\S*==([\d.]+)/m ],
 	[ 'Cargo.toml' => qr/^(?!chrono|uuid)([\w-]+) = .*"=([\d.]+)"/m ],
 	[ 'pom.xml' => qr{<artifactId>((?![^<]*(?:codegen|plugin))[^<]+)</artifactId><version>([^<]+)<} ],
-	[ 'go.mod' => qr{/(pgx|pq|gorm|sqlc|bun|goose)(?:/v\d+)? v([\d.]+)} ])
+	[ 'go.mod' => qr{/(pgx|gorm|sqlc)(?:/v\d+)? v([\d.]+)} ])
 {
 	my ($file, $pattern) = @$_;
 	my %version = slurp("test/clients/$file") =~ /$pattern/g;

@@ -39,8 +39,8 @@ case $1 in
 esac
 END
 script('source', <<'END');
-have() { [ "$1" != faketime ] && command -v "$1" >/dev/null; }
-case $1 in hidden) begin_source tap ;; unpackaged) begin_source sqlmodel ;; *) begin_source ;; esac
+have() { [ "$1" != faketime ] && [ "$1" != mvn ] && command -v "$1" >/dev/null; }
+case $1 in hidden) begin_source tap ;; unpackaged) begin_source hibernate ;; *) begin_source ;; esac
 case $1 in
 	bail) say "ok 1 - one"; say "Bail out!  the server is gone"; exit 255 ;;
 	mild) say "1..1"; say "ok 1 - one"; say "Bail out!" ;;
@@ -55,7 +55,7 @@ case $1 in
 	makes) : >"$work/made"; say "ok 1 - makes"; say 1..1 ;;
 	readable) [ "$PERL5LIB" != "$work" ] || say "ok 1 - readable"; say 1..1 ;;
 	hidden) skip_all "$(lacks tap)" ;;
-	unpackaged) python=none; skip_all "$(lacks sqlmodel)" ;;
+	unpackaged) skip_all "$(lacks hibernate)" ;;
 	*) say "ok 1 - $1"; say 1..1 ;;
 esac
 exit

@@ -43,7 +43,7 @@ def check_client(*, query, range, told=psycopg_told, place=lambda n: "%s", ways=
     known = {"clock": datetime.now(timezone.utc)}
     # The table at the end of test/run has the versions of what a program imports.
     imported = [(name, sys.modules[name].__version__.split()[0]) for name in
-                ("alembic", "asyncpg", "django", "psycopg", "psycopg2", "sqlalchemy", "sqlmodel") if name in sys.modules]
+                ("alembic", "asyncpg", "django", "psycopg", "psycopg2", "sqlalchemy") if name in sys.modules]
     print("# versions: " + ", ".join(f"{name} {version}" for name, version in imported))
 
     def check(name, statement, expected, query):
