@@ -21,7 +21,6 @@ use POSIX qw(strftime);
 
 our ($million, $growth, $dir, %expression);
 
-# Also the labels of a table's kinds: what follows a comma is the operator class of its index.
 %expression = (
 	'the clock and 16 bytes' => 'clock_and_16_bytes()',
 	'bigint sequence'        => "nextval('numbers')",
@@ -29,18 +28,11 @@ our ($million, $growth, $dir, %expression);
 	'sequential-uuids'       => 'uuid_time_nextval()',
 	'TimescaleDB'            => 'generate_uuidv7()',
 	'spread'                 => 'comb_spread(comb_generate(), 16)',
-	'spread ordered'         => 'comb_spread(comb_generate_ordered(), 16)',
-	'uuidv7'                 => 'comb_generate()',
-	'rtcomb_sql'             => "comb_generate('rtcomb_sql')");
+	'spread ordered'         => 'comb_spread(comb_generate_ordered(), 16)');
 
 # Four kinds of key, each by one generator; other extensions' keys grow as these do.
 my @kinds      = ('comb_generate()', 'gen_random_uuid()', 'bigint sequence', 'uuidv7()');
 my @generators = (@kinds, 'pg_uuidv7', 'sequential-uuids', 'TimescaleDB');
-
-# Keys with their time at the end under a unique index in SQL Server's order,
-# beside keys of the default layout in plain order, and beside the same keys in
-# the order that they are not made for
-my @mssql = ('rtcomb_sql, comb_mssql_ops', 'uuidv7, uuid_ops', 'rtcomb_sql, uuid_ops');
 
 sub sessions { return map { "$_ session" . ($_ > 1 ? 's' : '') } @_ }
 
@@ -63,9 +55,7 @@ sub cost_of_key
 sub cost_over
 {
 	my ($table, $expression) = @_;
-	my ($column) = $expression =~ /\b(id|bare|long|hex|masked)\b/;
-	return net_ns(query("SELECT count(*) FROM $table"),
-		map { "SELECT count($_) FROM $table" } $expression, $column // 'id');
+	return net_ns(query("SELECT count(*) FROM $table"), map { "SELECT count($_) FROM $table" } $expression, 'id');
 }
 
 sub column_of
@@ -79,10 +69,8 @@ sub column_of
 
 sub new_table
 {
-	my ($generator, $class) = split(/, /, $_[0]);
-	query("CREATE TABLE filled (id " . column_of($generator) . ", n bigint, payload text)",
-		$class ? "CREATE UNIQUE INDEX filled_id ON filled (id $class)"
-		: 'ALTER TABLE filled ADD CONSTRAINT filled_id PRIMARY KEY (id)');
+	query('CREATE TABLE filled (id ' . column_of(@_) . ', n bigint, payload text)',
+		'ALTER TABLE filled ADD CONSTRAINT filled_id PRIMARY KEY (id)');
 	return;
 }
 
@@ -97,74 +85,20 @@ sub seconds_of_insert
 	return $seconds;
 }
 
-# How full 16 sessions leave the pages of an index when they insert row by row
-# at once.  Commits do not wait for the disk here: that changes the time, which
-# is not measured, and not the index.
-sub density_of
-{
-	new_table(@_);
-	local $ENV{PGOPTIONS} = '-c synchronous_commit=off';
-	pgbench('INSERT INTO filled (n) VALUES (:client_id)', qw(-M prepared -c 16 -j 2 -t), int($million / 16));
-	my $density = query("SELECT round(avg_leaf_density::numeric, 1) FROM pgstatindex('filled_id')");
-	query('DROP TABLE filled');
-	return $density;
-}
-
 # Ten million keys, all pages cached, and their rows known to be visible
 my $keys = [ "CREATE TABLE keys AS SELECT comb_generate() AS id FROM generate_series(1, $million * 10)",
 	'VACUUM (FREEZE, ANALYZE) keys', 'SELECT count(id) FROM keys' ];
-
-my $random = [ "CREATE TABLE random AS SELECT gen_random_uuid() AS id FROM generate_series(1, $million * 5)",
-	'VACUUM ANALYZE random' ];
-
-# Text is made and read in a table of all forms.  PL/pgSQL takes a hundred times as long, so
-# its functions get fewer rows.
-my $mask_key = q{'\x000102030405060708090a0b0c0d0e0f'};
-my $texts = [
-	"CREATE TABLE texts AS
-		SELECT id, comb_text(id) AS bare, comb_text(id, 'user') AS long, encode(uuid_send(id), 'hex') AS hex,
-			comb_mask(id, $mask_key) AS masked
-		FROM (SELECT comb_generate() AS id FROM generate_series(1, $million * 5)) s",
-	"CREATE TABLE few_texts AS SELECT * FROM texts LIMIT $million / 20",
-	'VACUUM (FREEZE, ANALYZE)',
-	q{CREATE FUNCTION plpgsql_text(id uuid, prefix text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$
-		DECLARE
-			bits bit(130) := B'00' || ('x' || encode(uuid_send(id), 'hex'))::bit(128);
-			result text := prefix || '_';
-		BEGIN
-			FOR i IN 0..25 LOOP
-				result := result || substr('0123456789abcdefghjkmnpqrstvwxyz', substring(bits FROM 5 * i + 1 FOR 5)::int + 1, 1);
-			END LOOP;
-			RETURN result;
-		END $$},
-	q{CREATE FUNCTION plpgsql_parse(typeid text) RETURNS uuid IMMUTABLE LANGUAGE plpgsql AS $$
-		DECLARE
-			digits text := right(typeid, 26);
-			bits varbit := B'';
-		BEGIN
-			FOR i IN 1..26 LOOP
-				bits := bits || (strpos('0123456789abcdefghjkmnpqrstvwxyz', substr(digits, i, 1)) - 1)::bit(5);
-			END LOOP;
-			RETURN (lpad(to_hex(substring(bits FROM 3 FOR 64)::bit(64)::bigint), 16, '0')
-				|| lpad(to_hex(substring(bits FROM 67)::bit(64)::bigint), 16, '0'))::uuid;
-		END $$} ];
 
 #
 # A table of a thousand days
 #
 
-# Days of "grown" have ten times as many rows at the end as at the start.
-my %times = (
-	even  => "interval '86400 s' / ($million / 100) * n",
-	grown => "interval '1000 days' * ln(1 + 9 * n / ($million * 10.0)::float8) / ln(10::float8)");
-my $days = [ map {
-	("CREATE TABLE $_ AS
-		SELECT comb_at(at) AS id, at AS created_at, repeat('x', 100) AS note
-		FROM generate_series(0, $million * 10 - 1) n, LATERAL (SELECT '2024-01-01 00:00+00'::timestamptz + $times{$_} AS at) a",
-		"CREATE INDEX ${_}_id ON $_ (id)", "CREATE INDEX ${_}_created_at ON $_ (created_at)", "VACUUM (FREEZE, ANALYZE) $_",
-		"CREATE FUNCTION made($_) RETURNS timestamptz IMMUTABLE PARALLEL SAFE RETURN comb_timestamp(\$1.id)",
-		"CREATE VIEW ${_}_view AS SELECT *, comb_timestamp(id) AS made FROM $_")
-} sort keys %times ];
+my $days = [ "CREATE TABLE even AS
+		SELECT comb_at(at) AS id, at AS created_at, repeat('x', 100) AS note FROM generate_series(0, $million * 10 - 1) n,
+			LATERAL (SELECT '2024-01-01 00:00+00'::timestamptz + interval '86400 s' / ($million / 100) * n AS at) a",
+	'CREATE INDEX even_id ON even (id)', 'CREATE INDEX even_created_at ON even (created_at)', 'VACUUM (FREEZE, ANALYZE) even',
+	'CREATE FUNCTION made(even) RETURNS timestamptz IMMUTABLE PARALLEL SAFE RETURN comb_timestamp($1.id)',
+	'CREATE VIEW even_view AS SELECT *, comb_timestamp(id) AS made FROM even' ];
 
 # The same days in a hundred partitions, without rows
 push @$days, 'CREATE TABLE parted (id uuid, created_at timestamptz, note text) PARTITION BY RANGE (id)',
@@ -374,62 +308,7 @@ sub call_beside
 
 # sql/portable/pg_comb_feed.sql in the schema feed
 my $feed = [ 'CREATE SCHEMA feed', 'SET search_path = feed', "\\i $RealBin/../../sql/portable/pg_comb_feed.sql",
-	'RESET search_path',
-	'CREATE TYPE look AS (at timestamptz, seen pg_snapshot, settled uuid, n bigint)',
-	'CREATE PROCEDURE feed.follow(source regclass, seconds int) LANGUAGE plpgsql AS $$
-		DECLARE until timestamptz := clock_timestamp() + seconds * interval \'1 s\';
-		BEGIN
-			WHILE clock_timestamp() < until LOOP
-				PERFORM feed.comb_feed_advance(source); COMMIT; PERFORM pg_sleep(0.01);
-			END LOOP;
-		END$$',
-	'CREATE PROCEDURE look(seconds int) LANGUAGE plpgsql AS $$
-		DECLARE l look; started timestamptz := clock_timestamp();
-		BEGIN
-			WHILE clock_timestamp() < started + seconds * interval \'1 s\' LOOP
-				SELECT clock_timestamp(), pg_current_snapshot(), comb_settled(), feed.comb_feed_number(\'event_n_seq\') INTO l;
-				INSERT INTO looks SELECT l.*;
-				COMMIT;
-			END LOOP;
-		END$$' ];
-
-# How long a row that is visible waits until a reader takes it.  A session looks
-# as often as it can, and notes its snapshot and both bounds.  Afterwards each row
-# is looked up in the notes.
-my %delays;
-
-sub measure_delays
-{
-	my ($writer) = @_;
-	query('SET client_min_messages = error', 'DROP TABLE IF EXISTS event, looks, unrelated',
-		'CREATE TABLE event (id uuid DEFAULT comb_generate_ordered(), x xid8 DEFAULT pg_current_xact_id(), n bigserial)',
-		"SELECT feed.comb_feed_add('event_n_seq')",
-		'CREATE UNLOGGED TABLE looks OF look',
-		'CREATE TABLE unrelated (n int)');
-	my @pids = map { in_background('log', qw(psql -X -q -c), $_) } 'CALL look(12)', "CALL feed.follow('event_n_seq', 12)",
-		$writer ? 'INSERT INTO unrelated VALUES (1); SELECT pg_sleep(10)' : ();
-	pgbench("INSERT INTO event DEFAULT VALUES;\nINSERT INTO event DEFAULT VALUES;", qw(-M prepared -c 8 -j 2 -R 1000 -T 10));
-	waitpid($_, 0) foreach @pids;
-	query('CREATE INDEX ON looks (at); CREATE INDEX ON looks (settled, at); CREATE INDEX ON looks (n, at);
-			CREATE INDEX ON looks (pg_snapshot_xmin(seen), at)',
-		'ANALYZE looks');
-	my $with = $writer ? ', beside a long writer' : '';
-	my %readable = (
-		'comb_settled()'     => 'settled > id ORDER BY settled',
-		'comb_feed_number()' => 'n > event.n ORDER BY n',
-		'xid8 column'        => 'pg_snapshot_xmin(seen) > x ORDER BY pg_snapshot_xmin(seen)');
-	foreach my $way (keys %readable)
-	{
-		@delays{ "$way$with, median", "$way$with, p99.9" } = split(/\|/, query("
-			SELECT round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric, 2),
-				round(percentile_cont(0.999) WITHIN GROUP (ORDER BY ms)::numeric, 2)
-			FROM (SELECT 1000 * extract(epoch FROM greatest(at, visible) - visible) AS ms FROM event,
-					LATERAL (SELECT at AS visible FROM looks WHERE at >= comb_timestamp(id)
-						AND pg_visible_in_snapshot(x, seen) ORDER BY at LIMIT 1) AS v,
-					LATERAL (SELECT at FROM looks WHERE $readable{$way}, at LIMIT 1) AS r) AS d"));
-	}
-	return;
-}
+	'RESET search_path' ];
 
 # Readers of one table, or of PgQ's queue, from a program of their own
 my @ways = ('comb_settled(), each 5 ms', 'comb_settled(), comb_wait()', 'position, each 5 ms', 'position, comb_wait()',
@@ -560,61 +439,13 @@ row('range', 'count(*) of one day of 1000, out of ' . 10 * $million . ' rows (ms
 	},
 	setup => $days);
 
-row('density', "Leaf density of the primary key's index after $million rows from 16 sessions (%)",
-	\@generators, \&density_of,
-	chapter => 'Everything else', more_is_better => 1, rounds => 1);
-
 row('read', "Reading a key's time over a table, net of the scan (ns)",
 	[ 'comb_timestamp(id)', 'uuid_extract_timestamp(id)', 'uuid_v7_to_timestamptz(id)' ],
 	sub { cost_over('keys', @_) },
-	setup => $keys);
+	chapter => 'Everything else', setup => $keys);
 
 # The functions of sql/portable, and two usual ways to write UUIDv7 in SQL, which have
 # whole milliseconds and no order inside a millisecond
-row('portable', 'Functions in SQL and PL/pgSQL beside those in C, net of the query (ns)',
-	[ 'comb_generate()', 'portable.comb_generate()', 'usual_bytes()', 'usual_text()', 'gen_random_uuid()', 'uuidv7()',
-		map { ($_, "portable.$_") } 'comb_at(at)', 'comb_stamp(id, at)', 'comb_timestamp(id)', 'comb_min(at)' ],
-	sub { cost_over('portable_keys', @_) },
-	setup => [
-		"CREATE TABLE portable_keys AS
-			SELECT comb_generate() AS id, '2026-01-01'::timestamptz + n * interval '1 s' AS at FROM generate_series(1, $million / 5) n",
-		'VACUUM (FREEZE, ANALYZE) portable_keys',
-		q{CREATE FUNCTION usual_bytes() RETURNS uuid LANGUAGE sql VOLATILE AS $$
-			SELECT encode(overlay(set_bit(set_bit(uuid_send(gen_random_uuid()), 53, 1), 52, 1)
-				PLACING substring(int8send((1000 * date_part('epoch', clock_timestamp()))::bigint) FROM 3)
-				FROM 1 FOR 6), 'hex')::uuid $$;
-		CREATE FUNCTION usual_text() RETURNS uuid LANGUAGE sql VOLATILE AS $$
-			SELECT (lpad(to_hex((1000 * date_part('epoch', clock_timestamp()))::bigint), 12, '0') || '7'
-				|| substr(gen_random_uuid()::text, 16))::uuid $$},
-		'CREATE SCHEMA portable', 'SET client_min_messages = warning', 'SET search_path = portable',
-		"\\i $RealBin/../../sql/portable/pg_comb.sql" ]);
-
-# One layout of each unit of time, and the one whose first half belongs to the
-# process
-my @layouts = map { "'$_'" } qw(uuidv7 rtcomb_sql rtcomb_legacy nhibernate sequential_end efcore morris);
-row('layouts', 'Making a key in other layouts, net of the query (ns)',
-	[ 'comb_generate()', map { "comb_generate($_)" } @layouts ], \&cost_of_key);
-
-# The whole query, because a layout is chosen in the query: what matters is what
-# the choice adds to it.
-row('layouts_read', 'Reading the time of ' . 10 * $million . ' keys in other layouts, whole scan (s)',
-	[ 'comb_timestamp(id)', map { "comb_timestamp(id, $_)" } @layouts[ 0 .. 5 ] ],
-	sub { sprintf('%.3f', timed("SELECT count($_[0]) FROM keys") / 1000) },
-	setup => $keys);
-
-row('text', 'A key as text, and back, net of the scan (ns)',
-	[ 'comb_text(id)', "comb_text(id, 'user')", "encode(uuid_send(id), 'hex')", "plpgsql_text(id, 'user')",
-		'comb_parse(bare)', "comb_parse(long, 'user')", "decode(hex, 'hex')", 'plpgsql_parse(long)' ],
-	sub { cost_over($_[0] =~ /plpgsql/ ? 'few_texts' : 'texts', @_) },
-	about => 'The PL/pgSQL functions write and read a TypeID, as applications do without an extension.',
-	setup => $texts);
-
-row('mask', "Masking a key's time, and taking the mask off, net of the scan (ns)",
-	[ 'comb_mask(id, key)', 'comb_unmask(masked, key)', 'comb_unmask(comb_mask(id, key), key)' ],
-	sub { cost_over('texts', $_[0] =~ s/\bkey\b/$mask_key/gr) },
-	about => "UUIDv47's own page reports 33 ns for both ways together, in C and without a server, on an Apple M\nprocessor.",
-	setup => $texts);
-
 # What planning costs, as the server reports it.  The server counts in whole
 # microseconds, and one such query takes five of them: so a statement has it a
 # hundred times, as sub-selects that are planned one by one.  The first two
@@ -631,18 +462,6 @@ row('range_plan', 'Planning one day (us)',
 
 # How good the estimates are: the mean error of the rows estimated for 100 days
 # after a fresh ANALYZE.  A day is a tenth of one bin of the histogram.
-row('range_estimate', 'Rows estimated for one day of 1000, mean error (%)',
-	[ map { ($_, "$_, ten times as many rows at the end") } @forms[ 0, 1, 2, 5 ] ],
-	sub {
-		my ($label) = @_;
-		my $table = $label =~ /at the end/ ? 'grown' : 'even';
-		my $plans = psql("ANALYZE $table",
-			map { "EXPLAIN (ANALYZE, TIMING OFF) SELECT * FROM $table WHERE " . clause($label, 10 * $_ - 6) } 1 .. 100);
-		my @errors = map { abs($_->[0] / $_->[1] - 1) } pairs($plans =~ /^\w.* rows=(\d+) .*actual rows=(\d+)/mg);
-		return sprintf('%.1f', 100 * sum(@errors) / @errors);
-	},
-	setup => $days);
-
 # The rows come from the target list, because a function in FROM first stores
 # them all, which costs more than a number does.
 my @numbers = ('comb_generate_ordered()', 'comb_snowflake()', "nextval('numbers')");
@@ -657,10 +476,6 @@ row('ordered', 'Ordered across sessions (million a second, all sessions together
 	more_is_better => 1);
 
 # A transaction with an ordered key announces the key.
-row('feed_transaction', 'A transaction with one key, net of an empty transaction (ns)',
-	[ 'comb_generate_ordered()', 'comb_snowflake()', 'comb_generate()', "nextval('numbers')" ],
-	sub { net_of_calls($_[0], $million / 5, '') });
-
 row('settled', 'A call of comb_settled(), net of a trivial function (us)',
 	[ '100 connections', '1000 connections', '1000 connections, 100 open transactions' ],
 	sub { sprintf('%.2f', call_beside($_[0], 'comb_generate_ordered()', 'comb_settled()', $million / 10, '')) },
@@ -668,20 +483,6 @@ row('settled', 'A call of comb_settled(), net of a trivial function (us)',
 	  . "transaction with a key, and the open ones still have it.  Each call is in a transaction of its own,\n"
 	  . 'because a transaction remembers the bound of a snapshot.',
 	rounds => 1);
-
-row('feed_delay', 'From visible to readable, 2000 rows a second from 8 sessions (ms)',
-	[ map { my $with = $_; map { ("$_$with, median", "$_$with, p99.9") } 'comb_settled()', 'comb_feed_number()', 'xid8 column' }
-		'', ', beside a long writer' ],
-	sub {
-		my ($label) = @_;
-		measure_delays($label =~ /writer/) unless defined $delays{$label};
-		return delete $delays{$label};
-	},
-	about => "A session looks as often as it can.  A row's delay begins at the first look that sees the row, and\n"
-	  . "ends at the first that may read it: below `comb_settled()`, below `comb_feed_number()` that another\n"
-	  . "session moves every 10 ms, or by an `xid8` column and `pg_snapshot_xmin()`.  The long writer of\n"
-	  . 'another table is open for 10 of the 12 seconds.',
-	setup => $feed);
 
 row('feed_ways', 'From commit to delivery, 400 rows a second from 8 sessions (ms)',
 	[ map { ("$_, median", "$_, p99.9") } @ways ], \&figure_of,
@@ -716,14 +517,6 @@ row('advance', 'Moving a bound by comb_feed_advance(), net of a trivial function
 	setup => $feed, rounds => 1);
 
 # Made by one session without writing rows
-row('ordered_wal', "WAL for $million numbers (bytes)",
-	\@numbers,
-	sub {
-		my $before = wal();
-		query("SELECT count($_[0]) FROM (SELECT generate_series(1, $million)) s");
-		return wal() - $before;
-	});
-
 row('latency', 'Latency of a call at p99.99, 8 sessions, flushes of 10 ms (us)',
 	[ 'comb_generate()', @numbers ], \&latency_of,
 	about => "The disk is slow, as in a cloud: each flush takes 10 ms.  A session makes a key every millisecond, and\n"
@@ -732,28 +525,6 @@ row('latency', 'Latency of a call at p99.99, 8 sessions, flushes of 10 ms (us)',
 	setup => [ 'CREATE UNLOGGED TABLE latency (label text, round int, us real)', 'CREATE SEQUENCE rounds' ],
 	details => \&latency_details);
 
-row('mssql_insert', "INSERT of $million rows, unique index, 100 characters of text (s)",
-	\@mssql, \&seconds_of_insert);
-
-row('mssql_density', "Leaf density of the unique index after $million rows from 16 sessions (%)",
-	\@mssql, \&density_of,
-	more_is_better => 1, rounds => 1);
-
 # In memory and without workers, so that comparing is most of it
-row('mssql_index', 'CREATE INDEX on ' . 5 * $million . ' random values (s)',
-	[qw(comb_mssql_ops uuid_ops)],
-	sub {
-		my $seconds = seconds_of("SET maintenance_work_mem = '1GB'; SET max_parallel_maintenance_workers = 0;
-			CREATE INDEX random_id ON random (id $_[0])");
-		query('DROP INDEX random_id');
-		return $seconds;
-	},
-	setup => $random);
-
 # OFFSET 0 keeps the planner from dropping an order that count() does not need.
-row('mssql_sort', 'ORDER BY of ' . 5 * $million . ' random values (s)',
-	[ 'ORDER BY id USING #<#', 'ORDER BY id' ],
-	sub { seconds_of("SELECT count(*) FROM (SELECT id FROM random $_[0] OFFSET 0) s") },
-	setup => $random);
-
 1;
