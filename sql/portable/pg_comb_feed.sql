@@ -18,7 +18,10 @@
  */
 DO $$ BEGIN	-- Bodies must find no operators of strangers in other schemas
 	PERFORM pg_catalog.set_config('comb_feed.search_path', pg_catalog.current_setting('search_path'), true),
-		pg_catalog.set_config('search_path', coalesce(pg_catalog.quote_ident(current_schema), ''), true);
+		pg_catalog.set_config('search_path', coalesce(pg_catalog.quote_ident(current_schema), ''), true),
+		-- What is skipped is no news
+		pg_catalog.set_config('comb_feed.messages', pg_catalog.current_setting('client_min_messages'), true),
+		pg_catalog.set_config('client_min_messages', 'warning', true);
 	-- CREATE OR REPLACE would leave a function to a stranger
 	IF EXISTS (SELECT FROM pg_namespace AS n JOIN (SELECT relnamespace, relowner, relname FROM pg_class
 			UNION ALL SELECT pronamespace, proowner, proname FROM pg_proc) AS made (namespace, owner, name) ON n.oid = namespace
@@ -226,5 +229,6 @@ FROM comb_feed AS f
 		ON x.virtualtransaction = w.id AND x.locktype = 'transactionid' AND w.pid IS NULL AND x.pid IS NULL;
 COMMENT ON VIEW comb_feed_status IS 'how old each bound is, and which sessions and prepared transactions it waits for';
 DO $$ BEGIN	-- for what follows in the caller's transaction
-	PERFORM set_config('search_path', coalesce(nullif(current_setting('comb_feed.search_path', true), ''), current_setting('search_path')), true);
+	PERFORM set_config('search_path', coalesce(nullif(current_setting('comb_feed.search_path', true), ''), current_setting('search_path')), true),
+		set_config('client_min_messages', coalesce(nullif(current_setting('comb_feed.messages', true), ''), 'notice'), true);
 END $$;

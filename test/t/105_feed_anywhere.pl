@@ -18,7 +18,7 @@ sub install
 {
 	my ($file, $schema) = @_;
 	local @ENV{qw(PGHOST PGPORT PGDATABASE PGUSER PGOPTIONS)} =
-	  ($node->host, $node->port, 'postgres', 'app', '-c client_min_messages=warning -c search_path=' . ($schema // 'app'));
+	  ($node->host, $node->port, 'postgres', 'app', '-c client_min_messages=notice -c search_path=' . ($schema // 'app'));
 	my $command = recipe('feed-install') =~ s{\S+/pg_comb_feed\.sql}{$file}r =~ s/psql/psql -Xq/r =~ s/\n//r;
 	return `$command 2>&1`;
 }
