@@ -45,6 +45,9 @@ is(keys(%got) . ' ' . scalar(map { @$_ } @got), '2000 2000', 'and together each 
 $writer->ask(q{
 	INSERT INTO consumer SELECT 'audit', id FROM outbox ORDER BY id LIMIT 1 OFFSET 99;
 	UPDATE consumer SET last = (SELECT id FROM outbox ORDER BY id LIMIT 1 OFFSET 199) WHERE name <> 'audit'});
+is($writer->ask(recipe('behind') =~ s/\bcomb_timestamp\(comb_settled\(\)\) - .*? AS time/0 AS time/r =~ s/ORDER BY time DESC/ORDER BY name/r),
+	"audit|1900|0\nmail|1800|0\nnew|1800|0", 'how many rows consumers are behind');
+is($writer->ask('SELECT count(*) FILTER (WHERE time > $$0$$), count(*) FROM (' . recipe('behind') =~ s/;\n\z//r . ') AS b'), '3|3', 'and how much time');
 my $retention = recipe('retention') =~ s/7 days/0 days/r;
 $writer->ask($retention);
 is($writer->ask('SELECT count(*) FROM outbox'), 1900, 'what all consumers have passed is deleted');
