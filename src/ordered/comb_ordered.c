@@ -41,15 +41,24 @@ PG_FUNCTION_INFO_V1(comb_ordered_reset);
  */
 #define COMB_KEPT_US		(5 * COMB_LEASE_MAX_MS * COMB_US_PER_MS)
 
-/* Take max(now, last + 1) from the counter */
+/*
+ * Take max(now, last + 1) from the counter.
+ *
+ * Readers with positions have to know how far the times of the transaction
+ * reach.  So "latest" of our seat is COMB_TAKING before the compare-and-swap, and
+ * the time after it: it is never below a time that we have taken and that the
+ * reader has found in the counter.
+ */
 static inline CombTime
 comb_ordered_step(void)
 {
 	pg_atomic_uint64 *counter = comb_counter(COMB_SERIES_ORDERED);
+	pg_atomic_uint64 *latest = &comb_own_seat[COMB_SERIES_ORDERED]->latest;
 	CombTime	now = comb_clock_time();
 	CombTime	last = pg_atomic_read_u64(counter);
 	CombTime	next;
 
+	pg_atomic_write_u64(latest, COMB_TAKING);
 	do
 	{
 		if (likely(now > last))
@@ -63,6 +72,8 @@ comb_ordered_step(void)
 			comb_check_drift(next, now);
 		}
 	} while (!pg_atomic_compare_exchange_u64(counter, &last, next));
+	COMB_INJECTION_POINT("comb-lease-taken");
+	pg_atomic_write_u64(latest, next);
 	return next;
 }
 

@@ -229,7 +229,8 @@ typedef struct CombSeat
 	pg_atomic_uint64 first;		/* of the running transaction; 0 = none */
 	pg_atomic_uint64 last;		/* full xid of the last commit; 0 = none */
 	pg_atomic_uint64 ended;		/* when that was, a TimestampTz */
-	pg_atomic_uint64 latest;	/* the last time taken, or COMB_TAKING */
+	pg_atomic_uint64 latest;	/* the last time of an ordered key, or
+								 * COMB_TAKING */
 	int32		pid;
 	Oid			role;
 	TimestampTz start;			/* of the running or prepared transaction */
@@ -319,18 +320,6 @@ extern void comb_xact_callback(XactEvent event, void *arg);
 extern void comb_announce(CombSeries series);
 
 /*
- * Say how far the times of the transaction reach: COMB_TAKING before the
- * compare-and-swap that takes a time, and the time after it.  "latest" of a seat
- * is thus never below a time that the seat's transactions have taken and that
- * the reader has found in the counter.
- */
-static inline void
-comb_announce_latest(CombSeries series, uint64 latest)
-{
-	pg_atomic_write_u64(&comb_own_seat[series]->latest, latest);
-}
-
-/*
  * comb_lease.c: taking a time from a counter, under a limit that survives a crash
  */
 
@@ -405,14 +394,11 @@ comb_lease_begin(CombSeries series)
 		comb_lease_read(series, 0);
 	if (unlikely(!comb_announced[series]))
 		comb_announce(series);
-	comb_announce_latest(series, COMB_TAKING);
 }
 
 static inline bool
 comb_lease_covers(CombSeries series, CombTime at)
 {
-	COMB_INJECTION_POINT("comb-lease-taken");
-	comb_announce_latest(series, at);
 	return likely(at < comb_leases[series].renew_at) ||
 		comb_lease_extend(series, at);
 }

@@ -137,7 +137,7 @@ comb_seat_bound(CombSeat *seat, const CombView *view)
  *
  * "latest" is read after what has led to the transaction.  So it is the
  * transaction's or that of a later one, which is larger.  It says nothing of
- * transactions that were recovered.  It is an earlier transaction's if this one
+ * transactions that were recovered, nor of Snowflakes, which have no positions.  It is an earlier transaction's if this one
  * has announced itself only: then it has taken nothing up to the counter that we
  * have read.
  */
@@ -162,7 +162,7 @@ comb_seats_held(CombSeat *(*seat_of) (CombSeries, uint32), CombSeries series,
 			continue;
 		pg_read_barrier();
 		span.to = pg_atomic_read_u64(&seat->latest);
-		if (span.from == COMB_UNKNOWN)
+		if (span.from == COMB_UNKNOWN || series == COMB_SERIES_SNOWFLAKE)
 			span.to = COMB_TAKING;
 		if (span.to != COMB_TAKING)
 			span.to++;

@@ -218,6 +218,7 @@ comb_snowflake(PG_FUNCTION_ARGS)
 	{
 		comb_lease_begin(COMB_SERIES_SNOWFLAKE);
 		at = comb_snowflake_step(set, &slot);
+		COMB_INJECTION_POINT("comb-lease-taken");
 	} while (!comb_lease_covers(COMB_SERIES_SNOWFLAKE, at));
 	PG_RETURN_INT64(comb_snowflake_compose(set, slot, instance));
 }

@@ -93,7 +93,7 @@ byte counter;
 #ifdef GAPS
 #define TAKING 7		/* COMB_TAKING, larger than all keys */
 byte latest[NS + NP];
-#define BEFORE_CAS latest[w] = TAKING;	/* comb_lease_begin() */
+#define BEFORE_CAS latest[w] = TAKING;	/* comb_ordered_step() */
 #define AFTER_CAS latest[w] = (me -> key[me] : wkey[w]);
 #define PREPARED_LATEST latest[place] = MAX(latest[place], latest[w]);
 #else
