@@ -52,49 +52,6 @@ SysCacheGetAttrNotNull(int cacheId, HeapTuple tup, AttrNumber attributeNumber)
 #endif
 
 /*
- * PostgreSQL 16 has a search for the candidate that resembles a word most, for
- * hints.  Candidates beyond the distance do not count, nor do those in which
- * more than half of the word would change.
- */
-#include "utils/varlena.h"
-#if PG_VERSION_NUM < 160000
-typedef struct ClosestMatchState
-{
-	const char *source;
-	const char *match;
-	int			max_d;
-} ClosestMatchState;
-
-static inline void
-initClosestMatch(ClosestMatchState *state, const char *source, int max_d)
-{
-	state->source = source;
-	state->match = NULL;
-	state->max_d = Min(max_d, (int) strlen(source) / 2);
-}
-
-static inline void
-updateClosestMatch(ClosestMatchState *state, const char *candidate)
-{
-	int			distance = varstr_levenshtein_less_equal(state->source, strlen(state->source),
-														 candidate, strlen(candidate),
-														 1, 1, 1, state->max_d, true);
-
-	if (distance <= state->max_d)
-	{
-		state->match = candidate;
-		state->max_d = distance - 1;
-	}
-}
-
-static inline const char *
-getClosestMatch(ClosestMatchState *state)
-{
-	return state->match;
-}
-#endif
-
-/*
  * PostgreSQL 19 has a hook for every relation of a query.  Older servers have
  * one for tables, at the same point.
  */
@@ -355,10 +312,8 @@ comb_segment(const char *name, Size size, comb_segment_init init)
  * PostgreSQL 18 added an argument.
  *
  * Compiled with COMB_RANDOM_DELAYS, the module instead sleeps for up to 2 ms
- * at about one point of 64, on any server.  A look at 20 seats passes 450
- * points, and the planner looks for each partition: with a sleep at every
- * sixteenth point, planning took seconds, and readers fell behind.  With one
- * at 256 points, a run of the soak found none of five seeded bugs.
+ * at about one point of 64, on any server.  With more sleeps readers fall
+ * behind, and with fewer a soak finds no seeded bug.
  */
 #if defined(COMB_RANDOM_DELAYS)
 #include "miscadmin.h"

@@ -69,13 +69,10 @@ typedef struct CombCandidate
 
 /*
  * comb_inspect(id uuid, since timestamptz, until timestamptz)
- *		returns setof (layout text, created timestamptz)
- *
- * Returns the layouts that could have made this value from "since" to
- * "until", both inclusive, and its time in each.  There can be several: layouts
- * share fields, and random bits can look like a time.  The layout that a
- * random uuid is least likely to match comes first.  No rows for NULL.  No
- * input raises an error.
+ *		returns setof (layout text, created timestamptz): the layouts that could
+ * have made this value from "since" to "until", both inclusive, and its time in
+ * each.  Layouts share fields, and random bits can look like a time.  The layout
+ * that a random uuid is least likely to match comes first.  Raises no error.
  */
 Datum
 comb_inspect(PG_FUNCTION_ARGS)
@@ -84,13 +81,13 @@ comb_inspect(PG_FUNCTION_ARGS)
 	TimestampTz since = PG_GETARG_TIMESTAMPTZ(1);
 	TimestampTz until = PG_GETARG_TIMESTAMPTZ(2);
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	CombCandidate list[COMB_LAYOUTS];
+	CombCandidate list[COMB_NLAYOUTS];
 	CombCandidate new;
 	int			n = 0;
 	int			i;
 
 	for (new.layout = comb_layout_table;
-		 new.layout < comb_layout_table + COMB_LAYOUTS; new.layout++)
+		 new.layout < comb_layout_table + COMB_NLAYOUTS; new.layout++)
 	{
 		if (!comb_decode(new.layout, id->data, &new.created) ||
 			new.created < since || new.created > until)
@@ -115,11 +112,9 @@ comb_inspect(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_layouts() returns setof record
- *
- * Returns one row for each layout.  "earliest" and "latest" are the first and
- * the last instant that the time field can hold.  "sorts_in" is NULL if no
- * database sorts the keys by time.
+ * comb_layouts() returns setof record: a row for each layout.  "earliest" and
+ * "latest" are the first and the last instant that the time field can hold.
+ * "sorts_in" is NULL if no database sorts the keys by time.
  */
 Datum
 comb_layouts(PG_FUNCTION_ARGS)
@@ -129,7 +124,7 @@ comb_layouts(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	for (layout = comb_layout_table;
-		 layout < comb_layout_table + COMB_LAYOUTS; layout++)
+		 layout < comb_layout_table + COMB_NLAYOUTS; layout++)
 	{
 		const char *sorts_in = comb_sorts_in_text[layout->sorts_in];
 		Datum		values[7];

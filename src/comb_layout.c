@@ -17,6 +17,7 @@
 #include "utils/builtins.h"
 #include "utils/datetime.h"
 #include "utils/timestamp.h"
+#include "utils/varlena.h"
 
 #include "comb.h"
 
@@ -114,7 +115,7 @@ comb_layout_find(const text *label)
 {
 	int			i;
 
-	for (i = 0; i < COMB_LAYOUTS; i++)
+	for (i = 0; i < COMB_NLAYOUTS; i++)
 	{
 		if (comb_label_is(&comb_layout_table[i], label))
 			return &comb_layout_table[i];
@@ -166,19 +167,32 @@ comb_clipped(const text *source)
 	return psprintf("%.*s%s", shown, str, shown < size ? "..." : "");
 }
 
-/* Raise 22023 for a label that no layout has */
+/*
+ * Raise 22023 for a label that no layout has.  The hint names the layout with the
+ * nearest label, if at most four characters differ, and half of the user's.
+ */
 static void
 comb_layout_error(const text *label)
 {
 	const char *clipped = comb_clipped(label);
-	const char *closest;
-	ClosestMatchState match;
+	int			length = strlen(clipped);
+	int			max = Min(4, length / 2);
+	const char *closest = NULL;
 	int			i;
 
-	initClosestMatch(&match, clipped, 4);
-	for (i = 0; i < COMB_LAYOUTS; i++)
-		updateClosestMatch(&match, comb_layout_table[i].label);
-	closest = getClosestMatch(&match);
+	for (i = 0; i < COMB_NLAYOUTS; i++)
+	{
+		const char *other = comb_layout_table[i].label;
+		int			distance =
+			varstr_levenshtein_less_equal(clipped, length, other, strlen(other),
+										  1, 1, 1, max, true);
+
+		if (distance <= max)
+		{
+			closest = other;
+			max = distance - 1;
+		}
+	}
 
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -108,10 +108,10 @@ typedef struct CombLayout
 	bool		process_head;	/* bytes 0-7 are random, once per process */
 } CombLayout;
 
-#define COMB_LAYOUTS			23
+#define COMB_NLAYOUTS			23
 
 /* comb_layout.c: the layouts, in the order of comb_layouts() */
-extern const CombLayout comb_layout_table[COMB_LAYOUTS];
+extern const CombLayout comb_layout_table[COMB_NLAYOUTS];
 
 #define comb_layout_default		(&comb_layout_table[0]) /* uuidv7 */
 #define comb_layout_ulid		(&comb_layout_table[1])
