@@ -53,26 +53,14 @@ _PG_init(void)
 	DefineCustomIntVariable("pg_comb.max_drift",
 							"Sets how far keys of comb_generate() may be ahead of the clock.",
 							"Beyond it, the process warns, and its keys follow the clock again.",
-							&comb_max_drift,
-							10000,
-							1,
-							INT_MAX,
-							PGC_SIGHUP,
-							GUC_UNIT_MS,
-							NULL,
-							NULL,
-							NULL);
+							&comb_max_drift, 10000, 1, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("pg_comb.enable_time_conditions",
 							 "Enables the planner's use of ranges of keys for conditions on their times.",
 							 NULL,
-							 &comb_enable_time_conditions,
-							 true,
-							 PGC_USERSET,
-							 GUC_EXPLAIN,
-							 NULL,
-							 NULL,
-							 NULL);
+							 &comb_enable_time_conditions, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 
 	comb_shared_settings();
 

@@ -307,39 +307,18 @@ comb_shared_settings(void)
 	DefineCustomIntVariable("pg_comb.max_ordered_drift",
 							"Sets how far ordered keys and Snowflakes may be ahead of the clock.",
 							"Beyond it, comb_generate_ordered() and comb_snowflake() fail.",
-							&comb_max_ordered_drift,
-							86400,
-							1,
-							INT_MAX,
-							PGC_SIGHUP,
-							GUC_UNIT_S,
-							NULL,
-							NULL,
-							NULL);
+							&comb_max_ordered_drift, 86400, 1, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
 
 	DefineCustomIntVariable("pg_comb.lease_duration",
 							"Sets how far ahead of a key the limit of ordered keys or Snowflakes is written.",
 							"After a crash, keys continue up to this far after the last one.",
-							&comb_lease_ms,
-							1000,
-							100,
-							COMB_LEASE_MAX_MS,
-							PGC_SIGHUP,
-							GUC_UNIT_MS,
-							NULL,
-							NULL,
-							NULL);
+							&comb_lease_ms, 1000, 100, COMB_LEASE_MAX_MS,
+							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
 
 	DefineCustomIntVariable("pg_comb.snowflake_instance",
 							"Sets the instance number of this server in its Snowflakes.",
 							"-1 means none, and Snowflakes with an instance number cannot be made.",
-							&comb_instance,
-							-1,
-							-1,
-							INT_MAX,
-							PGC_SIGHUP,
-							0,
-							NULL,
-							NULL,
-							NULL);
+							&comb_instance, -1, -1, INT_MAX,
+							PGC_SIGHUP, 0, NULL, NULL, NULL);
 }
