@@ -132,12 +132,10 @@ comb_payload_set(const CombLayout *layout, unsigned char *id,
 }
 
 /*
- * comb_convert(id uuid, source_layout text, target_layout text) returns uuid
- *
- * Returns the key of the target layout with the same instant and the same
- * payload.  NULL for NULL, and if comb_timestamp(id, source_layout) is NULL.
- * Raises 22008 for a time that the target cannot hold, and 22023 for an
- * unknown layout.
+ * comb_convert(id uuid, source_layout text, target_layout text) returns uuid: the
+ * key of the target layout with the same instant and the same payload.  NULL if
+ * comb_timestamp(id, source_layout) is.  Raises 22008 for a time that the target
+ * cannot hold, and 22023 for an unknown layout.
  *
  * Keys made by the source's libraries keep their order: the results sort in
  * the target's database as the keys did in the source's.  There is one

@@ -201,10 +201,8 @@ comb_parsed(const text *source, const char *prefix, int prefix_length)
 }
 
 /*
- * comb_text(id uuid) returns text
- *
- * Returns the 26 digits of a uuid in lower case (TypeID 0.3 without a prefix).
- * NULL for NULL.  No input raises an error.
+ * comb_text(id uuid) returns text: the 26 digits of a uuid in lower case, a TypeID
+ * without a prefix.  Raises no error.
  */
 Datum
 comb_text(PG_FUNCTION_ARGS)
@@ -217,11 +215,8 @@ comb_text(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_text(id uuid, prefix text) returns text
- *
- * Returns a TypeID (specification 0.3): the prefix, an underscore and the 26
- * digits in lower case.  With an empty prefix there is no underscore.  The
- * uuid may have any version.  NULL for NULL.  Raises 22023 if a TypeID cannot
+ * comb_text(id uuid, prefix text) returns text: a TypeID, of a uuid of any version.
+ * With an empty prefix there is no underscore.  Raises 22023 if a TypeID cannot
  * have the prefix.
  */
 Datum
@@ -241,10 +236,8 @@ comb_text_prefix(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_parse(id text) returns uuid
- *
- * Reads 26 digits: a ULID, or a TypeID without a prefix.  The digits may be
- * in either case.  NULL for NULL.  Raises 22P02 for any other text.
+ * comb_parse(id text) returns uuid: of 26 digits in either case, a ULID or a TypeID
+ * without a prefix.  Raises 22P02 for any other text.
  */
 Datum
 comb_parse(PG_FUNCTION_ARGS)
@@ -253,11 +246,9 @@ comb_parse(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_parse(id text, prefix text) returns uuid
- *
- * Reads a TypeID (specification 0.3) with exactly this prefix.  The digits may
- * be in either case, although the specification allows only lower case.  NULL
- * for NULL.  Raises 22P02 for any other text, and 22023 if a TypeID cannot
+ * comb_parse(id text, prefix text) returns uuid: of a TypeID with exactly this
+ * prefix.  The digits may be in either case, although the specification allows
+ * only lower case.  Raises 22P02 for any other text, and 22023 if a TypeID cannot
  * have the prefix.
  */
 Datum

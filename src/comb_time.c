@@ -27,10 +27,13 @@ PG_FUNCTION_INFO_V1(comb_instant_date);
 PG_FUNCTION_INFO_V1(comb_instant_timestamp);
 
 /*
- * comb_timestamp(id uuid) returns timestamptz
- *
- * Returns the creation time of a UUIDv7, in whole milliseconds (RFC 9562,
- * 5.7).  NULL for NULL and for any other uuid.  No input raises an error.
+ * All functions of this file return NULL for NULL, and with a layout raise 22023
+ * if the layout is unknown.
+ */
+
+/*
+ * comb_timestamp(id uuid) returns timestamptz: the time of a UUIDv7, in whole
+ * milliseconds (RFC 9562, 5.7), and NULL for any other uuid.  Raises no error.
  */
 Datum
 comb_timestamp(PG_FUNCTION_ARGS)
@@ -44,13 +47,10 @@ comb_timestamp(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_timestamp(id uuid, layout text) returns timestamptz
- *
- * Returns the creation time of a key of any layout, in whole microseconds.
- * This is the first microsecond that the layout's encoder turns into the
- * key's time field.  NULL for NULL, for a value whose version is not the
- * layout's, and for a field that no encoder could have written.  Raises 22023
- * for an unknown layout.
+ * comb_timestamp(id uuid, layout text) returns timestamptz: the first whole
+ * microsecond that the layout's encoder turns into the key's time field.  NULL
+ * for a value whose version is not the layout's, and for a field that no encoder
+ * could have written.
  */
 Datum
 comb_timestamp_layout(PG_FUNCTION_ARGS)
@@ -65,15 +65,11 @@ comb_timestamp_layout(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_stamp(id uuid, at timestamptz [, layout text]) returns uuid
- *
- * Returns the key that the original software would make from this time and
- * the other bits of the uuid.  The default layout is UUIDv7 (RFC 9562, 5.7).
- * The time is truncated to the layout's unit.  Version and variant are written
- * if the layout requires them, and all other bits stay.  This also works for
- * layouts that comb_generate() cannot make.  NULL for NULL.  Raises 22008 for
- * a time that the field cannot hold, even if the original wraps around, and
- * 22023 for an unknown layout.
+ * comb_stamp(id uuid, at timestamptz [, layout text]) returns uuid: the key that
+ * the original software would make from this time, truncated to its unit, and
+ * the other bits of the uuid.  Version and variant are written if the layout
+ * requires them.  Also for layouts that comb_generate() cannot make.  Raises
+ * 22008 for a time that the field cannot hold, even if the original wraps around.
  */
 Datum
 comb_stamp(PG_FUNCTION_ARGS)
@@ -126,16 +122,13 @@ comb_check_no_key(const CombLayout *layout, const pg_uuid_t *bound,
 }
 
 /*
- * comb_min(at timestamptz [, layout text]) returns uuid
+ * comb_min(at timestamptz [, layout text]) returns uuid: the smallest key whose
+ * time is at or after "at", in the order of the layout's database.  "at" may be
+ * infinite, or between two units of time.  After the layout's last time the
+ * result is all ones, which is larger than every key.
  *
- * Returns the smallest key of the layout, UUIDv7 by default, whose time is at
- * or after "at", in the order of the layout's database.  "at" may be infinite,
- * or between two units of time.  After the layout's last time, the result is
- * ffffffff-ffff-ffff-ffff-ffffffffffff, which is larger than every key.
- *
- * NULL for NULL.  Raises 22008 after the last time of a layout in which all
- * ones is a key, 0A000 for a layout whose keys do not sort by time, and 22023
- * for an unknown layout.  Without a layout, no input raises an error.
+ * Raises 22008 after the last time of a layout in which all ones is a key, and
+ * 0A000 for a layout whose keys do not sort by time.
  */
 Datum
 comb_min(PG_FUNCTION_ARGS)
@@ -151,15 +144,10 @@ comb_min(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_max(at timestamptz [, layout text]) returns uuid
- *
- * Returns the largest key of the layout, UUIDv7 by default, whose time is at
- * or before "at".  Before the layout's first time, the result is the nil
- * uuid, which is smaller than every key.
- *
- * NULL for NULL.  Raises 22008 before the first time of a layout without a
- * version, in which the nil uuid is a key.  Raises the other errors of
- * comb_min().  Without a layout, no input raises an error.
+ * comb_max(at timestamptz [, layout text]) returns uuid: the largest key whose
+ * time is at or before "at", and before the layout's first time the nil uuid.
+ * Raises 22008 before the first time of a layout in which the nil uuid is a key,
+ * and the other errors of comb_min().
  */
 Datum
 comb_max(PG_FUNCTION_ARGS)
@@ -175,12 +163,10 @@ comb_max(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_time_decoder(id text) returns timestamptz
- *
- * Reads the first 48 bits of a uuid, whatever its version, as milliseconds
- * since 1970, as in a ULID.  pg_partman passes texts, of partition bounds and of keys.
- * Accepts every spelling that uuid's input function does.  NULL for NULL.
- * Raises 22P02 for any other text.
+ * comb_time_decoder(id text) returns timestamptz: the first 48 bits of a uuid,
+ * whatever its version, as milliseconds since 1970, as in a ULID.  For
+ * pg_partman, which passes texts of partition bounds and of keys.  Raises 22P02
+ * for a text that uuid's input function does not take.
  */
 Datum
 comb_time_decoder(PG_FUNCTION_ARGS)
@@ -201,8 +187,7 @@ comb_time_decoder(PG_FUNCTION_ARGS)
  *
  * Return the instant that comparisons of a timestamptz with this date or
  * timestamp take it for, in the session's zone: an infinite one if timestamptz
- * has none.  The casts raise 22008 there.  NULL for NULL.  No input raises an
- * error.
+ * has none, where the casts raise 22008.  Raise no error.
  */
 Datum
 comb_instant_date(PG_FUNCTION_ARGS)

@@ -4,22 +4,21 @@
  *	  Bounds that are no younger than the plan of the query that asks.
  *
  * A query reads the tables that were partitions or children when it was
- * planned.  ATTACH PARTITION and INHERIT do not wait for readers.  So a table
- * can be attached, and get rows, after the planning and before the query takes
- * its snapshot.  The query does not read these rows, and a bound found with its
- * snapshot passes them.
+ * planned.  ATTACH PARTITION and INHERIT do not wait for readers:
  *
- * Whoever attaches a table locks it against writers, and lets go of the lock
- * after sending invalidation messages for the parent.  A row written after that
- * is therefore visible only to snapshots that are taken after the messages have
- * been sent.  So we process the messages after we have found a bound.  If no
- * parent has changed, then no plan lacks a table with rows below the bound.
+ *	reader		plan ------------------------------- snapshot, bound, messages
+ *	others				attach a table, messages, a row
  *
- * If a parent has changed, the plan may be older than the change.  We cannot
- * look at the plan, but it is no older than its transaction: each transaction
+ * The plan lacks the table, and the bound would pass the row.  But whoever
+ * attaches a table locks it against writers until the messages for its parent
+ * are sent, so a snapshot that sees the row comes after the messages.  We
+ * process the messages once we have found a bound.  If no parent has changed,
+ * then no plan lacks a table with rows below the bound.
+ *
+ * If a parent has changed, we return the last bound found before this
+ * transaction.  Plans know all tables with rows below that one: each transaction
  * begins with processing the messages, and each plan is checked or made in the
- * transaction that runs it.  So the last bound found before this transaction
- * is returned.  Plans know all tables with rows below that bound.
+ * transaction that runs it.
  *
  * A session's first query has no bound from before.
  * - The planner calls comb_settled_support(), which finds one with the snapshot
@@ -38,19 +37,20 @@
  * builds no such list.  The plans that were made with it are forgotten as well.
  * The first query that asks has PostgreSQL forget all lists when its planning
  * begins: comb_plan_listen().
- * What PostgreSQL has planned by then, a materialized WITH, can lose a row by a
- * list that was out of date before.  No bound at all would be safe, but sessions
- * that ask once would read nothing.
  *
- * INHERIT does not lock the children of the table that it attaches.  What is
- * written to them meanwhile is not in the promise.  Nor are old rows that an UPDATE
- * moves to a table which the plan does not know: they are below the last bound.  To
- * settle nothing in such a transaction would keep them, but readers whose every
- * transaction changes a parent would stand still.
+ * Not in the promise are
+ * - what PostgreSQL has planned by then, a materialized WITH, by a list that was
+ *	 out of date before.  No bound at all would be safe, but sessions that ask
+ *	 once would read nothing.
+ * - what is written to children of a table while INHERIT attaches it, as that
+ *	 locks no children.
+ * - old rows that an UPDATE moves to a table which the plan does not know: they
+ *	 are below the last bound.  To settle nothing would keep them, but readers
+ *	 whose every transaction changes a parent would stand still.
  *
- * The answer is only older: the next transaction has a newer one.  But who takes
- * the largest key from one session, and then rows up to it from another one, gets
- * fewer rows from that.  So only messages that come during the transaction count.
+ * Who takes the largest key from one session, and then rows up to it from another
+ * one, gets fewer rows from an older bound.  So only messages that come during the
+ * transaction count.
  *
  * A table can also lose rows to a snapshot.  Commands that rewrite it put a new
  * file in its place, which a snapshot from before reads as well.  Rows that were

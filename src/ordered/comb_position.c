@@ -5,12 +5,16 @@
  *
  * A reader below comb_settled() stands still behind a transaction that is open
  * for long.  A position lets the reader go on, and come back for the
- * transaction's rows.  It has
- * - a bound: the query saw all rows with smaller keys, or nobody ever will,
- * - an end: all keys that the query could see are smaller, and
- * - the query's snapshot.
- * For the next query, a row is new if its key is at or above the bound and
- *	 the key is at or above the end, or the snapshot does not see the row's xmin.
+ * transaction's rows.  It has a bound, an end, the longest gap between the keys of
+ * open transactions, and the snapshot of its query:
+ *
+ *	keys		  |   below the bound	|	...	  |		gap	   |	...	  |	from the end on
+ *	the query saw |		  all			|	some  |		all	   |	some  |		 none
+ *
+ * "All" are all rows that anybody will ever see.  To the next query all rows from
+ * the end on are new, and of "some" those whose xmin the snapshot does not see.
+ * So a writer that idles in its transaction does not make it read all keys made
+ * meanwhile.
  *
  * The snapshot needs the subtransactions in progress, which write their own
  * xids into rows.  pg_current_snapshot() does not have them.
@@ -19,11 +23,6 @@
  * snapshot saw as committed, if their commit was asynchronous, and the server
  * then gives them out again.  Ordered keys never come again, so a row that is
  * written after the crash has a key beyond the end.
- *
- * The bound keeps the look back short, and so does the longest gap between the
- * keys of open transactions: the query saw all rows in the gap, or nobody ever
- * will.  Queries of the next rows leave the gap out, so a writer that idles in
- * its transaction does not make them read all keys made meanwhile.
  *
  * The bound also makes xmin unambiguous: a transaction that wrote a row beyond
  * the bound was running when the bound was found, or began later.  Its xid is
