@@ -107,8 +107,6 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE tstzrange('2026-02-01', '2026-02-02') @> id;
-EXPLAIN (COSTS OFF)
-SELECT * FROM orders WHERE comb_contained(id, tstzrange('2026-02-01', '2026-02-02'));
 
 -- stable expressions, and parameters of a generic plan
 -- extension only
@@ -155,10 +153,6 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'uuidv7');
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'rtcomb_postgresql_datetime');
-SET plan_cache_mode = force_generic_plan;
-PREPARE created(tstzrange) AS SELECT * FROM orders WHERE comb_created(id, $1, 'ulid');
-EXPLAIN (COSTS OFF) EXECUTE created('[2026-02-01, 2026-02-02)');
-RESET plan_cache_mode;
 RESET enable_seqscan;
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'uuidv1');
@@ -167,12 +161,7 @@ SET enable_seqscan = off;
 -- extension and sql/portable
 -- the function forms, for users who cannot write the operator
 EXPLAIN (COSTS OFF)
-SELECT * FROM orders WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'));
-EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE comb_during(id, '2026-02-01', '2026-02-02');
--- extension only
-EXPLAIN (COSTS OFF)
-SELECT * FROM orders WHERE comb_during(id, now() - interval '1 day', NULL);
 -- extension and sql/portable
 SELECT count(*) AS "24" FROM orders WHERE comb_during(id, '2026-02-01', '2026-02-02');
 SELECT count(*) AS "744" FROM orders WHERE comb_during(id, NULL, '2026-02-01');
@@ -183,12 +172,6 @@ SELECT comb_during(NULL, NULL, NULL) IS NULL AS t, comb_during(key_at('2026-02-0
 SELECT comb_during(key_at('2026-02-01', 1), '2026-02-02', '2026-02-01');
 SELECT comb_during(id, '2026-02-02', '2026-02-01') FROM (SELECT NULL::uuid OFFSET 0) none (id);
 \set SHOW_CONTEXT errors
-SET plan_cache_mode = force_generic_plan;
--- extension only
-PREPARE function_during(timestamptz, timestamptz) AS SELECT * FROM orders WHERE comb_during(id, $1, $2);
-EXPLAIN (COSTS OFF) EXECUTE function_during('2026-02-01', '2026-02-02');
--- extension and sql/portable
-RESET plan_cache_mode;
 
 -- tables of other access methods than heap get the bounds as conditions, with or
 -- without an index, because the access method may use such conditions
@@ -213,10 +196,6 @@ CREATE INDEX orders_brin ON orders USING brin (id) WITH (pages_per_range = 1);
 EXPLAIN (COSTS OFF)
 SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 DROP INDEX orders_brin;
-CREATE INDEX orders_multi ON orders USING brin (id uuid_minmax_multi_ops) WITH (pages_per_range = 1);
-EXPLAIN (COSTS OFF)
-SELECT * FROM orders WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
-DROP INDEX orders_multi;
 RESET enable_seqscan;
 -- bloom has no order, so the planner adds no bounds
 CREATE INDEX orders_bloom ON orders USING brin (id uuid_bloom_ops);
@@ -322,8 +301,6 @@ SELECT * FROM events WHERE id <@ tstzrange('2026-02-10', '2026-02-20');
 SELECT count(*) AS "1" FROM plan('SELECT * FROM events WHERE id <@ ''empty''') AS line WHERE line ~ 'One-Time Filter: false';
 SELECT count(*) AS "1" FROM plan('SELECT * FROM events WHERE id <@ NULL::tstzrange') AS line WHERE line ~ 'One-Time Filter: false';
 -- extension only
-EXPLAIN (COSTS OFF)
-SELECT * FROM events WHERE comb_created(id, tstzrange('2026-02-10', '2026-02-20'), 'ulid');
 -- partitions by the key have no use for the comparison itself
 EXPLAIN (COSTS OFF)
 SELECT * FROM events WHERE comb_timestamp(id) >= '2026-02-10' AND comb_timestamp(id) < '2026-02-20';
@@ -335,7 +312,6 @@ PREPARE unknown(tstzrange) AS SELECT count(*) = (SELECT count(*) FROM events) AS
 EXECUTE unknown(NULL);
 PREPARE function_during_events(timestamptz, timestamptz) AS SELECT * FROM events WHERE comb_during(id, $1, $2);
 EXPLAIN (COSTS OFF) EXECUTE function_during_events('2026-02-10', '2026-02-20');
-EXPLAIN (COSTS OFF) EXECUTE function_during_events('2026-03-10', NULL);
 RESET plan_cache_mode;
 CREATE INDEX events_id ON events (id);
 SET enable_seqscan = off;
@@ -394,8 +370,6 @@ SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF)
 SELECT * FROM moved WHERE comb_created(id, tstzrange('2026-02-01', '2026-02-02'), 'rtcomb_sql');
-EXPLAIN (COSTS OFF)
-SELECT * FROM moved WHERE comb_created(id, tstzrange(now() - interval '1 day', NULL), 'nhibernate');
 DROP INDEX moved_plain;
 EXPLAIN (COSTS OFF)
 SELECT n FROM moved WHERE id <@ tstzrange('2026-02-01', '2026-02-02') ORDER BY id USING #<#;
