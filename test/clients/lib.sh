@@ -194,7 +194,7 @@ run_client() {
 	[[ $file != *.cs ]] || missing=$(lacks_program "clients/$client")
 	[ -z "$registry" ] || missing=$(lacks_registry "$registry")
 	[ "$client" != jooq ] || missing=${missing:-$(at_least Java 21 "$(javac -version 2>&1 | sed 's/^javac //')")}
-	skip_program "$client" "$missing"
+	[ -z "$missing" ] || skip_all "$missing"
 	[ -d "$work/clients" ] || start_clients_server || return
 	sql -d postgres -c "CREATE DATABASE \"$client\" OWNER app" &&
 		sql -d "$client" -c "SET ROLE app" -c "CREATE EXTENSION pg_comb_ordered SCHEMA public CASCADE" || return
@@ -209,31 +209,13 @@ run_client() {
 	limit=300 bounded env "${environment[@]}" "${command[@]}" >"$log" 2>&1
 	status=$?
 	! grep -q '^not ok ' "$log" || status=1
-	# The lines of a stack are the client's own.
-	sed -E '/^(not )?ok /b; /^ *stack: \|-$/,/^ *\.\.\.$/d; s/^/# /' "$log"
+	# The lines of a stack are the client's own.  Versions are shown.
+	sed -E '/^(not )?ok /b; s/^# (versions: )/\1/; t; /^ *stack: \|-$/,/^ *\.\.\.$/d; s/^/# /' "$log"
 	passed=$(grep -cE '^(not )?ok ' "$log")
 	tap $((passed + 1)) "all of pg_comb is there afterwards" diff <(say "$before") <(members "$client") || status=1
 	[[ $file = *.cs ]] || tap $((++passed + 1)) "nothing else of pg_comb is there, and the table has its defaults" \
 		schema_is_right "$client" || status=1
 	tap $((passed + 2)) "each period is read by the index" periods_by_index "$client" || status=1
 	say "1..$((passed + 2))"
-	end_program "$client" "$log" "$status"
-}
-
-# result NAME VERSIONS RESULT: a line of the table at the end, see CombHarness.pm
-result() { printf '%-12s %-64s %s\n' "$@" >>"$work/table"; }
-
-# skip_program NAME REASON: skips the program if there is a reason.
-skip_program() {
-	[ -n "$2" ] || return 0
-	result "$1" "" "skipped: $2"
-	skip_all "$2"
-}
-
-# end_program NAME LOG STATUS [GOOD]: its line of the table, with the versions from its log
-end_program() {
-	local said=FAILED
-	[ "$3" -ne 0 ] || said=${4:-passed}
-	result "$1" "$(sed -n 's/^# versions: //p' "$2")" "$said"
-	return "$3"
+	return "$status"
 }

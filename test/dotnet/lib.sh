@@ -87,13 +87,14 @@ dotnet_command() {
 
 # run_original NAME: with a database of its own on one server
 run_original() {
-	local name=$1 command=() log=$work/log/original-$1.log status sockets=$work/s/originals
-	skip_program "$name" "$(lacks_program "originals/$name")"
+	local name=$1 command=() log=$work/log/original-$1.log status missing sockets=$work/s/originals
+	missing=$(lacks_program "originals/$name")
+	[ -z "$missing" ] || skip_all "$missing"
 	[ -d "$work/originals" ] || start_server originals || return
 	sql -d postgres -c "CREATE DATABASE \"$name\"" || return
 	dotnet_command "originals/$name"
 	bounded env "PGHOST=$sockets" PGPORT=5432 PGUSER=postgres "PGDATABASE=$name" "${command[@]}" >"$log" 2>&1
 	status=$?
-	sed -E '/^(not )?ok |^1\.\./b; s/^(# )?/# /' "$log"
-	end_program "$name" "$log" "$status"
+	sed -E '/^(not )?ok |^1\.\./b; s/^# (versions: )/\1/; t; s/^(# )?/# /' "$log"
+	return "$status"
 }

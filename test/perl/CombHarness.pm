@@ -97,11 +97,6 @@ sub runtests
 		$total{failed}++;
 	}
 	print "\nSkipped:\n", map { "  $_\n" } @skipped if @skipped;
-	# what sources have written for the end of the report
-	if (open(my $table, '<', ($ENV{COMB_WORK} // '') . '/table'))
-	{
-		print "\n", sort <$table>;
-	}
 	s/^    (?:not ok - )?/Failed: / foreach @failures;
 	print "\n", @failures if @failures;
 	print "\nLogs and data directories are left in $ENV{COMB_WORK}.\n" if $total{failed} && $ENV{COMB_WORK};

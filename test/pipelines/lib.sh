@@ -91,10 +91,11 @@ pipeline_command() {
 }
 
 run_pipeline() {
-	local command=() tool file=pipeline.pl
+	local command=() tool missing file=pipeline.pl
 	tool=$(pipeline_tool "$1")
 	[ ! -f "test/pipelines/$1.pl" ] || file=$1.pl
-	skip_program "$1" "$(lacks_pipeline "$tool")"
+	missing=$(lacks_pipeline "$tool")
+	[ -z "$missing" ] || skip_all "$missing"
 	pipeline_command "$tool"
 	limit=${STEP_LIMIT:-1800}
 	PIPELINE=$1 PIPELINE_COMMAND=$(printf '%s\n' "${command[@]}") tap_file "test/pipelines/$file"
