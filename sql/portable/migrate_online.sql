@@ -88,6 +88,10 @@ BEGIN
 		RAISE 'the table needs a primary key, the column "created" of type timestamptz or timestamp, and comb_stamp()';
 	ELSIF step = 'prepare' AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_attribute ON attrelid = tab AND attname = old) THEN
 		RAISE 'the columns were swapped: go on with the step drop';
+	-- CREATE OR REPLACE would leave a function to a stranger
+	ELSIF EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_class AS c ON c.oid = tab
+		JOIN pg_proc ON pronamespace = relnamespace AND proname = object AND proowner <> current_user::regrole) THEN
+		RAISE 'a function of this name belongs to another role: %', (SELECT string_agg(nspname || '.' || object, ', ') FROM pg_temp.comb_moved);
 	ELSIF step = 'swap' AND EXISTS (SELECT FROM pg_temp.comb_moved AS m
 		LEFT JOIN pg_constraint AS k ON k.conrelid = tab AND k.conname = object AND convalidated
 		LEFT JOIN pg_attribute AS a ON a.attrelid = tab AND a.attname = new

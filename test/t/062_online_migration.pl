@@ -190,9 +190,13 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE event (id int PRIMARY KEY, created_at timestamptz);
 	CREATE TABLE guest (event int REFERENCES event DEFERRABLE);
 	CREATE TABLE day (id int PRIMARY KEY, created_at date);
-	CREATE TABLE part (id int PRIMARY KEY, created_at timestamptz) PARTITION BY RANGE (id)});
+	CREATE TABLE part (id int PRIMARY KEY, created_at timestamptz) PARTITION BY RANGE (id);
+	CREATE TABLE taken (id int PRIMARY KEY, created_at timestamptz);
+	CREATE FUNCTION taken_new_id() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+	ALTER FUNCTION taken_new_id() OWNER TO writer});
 foreach my $case ([ tree => 'refers to itself' ], [ person => 'refers by its primary key' ], [ event => 'deferrable' ],
-	[ day => 'created' ], [ part => 'not a plain table' ])
+	[ day => 'created' ], [ part => 'not a plain table' ],
+	[ taken => 'a function of this name belongs to another role' ])
 {
 	my ($table, $reason) = @$case;
 	like(step('postgres', 'prepare', table => $table), qr/failed: .*$reason/, "$table: $reason");
