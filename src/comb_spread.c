@@ -34,8 +34,8 @@ PG_FUNCTION_INFO_V1(comb_spread);
 /* A session stays in a partition for 2^6 ms */
 #define COMB_STAY_BITS			6
 
-/* The bytes of a key that are drawn again, 10 to 15, in its second half */
-#define COMB_REDRAWN			UINT64CONST(0x0000ffffffffffff)
+/* The last four bytes of a key are drawn again */
+#define COMB_KEPT_LEN			(UUID_LEN - sizeof(uint32))
 
 /*
  * Return the partition of this session at a time in milliseconds.
@@ -101,13 +101,14 @@ comb_v7_ms(const unsigned char *id)
 /*
  * comb_spread(id uuid, partitions integer) returns uuid
  *
- * Returns the UUIDv7 with other random bits in bytes 10 to 15, such that it
- * belongs to the hash partition, of so many, that this session uses at the
+ * Returns the UUIDv7 with other random bits in its last four bytes, such that
+ * it belongs to the hash partition, of so many, that this session uses at the
  * key's time.  All other bits stay.  NULL for NULL.  Raises 22023 for less
  * than 1 or more than 1024 partitions, and for a uuid that is not a UUIDv7.
  *
- * The first try is the key itself.  A key needs as many tries as there are
- * partitions, on average.
+ * The first try is the key itself, and the others count on from a random number,
+ * because random bits for each try cost as much as its hash.  A key needs as many
+ * tries as there are partitions, on average.
  */
 Datum
 comb_spread(PG_FUNCTION_ARGS)
@@ -120,7 +121,7 @@ comb_spread(PG_FUNCTION_ARGS)
 	int32		partitions = PG_GETARG_INT32(1);
 	uint64		ms = comb_v7_ms(id->data);
 	pg_uuid_t  *spread;
-	uint64		half;
+	uint32		last;
 
 	comb_check_partitions(partitions);
 	if (ms >> COMB_STAY_BITS != known_stay || partitions != known_partitions)
@@ -132,12 +133,14 @@ comb_spread(PG_FUNCTION_ARGS)
 
 	spread = (pg_uuid_t *) palloc(UUID_LEN);
 	*spread = *id;
-	memcpy(&half, id->data + sizeof(half), sizeof(half));
-	while (comb_hash_partition(spread, partitions) != partition)
+	if (comb_hash_partition(spread, partitions) != partition)
 	{
-		half = (half & ~pg_hton64(COMB_REDRAWN)) |
-			(comb_random() & pg_hton64(COMB_REDRAWN));
-		memcpy(spread->data + sizeof(half), &half, sizeof(half));
+		last = (uint32) comb_random();
+		do
+		{
+			memcpy(spread->data + COMB_KEPT_LEN, &last, sizeof(last));
+			last++;
+		} while (comb_hash_partition(spread, partitions) != partition);
 	}
 	PG_RETURN_UUID_P(spread);
 }
