@@ -31,30 +31,23 @@ PG_FUNCTION_INFO_V1(comb_recheck_layout);
 PG_FUNCTION_INFO_V1(comb_in_range);
 
 /*
- * Compute the first and the last value of a period.  If the layout has no
- * value in the period, the first is all ones and the last all zeros, so that
- * no value is between the two in any order of the bytes.
+ * Return the first or the last value of a period, in the layout's order.  If the
+ * layout has no value in the period, the first is all ones and the last all
+ * zeros, so that no value is between the two in any order of the bytes.
  */
-static void
-comb_period_bounds(const CombLayout *layout, const CombPeriod *period,
-				   unsigned char *min, unsigned char *max)
-{
-	if (period->first <= period->last &&
-		comb_lower_bound(layout, min, period->first) &&
-		comb_upper_bound(layout, max, period->last))
-		return;
-	memset(min, 0xff, UUID_LEN);
-	memset(max, 0x00, UUID_LEN);
-}
-
-/* Return the first or the last value of a period, in the layout's order */
 static pg_uuid_t *
 comb_period_bound(const CombLayout *layout, CombPeriod period, bool last)
 {
 	pg_uuid_t  *min = (pg_uuid_t *) palloc(UUID_LEN);
 	pg_uuid_t  *max = (pg_uuid_t *) palloc(UUID_LEN);
 
-	comb_period_bounds(layout, &period, min->data, max->data);
+	if (period.first > period.last ||
+		!comb_lower_bound(layout, min->data, period.first) ||
+		!comb_upper_bound(layout, max->data, period.last))
+	{
+		memset(min->data, 0xff, UUID_LEN);
+		memset(max->data, 0x00, UUID_LEN);
+	}
 	return last ? max : min;
 }
 
