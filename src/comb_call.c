@@ -46,10 +46,10 @@ static const CombFunction comb_functions[] = {
 	{"comb_instant_timestamp", comb_instant_timestamp, COMB_HELPER, false},
 	{"comb_min", comb_min, COMB_HELPER, false},
 	{"comb_max", comb_max, COMB_HELPER, false},
-	{"comb_range_min", comb_range_min, COMB_HELPER, false},
-	{"comb_range_max", comb_range_max, COMB_HELPER, false},
-	{"comb_bound_min", comb_bound_min, COMB_HELPER, false},
-	{"comb_bound_max", comb_bound_max, COMB_HELPER, false}
+	{"comb_range_min", comb_range_min, COMB_PERIOD_END, false},
+	{"comb_range_max", comb_range_max, COMB_PERIOD_END, false},
+	{"comb_bound_min", comb_bound_min, COMB_PERIOD_END, false},
+	{"comb_bound_max", comb_bound_max, COMB_PERIOD_END, false}
 };
 
 /*
@@ -225,7 +225,7 @@ comb_take_apart(CombCall *call, Oid funcid, List *args)
 	memset(call, 0, sizeof(CombCall));
 	call->funcid = funcid;
 	call->function = comb_function(funcid);
-	if (call->function == NULL || call->function->role == COMB_HELPER)
+	if (call->function == NULL || call->function->role >= COMB_PERIOD_END)
 		return false;
 	operands = call->function->role == COMB_TIME ? 1 : 2;
 	if (list_length(args) != operands + (call->function->labelled ? 1 : 0))

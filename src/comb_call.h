@@ -27,6 +27,7 @@ typedef enum CombRole
 	COMB_IN_PERIOD,				/* compares a key with a period */
 	COMB_HAS_TIME,				/* the same, where a plan has bounds */
 	COMB_TIME,					/* returns the time of a key */
+	COMB_PERIOD_END,			/* returns an end of a period as a key */
 	COMB_HELPER					/* is only called by plans */
 } CombRole;
 

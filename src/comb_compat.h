@@ -69,6 +69,13 @@ SysCacheGetAttrNotNull(int cacheId, HeapTuple tup, AttrNumber attributeNumber)
 #define COMB_RELATION_HOOK_PASS		root, relid, inhparent, rel
 #endif
 
+/* From PostgreSQL 16 on columns show the outer joins that they come through */
+#if PG_VERSION_NUM >= 160000
+#define comb_jointree_relids(node)	get_relids_in_jointree(node, true, false)
+#else
+#define comb_jointree_relids(node)	get_relids_in_jointree(node, false)
+#endif
+
 /*
  * PostgreSQL 18 names the direction of an ordering operator.  Older servers
  * have the strategy of btree, which is the same number.

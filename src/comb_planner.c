@@ -58,14 +58,12 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
-#include "utils/array.h"
+#include "optimizer/prep.h"
+#include "optimizer/tlist.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 
 #include "comb_call.h"
-
-/* An OR of more equalities takes long to plan */
-#define COMB_MAX_EQUALITIES		50
 
 /* A comparison of a key's time, or that the time is in a period */
 typedef struct CombTerm
@@ -79,44 +77,45 @@ typedef struct CombTerm
 typedef struct CombPlace
 {
 	PlannerInfo *root;
-	RelOptInfo *rel;
-	Relids		outer;			/* the outer side of the join that they join */
+	RelOptInfo *rel;			/* the table that the planner looks at */
+	Node	   *outer;			/* the outer side of the join that they join */
 	List	   *known;			/* what we made true of all rows there */
+	bool		candidates;		/* was there a condition like ours? */
 } CombPlace;
 
 /*
  * Conditions as terms
  */
 
+/* Return the column of a call's key, NULL for an expression */
+static const Var *
+comb_key_column(const CombCall *call)
+{
+	const Node *key = call->key;
+
+	if (IsA(key, RelabelType))
+		key = (const Node *) ((const RelabelType *) key)->arg;
+	return IsA(key, Var) ? (const Var *) key : NULL;
+}
+
 /*
  * May this call's key get bounds that are computed from "value"?
  *
- * It must be a column of the table, or of a sub-select that the planner has not
- * merged and that has no turn of its own.  Volatile functions must not be
- * called more or less often than the user wrote, and a sub-select in a plan node
- * of its own cannot be copied.  Bounds from the key's own row exclude nothing.
- * No index finds the rows of a join's outer side by those of the inner side.
- * If the user may not call the condition's function, it must stay, and fail.
+ * It must be a column.  Volatile functions must not be called more or less often
+ * than the user wrote, and a sub-select in a plan node of its own cannot be
+ * copied.  Bounds from the key's own row exclude nothing.  No index finds the
+ * rows of a join's outer side by those of the inner side.  If the user may not
+ * call the condition's function, it must stay, and fail.
  */
 static bool
-comb_gets_bounds(const CombPlace *place, const CombCall *call, Node *value)
+comb_gets_bounds(CombPlace *place, const CombCall *call, Node *value)
 {
-	PlannerInfo *root = place->root;
-	Var		   *key = (Var *) call->key;
-	Relids		varnos;
+	const Var  *key = comb_key_column(call);
+	Relids		varnos = pull_varnos(place->root, value);
+	Relids		outer = place->outer ? comb_jointree_relids(place->outer) : NULL;
 
-	if (IsA(key, RelabelType))
-		key = (Var *) ((RelabelType *) key)->arg;
-	if (!IsA(key, Var))
-		return false;
-	if (key->varno != (int) place->rel->relid &&
-		(place->rel->reloptkind != RELOPT_BASEREL ||
-		 root->simple_rte_array[key->varno]->rtekind == RTE_RELATION))
-		return false;
-	varnos = pull_varnos(root, value);
-	if (bms_is_member(key->varno, varnos) ||
-		(bms_is_member(key->varno, place->outer) &&
-		 !bms_is_subset(varnos, place->outer)))
+	if (key == NULL || bms_is_member(key->varno, varnos) ||
+		(bms_is_member(key->varno, outer) && !bms_is_subset(varnos, outer)))
 		return false;
 	return comb_may_execute(call->funcid) && !contain_subplans(value) &&
 		!contain_volatile_functions(value);
@@ -211,7 +210,7 @@ comb_range_terms(PlannerInfo *root, const CombCall *call, bool *done)
  * can match the predicate of an index, so there *exact is not set.
  */
 static List *
-comb_period_terms(const CombPlace *place, CombCall *call, bool *exact)
+comb_period_terms(CombPlace *place, CombCall *call, bool *exact)
 {
 	const Node *period = call->period;
 	bool		done;
@@ -235,54 +234,42 @@ comb_period_terms(const CombPlace *place, CombCall *call, bool *exact)
 }
 
 /*
- * Does the table have an index that begins with the key's time?  Then PostgreSQL
- * has what it needs for a comparison of the time, with estimates of its own.
+ * Where else can the table use a comparison of a key's time, as it was written?
+ * Indexes and partitions can match it, and children that inherit can have it as
+ * a constraint.  Sets *indexed if an index begins with the time.  Then PostgreSQL
+ * has all it needs, with estimates of its own.
  */
 static bool
-comb_time_has_index(const CombPlace *place, Node *time)
+comb_has_expressions(CombPlace *place, const CombCall *call, Node *time,
+					 bool *indexed)
 {
-	ListCell   *lc;
-
-	if (place->root->simple_rte_array[place->rel->relid]->inh)
-		return false;
-	foreach(lc, place->rel->indexlist)
-	{
-		IndexOptInfo *index = (IndexOptInfo *) lfirst(lc);
-
-		if (index->indpred == NIL && match_index_to_operand(time, 0, index))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Has the table indexes, or partitions, that a comparison, as it was written,
- * can match?  Children that inherit can have it as a constraint.
- */
-static bool
-comb_has_expressions(const CombPlace *place)
-{
-	const		RelOptInfo *rel = place->rel;
-	const RangeTblEntry *rte = place->root->simple_rte_array[rel->relid];
+	int			varno = comb_key_column(call)->varno;
+	const RangeTblEntry *rte = place->root->simple_rte_array[varno];
+	RelOptInfo *rel = place->root->simple_rel_array[varno];
+	bool		found = rte->inh && rte->relkind != RELKIND_PARTITIONED_TABLE;
 	ListCell   *lc;
 	int			i;
 
-	if (rte->inh && rte->relkind != RELKIND_PARTITIONED_TABLE)
-		return true;
+	/* the planner has not entered the table that it looks at */
+	if (rel == NULL && rte->rtekind == RTE_RELATION)
+		rel = place->rel;
+	if (rel == NULL)
+		return false;
 	for (i = 0; rel->part_scheme && i < rel->part_scheme->partnatts; i++)
 	{
 		/* a column stands here as an expression, too */
-		if (rel->partexprs[i] != NIL && !IsA(linitial(rel->partexprs[i]), Var))
-			return true;
+		found = found || (rel->partexprs[i] != NIL &&
+						  !IsA(linitial(rel->partexprs[i]), Var));
 	}
 	foreach(lc, rel->indexlist)
 	{
-		const		IndexOptInfo *index = (IndexOptInfo *) lfirst(lc);
+		IndexOptInfo *index = (IndexOptInfo *) lfirst(lc);
 
-		if (index->indexprs != NIL || index->indpred != NIL)
-			return true;
+		found = found || index->indexprs != NIL || index->indpred != NIL;
+		*indexed = *indexed || (!rte->inh && index->indpred == NIL &&
+								match_index_to_operand(time, 0, index));
 	}
-	return false;
+	return found;
 }
 
 /*
@@ -295,7 +282,7 @@ comb_has_expressions(const CombPlace *place)
  * expression.
  */
 static List *
-comb_comparison_terms(const CombPlace *place, const OpExpr *clause, bool *exact)
+comb_comparison_terms(CombPlace *place, const OpExpr *clause, bool *exact)
 {
 	List	   *terms = NIL;
 	int			keys = 0;
@@ -308,20 +295,24 @@ comb_comparison_terms(const CombPlace *place, const OpExpr *clause, bool *exact)
 		Node	   *time = (Node *) list_nth(clause->args, i);
 		Node	   *other = (Node *) list_nth(clause->args, 1 - i);
 		CombCall   *call = (CombCall *) palloc(sizeof(CombCall));
+		bool		indexed = false;
+		bool		kept;
 		int			strategy;
 
 		if (!comb_time_call(call, time))
 			continue;
 		keys++;
 		strategy = comb_time_strategy(clause->opno, i == 1);
-		if (strategy == 0 || !comb_gets_bounds(place, call, other) ||
-			comb_time_has_index(place, time))
+		if (strategy == 0 || !comb_gets_bounds(place, call, other))
+			continue;
+		kept = comb_has_expressions(place, call, time, &indexed);
+		if (indexed)
 			continue;
 		terms = comb_add_term(terms, call, strategy, other);
-		*exact = call->layout->versioned && strategy != BTEqualStrategyNumber;
+		*exact = !kept && call->layout->versioned &&
+			strategy != BTEqualStrategyNumber;
 	}
-	if (keys > 1 || (*exact && comb_has_expressions(place)))
-		*exact = false;
+	*exact = *exact && keys == 1;
 	return terms;
 }
 
@@ -471,7 +462,7 @@ typedef struct CombQuals
  * That of an equality with a column is core's.
  */
 static bool
-comb_replace_clause(const CombPlace *place, CombQuals *quals, Node *clause)
+comb_replace_clause(CombPlace *place, CombQuals *quals, Node *clause)
 {
 	CombCall	call;
 	bool		exact = false;
@@ -516,60 +507,11 @@ comb_replace_clause(const CombPlace *place, CombQuals *quals, Node *clause)
 	return true;
 }
 
-/*
- * Return comb_timestamp(id) = ANY (constant array) as an OR of equalities, which
- * read the keys of each time.  NULL for other conditions, for long arrays, and
- * where the table may have the condition as an expression.
- */
-static Node *
-comb_equalities(const CombPlace *place, const ScalarArrayOpExpr * clause)
-{
-	Node	   *time = (Node *) linitial(clause->args);
-	const Const *array = (const Const *) lsecond(clause->args);
-	Oid			type = get_element_type(exprType((const Node *) array));
-	CombCall	call;
-	int16		typlen;
-	bool		typbyval;
-	char		typalign;
-	Datum	   *values;
-	bool	   *nulls;
-	int			n;
-	List	   *args = NIL;
-
-	if (!clause->useOr || !IsA(array, Const) || array->constisnull ||
-		!comb_time_call(&call, time) ||
-		comb_time_strategy(clause->opno, false) != BTEqualStrategyNumber ||
-		!comb_gets_bounds(place, &call, (Node *) array) ||
-		comb_has_expressions(place))
-		return NULL;
-	get_typlenbyvalalign(type, &typlen, &typbyval, &typalign);
-	deconstruct_array(DatumGetArrayTypeP(array->constvalue), type, typlen,
-					  typbyval, typalign, &values, &nulls, &n);
-	if (n > COMB_MAX_EQUALITIES)
-		return NULL;
-	while (--n >= 0)
-	{
-		OpExpr	   *equality;
-
-		if (nulls[n])
-			continue;
-		equality = (OpExpr *) make_opclause(clause->opno, BOOLOID, false,
-											(Expr *) copyObject(time), (Expr *)
-											makeConst(type, -1, InvalidOid, typlen,
-													  values[n], false, typbyval),
-											InvalidOid, InvalidOid);
-		set_opfuncid(equality);
-		args = lcons(equality, args);
-	}
-	return list_length(args) > 1 ? (Node *) make_orclause(args) :
-		args ? (Node *) linitial(args) : NULL;
-}
-
-static List *comb_replace(const CombPlace *place, List *clauses);
+static List *comb_replace(CombPlace *place, List *clauses);
 
 /* Replace conditions in the arguments of AND and OR */
 static bool
-comb_replace_bool(const CombPlace *place, CombQuals *quals, BoolExpr * clause)
+comb_replace_bool(CombPlace *place, CombQuals *quals, BoolExpr * clause)
 {
 	CombPlace	arm = *place;
 	List	   *args = NIL;
@@ -590,12 +532,7 @@ comb_replace_bool(const CombPlace *place, CombQuals *quals, BoolExpr * clause)
 		if (list != given)
 			arg = (Node *) make_ands_explicit(list);
 		changed = changed || list != given;
-
-		/* the planner expects no OR in an OR, which an array can become */
-		if (clause->boolop == OR_EXPR && is_orclause(arg))
-			args = list_concat(args, ((BoolExpr *) arg)->args);
-		else
-			args = lappend(args, arg);
+		args = lappend(args, arg);
 	}
 	if (!changed)
 		return false;
@@ -628,8 +565,8 @@ comb_is_candidate(const Node *clause)
 			comb_is_foreign_call(linitial(op->args)) ||
 			comb_is_foreign_call(llast(op->args));
 	}
-	if (IsA(clause, ScalarArrayOpExpr))
-		return comb_is_foreign_call(linitial(((const ScalarArrayOpExpr *) clause)->args));
+	if (IsA(clause, RowCompareExpr))
+		return comb_is_foreign_call(linitial(((const RowCompareExpr *) clause)->largs));
 	if (IsA(clause, BoolExpr))
 	{
 		ListCell   *lc;
@@ -653,7 +590,7 @@ comb_is_candidate(const Node *clause)
  * ones can be equal.
  */
 static List *
-comb_replace(const CombPlace *place, List *clauses)
+comb_replace(CombPlace *place, List *clauses)
 {
 	CombQuals	quals = {NIL, NIL, NIL, false};
 	bool		candidates = false;
@@ -663,23 +600,15 @@ comb_replace(const CombPlace *place, List *clauses)
 		candidates = candidates || comb_is_candidate((Node *) lfirst(lc));
 	if (!candidates)
 		return clauses;
+	place->candidates = true;
 	foreach(lc, clauses)
 	{
 		Node	   *clause = (Node *) lfirst(lc);
-		bool		replaced;
 
-		if (IsA(clause, ScalarArrayOpExpr))
-		{
-			Node	   *equalities = comb_equalities(place, (ScalarArrayOpExpr *) clause);
-
-			if (equalities)
-				clause = equalities;
-		}
-		if (IsA(clause, BoolExpr))
-			replaced = comb_replace_bool(place, &quals, (BoolExpr *) clause);
-		else
-			replaced = comb_replace_clause(place, &quals, clause);
-		if (!replaced && !list_member(quals.bounds, clause))
+		if (!(IsA(clause, BoolExpr) ?
+			  comb_replace_bool(place, &quals, (BoolExpr *) clause) :
+			  comb_replace_clause(place, &quals, clause)) &&
+			!list_member(quals.bounds, clause))
 			quals.rest = lappend(quals.rest, clause);
 	}
 	if (!quals.changed)
@@ -691,50 +620,77 @@ comb_replace(const CombPlace *place, List *clauses)
  * Replace conditions in WHERE and ON.  Those of a FULL JOIN exclude no rows, and
  * bounds beside them could leave it without a join method.
  *
- * Returns the relations of the node, and adds what we made true of each of its
- * rows to *known.
+ * place->known gets what we made true of each row.  A row that an outer join fills
+ * with NULL needs no exception, as no bound is true of a key that is NULL.
  */
-static Relids
-comb_replace_in_jointree(CombPlace *place, Node *node, List **known)
+static void
+comb_replace_in_jointree(CombPlace *place, Node *node)
 {
-	Relids		relids = NULL;
-	Relids		outer = NULL;
-	List	   *inner_known = NIL;
 	List	  **quals;
 	List	   *list;
 	ListCell   *lc;
 	bool		filters = true;
 
 	if (IsA(node, RangeTblRef))
-		return bms_make_singleton(((RangeTblRef *) node)->rtindex);
+		return;
 	if (IsA(node, FromExpr))
 	{
 		foreach(lc, ((FromExpr *) node)->fromlist)
-			relids = bms_join(relids, comb_replace_in_jointree(place, (Node *) lfirst(lc), known));
+			comb_replace_in_jointree(place, (Node *) lfirst(lc));
 		quals = (List **) &((FromExpr *) node)->quals;
 	}
 	else
 	{
 		JoinExpr   *join = (JoinExpr *) node;
 
-		filters = join->jointype == JOIN_INNER;
-		relids = comb_replace_in_jointree(place, join->larg,
-										  join->jointype == JOIN_FULL ? &inner_known : known);
-		if (!filters)
-			outer = relids;
-		relids = bms_union(relids, comb_replace_in_jointree(place, join->rarg,
-															filters ? known : &inner_known));
+		comb_replace_in_jointree(place, join->larg);
+		comb_replace_in_jointree(place, join->rarg);
 		if (join->jointype == JOIN_FULL)
-			return relids;
+			return;
+		filters = join->jointype == JOIN_INNER;
 		quals = (List **) &join->quals;
 	}
-	place->outer = outer;
-	place->known = list_concat_copy(*known, inner_known);
+	place->outer = filters ? NULL : ((JoinExpr *) node)->larg;
 	list = comb_replace(place, *quals);
 	if (filters && list != *quals)
-		*known = list_concat(*known, list_difference(list, *quals));
+		place->known = list_concat(place->known, list_difference(list, *quals));
 	*quals = list;
-	return relids;
+}
+
+/*
+ * Return the last table of a join tree, in the order in which the planner looks
+ * at them.  Zero if there is none.
+ */
+static Index
+comb_last_table(PlannerInfo *root, const Node *node)
+{
+	Index		last = 0;
+	int			i;
+
+	if (IsA(node, RangeTblRef))
+	{
+		last = ((const RangeTblRef *) node)->rtindex;
+		return root->simple_rte_array[last]->rtekind == RTE_RELATION ? last : 0;
+	}
+	if (IsA(node, JoinExpr))
+	{
+		last = comb_last_table(root, ((const JoinExpr *) node)->rarg);
+		return last != 0 ? last :
+			comb_last_table(root, ((const JoinExpr *) node)->larg);
+	}
+	for (i = list_length(((const FromExpr *) node)->fromlist); last == 0 && i > 0; i--)
+		last = comb_last_table(root, list_nth(((const FromExpr *) node)->fromlist, i - 1));
+	return last;
+}
+
+/* Does ORDER BY begin with a call of a function that is not built in? */
+static bool
+comb_orders_by_call(PlannerInfo *root)
+{
+	List	   *order = root->parse->sortClause;
+
+	return order != NIL &&
+		comb_is_foreign_call((Node *) get_sortgroupclause_tle(linitial(order), root->processed_tlist)->expr);
 }
 
 /*
@@ -775,31 +731,42 @@ comb_replace_in_append(CombPlace *place)
 }
 
 /*
- * Put ranges of keys beside the conditions on the time of a table's keys.  The
- * planner calls this for each table of a query, after it has merged views and
+ * Put ranges of keys beside the conditions on the time of keys.  The planner
+ * calls this for each table of a query, after it has merged views and
  * sub-selects and folded constants, and before it distributes the conditions.
+ * By the last table it has looked at all but those of a UNION ALL.
  */
 void
 comb_add_ranges(PlannerInfo *root, RelOptInfo * rel)
 {
-	RangeTblEntry *rte = root->simple_rte_array[rel->relid];
-	CombPlace	place = {root, rel, NULL, NIL};
-	List	   *known = NIL;
+	Node	   *jointree = (Node *) root->parse->jointree;
+	CombPlace	place = {root, rel, NULL, NIL, false};
 	ListCell   *lc;
+	int			i;
 
 	/* conditions on a sub-select get their bounds inside, as before 19 */
-	if (!comb_enable_time_conditions || rte->rtekind != RTE_RELATION ||
-		root->parse->jointree == NULL)
+	if (!comb_enable_time_conditions || jointree == NULL ||
+		root->simple_rte_array[rel->relid]->rtekind != RTE_RELATION)
 		return;
 	if (rel->reloptkind != RELOPT_BASEREL)
 	{
 		comb_replace_in_append(&place);
 		return;
 	}
-	(void) comb_replace_in_jointree(&place, (Node *) root->parse->jointree, &known);
+	if (rel->relid != comb_last_table(root, jointree))
+		return;
+	comb_replace_in_jointree(&place, jointree);
 	place.outer = NULL;
 	place.known = NIL;
-	foreach(lc, rte->securityQuals)
-		lfirst(lc) = comb_replace(&place, (List *) lfirst(lc));
-	comb_add_newest(root, rel);
+	for (i = 1; i < root->simple_rel_array_size; i++)
+	{
+		RelOptInfo *table = i == (int) rel->relid ? rel : root->simple_rel_array[i];
+
+		if (table == NULL || root->simple_rte_array[i]->rtekind != RTE_RELATION)
+			continue;
+		foreach(lc, root->simple_rte_array[i]->securityQuals)
+			lfirst(lc) = comb_replace(&place, (List *) lfirst(lc));
+		if (place.candidates || comb_orders_by_call(root))
+			comb_add_newest(root, table);
+	}
 }

@@ -26,6 +26,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "catalog/pg_statistic.h"
@@ -261,18 +263,6 @@ comb_estimate(PlannerInfo *root, const CombCall *call, int varRelid,
  * Estimates of conditions, and of the bounds beside them
  */
 
-/* The conditions on a key that stand in one list */
-typedef struct CombBeside
-{
-	List	   *bounds;			/* the RestrictInfos of its bounds */
-	List	   *core;			/* the same with values, for core's estimate */
-	List	   *times;			/* those of comparisons of its time */
-	CombPeriod	period;			/* between the bounds */
-	bool		known;			/* are they known? */
-	bool		lower;
-	bool		upper;
-} CombBeside;
-
 /*
  * Find the list of conditions that has the one with these arguments: a table's
  * list, or an AND below OR.  NIL if there is none.
@@ -362,55 +352,28 @@ comb_narrow(const CombCall *call, CombPeriod *period, const Const *value,
 	return true;
 }
 
-/* Collect the conditions on the call's key in a list */
-static void
-comb_look_beside(PlannerInfo *root, const CombCall *call, List *infos,
-				 CombBeside *beside)
+/*
+ * Does a condition compare the key's time with a value that is neither of the
+ * same row nor volatile?
+ */
+static bool
+comb_compares_time(const CombCall *call, const RestrictInfo * info)
 {
-	Node	   *key = comb_call_key(call);
-	ListCell   *lc;
+	const List *args;
+	CombCall	time;
+	int			i;
 
-	memset(beside, 0, sizeof(CombBeside));
-	beside->period.first = PG_INT64_MIN;
-	beside->period.last = PG_INT64_MAX;
-	beside->known = true;
-	foreach(lc, infos)
+	if (!IsA(info, RestrictInfo) || !IsA(info->clause, OpExpr))
+		return false;
+	args = ((const OpExpr *) info->clause)->args;
+	for (i = 0; i < 2 && list_length(args) == 2; i++)
 	{
-		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
-		OpExpr	   *op = (OpExpr *) info->clause;
-		int			strategy = comb_bound_strategy(call, key, info);
-		CombCall	time;
-		int			i;
-
-		if (strategy != 0)
-		{
-			Node	   *value = estimate_expression_value(root, lsecond(op->args));
-
-			beside->bounds = lappend(beside->bounds, info);
-			beside->core = lappend(beside->core,
-								   make_opclause(op->opno, BOOLOID, false,
-												 (Expr *) key, (Expr *) value,
-												 InvalidOid, InvalidOid));
-			if (!comb_narrow(call, &beside->period, (Const *) value, strategy))
-				beside->known = false;
-			if (strategy > BTEqualStrategyNumber)
-				beside->lower = true;
-			else
-				beside->upper = true;
-		}
-		else if (IsA(info, RestrictInfo) && IsA(op, OpExpr) &&
-				 list_length(op->args) == 2)
-		{
-			/* neither the same row nor what is volatile gives bounds */
-			for (i = 0; i < 2; i++)
-			{
-				if (comb_time_call(&time, list_nth(op->args, i)) &&
-					equal(time.key, call->key) &&
-					is_pseudo_constant_clause(list_nth(op->args, 1 - i)))
-					beside->times = lappend(beside->times, info);
-			}
-		}
+		if (comb_time_call(&time, list_nth(args, i)) &&
+			equal(time.key, call->key) &&
+			is_pseudo_constant_clause(list_nth(args, 1 - i)))
+			return true;
 	}
+	return false;
 }
 
 /* Set the estimate that a condition will have, in all contexts */
@@ -450,7 +413,12 @@ static double
 comb_hand_over(PlannerInfo *root, const CombCall *call, int varRelid,
 			   List *infos, bool *found)
 {
-	CombBeside	beside;
+	Node	   *key = comb_call_key(call);
+	CombPeriod	period = {PG_INT64_MIN, PG_INT64_MAX};	/* between the bounds */
+	bool		known = true;
+	bool		lower = false;
+	bool		upper = false;
+	List	   *bounds = NIL;	/* as core estimates them */
 	CombEstimate estimate;
 	double		sel;
 	double		times_sel = 1.0;
@@ -458,26 +426,41 @@ comb_hand_over(PlannerInfo *root, const CombCall *call, int varRelid,
 	double		rest = 1.0;
 	ListCell   *lc;
 
-	comb_look_beside(root, call, infos, &beside);
-	*found = beside.bounds != NIL;
+	foreach(lc, infos)
+	{
+		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
+		int			strategy = comb_bound_strategy(call, key, info);
+		Node	   *value;
+
+		if (strategy == 0)
+			continue;
+		value = estimate_expression_value(root, llast(((OpExpr *) info->clause)->args));
+		bounds = lappend(bounds, info->clause);
+		known = comb_narrow(call, &period, (Const *) value, strategy) && known;
+		lower = lower || strategy > BTEqualStrategyNumber;
+		upper = upper || strategy < BTEqualStrategyNumber;
+	}
+	*found = bounds != NIL;
 	if (!*found)
 		return 1.0;
-	foreach(lc, beside.times)
+	foreach(lc, infos)
 	{
 		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
 
+		if (!comb_compares_time(call, info))
+			continue;
 		if (info->norm_selec > 0)
 			times_sel *= info->norm_selec;
 		else
 			comb_set_sel(info, 1.0);
 	}
-	if (!beside.known)
+	if (!known)
 		return 1.0;
-	estimate = comb_estimate(root, call, varRelid, &beside.period);
+	estimate = comb_estimate(root, call, varRelid, &period);
 	sel = estimate.sel;
 	if (estimate.newer || estimate.mixed)
 	{
-		double		core_sel = clauselist_selectivity(root, beside.core, varRelid,
+		double		core_sel = clauselist_selectivity(root, bounds, varRelid,
 													  JOIN_INNER, NULL);
 
 		if (core_sel > sel)
@@ -488,62 +471,42 @@ comb_hand_over(PlannerInfo *root, const CombCall *call, int varRelid,
 		}
 	}
 	sel = sel < times_sel ? sel / times_sel : 1.0;
-	if (beside.lower && beside.upper)
-		rest -= nulltestsel(root, IS_NULL, comb_call_key(call), varRelid,
-							JOIN_INNER, NULL);
-	foreach(lc, beside.bounds)
+	if (lower && upper)
+		rest -= nulltestsel(root, IS_NULL, key, varRelid, JOIN_INNER, NULL);
+	foreach(lc, infos)
 	{
-		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
-		int			strategy = get_op_opfamily_strategy(((OpExpr *) info->clause)->opno,
-														call->family);
+		int			strategy = comb_bound_strategy(call, key, lfirst(lc));
 
-		comb_set_sel(info, !beside.lower || strategy > BTEqualStrategyNumber ?
-					 sel : rest);
+		if (strategy != 0)
+			comb_set_sel(lfirst(lc), !lower || strategy > BTEqualStrategyNumber ?
+						 sel : rest);
 	}
 	return own;
 }
 
-/* Is this a bound that we made? */
-static bool
-comb_is_made(const RestrictInfo * info)
-{
-	const FuncExpr *value = (const FuncExpr *) llast(((OpExpr *) info->clause)->args);
-
-	return IsA(value, FuncExpr) && comb_function(value->funcid) != NULL;
-}
-
 /*
- * The same for the bounds of joins, which are not known.  A lower and an upper
- * one from the same tables get the default for a range, which core gives to
- * none of them.
+ * The same for the bounds of joins with a column of periods, which are not known.
+ * A lower and an upper one together get core's default for a range, which core
+ * gives to none of them.
  */
 static void
 comb_hand_over_join(const CombCall *call, List *infos)
 {
 	Node	   *key = comb_call_key(call);
 	ListCell   *lc;
-	ListCell   *lc2;
 
 	foreach(lc, infos)
 	{
-		RestrictInfo *lower = (RestrictInfo *) lfirst(lc);
+		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
+		const CombFunction *function;
+		FuncExpr   *value;
 
-		if (comb_bound_strategy(call, key, lower) <= BTEqualStrategyNumber ||
-			lower->norm_selec > 0 || !comb_is_made(lower))
+		if (comb_bound_strategy(call, key, info) == 0)
 			continue;
-		foreach(lc2, infos)
-		{
-			RestrictInfo *upper = (RestrictInfo *) lfirst(lc2);
-			int			strategy = comb_bound_strategy(call, key, upper);
-
-			if (strategy == 0 || strategy > BTEqualStrategyNumber ||
-				upper->norm_selec > 0 || !comb_is_made(upper) ||
-				!bms_equal(lower->required_relids, upper->required_relids))
-				continue;
-			comb_set_sel(lower, DEFAULT_RANGE_INEQ_SEL);
-			comb_set_sel(upper, 1.0);
-			break;
-		}
+		value = (FuncExpr *) llast(((OpExpr *) info->clause)->args);
+		function = IsA(value, FuncExpr) ? comb_function(value->funcid) : NULL;
+		if (function && function->role == COMB_PERIOD_END)
+			comb_set_sel(info, sqrt(DEFAULT_RANGE_INEQ_SEL));
 	}
 }
 
