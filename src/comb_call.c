@@ -28,7 +28,6 @@
 #include "optimizer/optimizer.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/inval.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
@@ -62,80 +61,35 @@ static const CombFunction comb_functions[] = {
  * SECURITY DEFINER functions and functions with SET clauses go through
  * fmgr_security_definer(), so they never match.
  */
-static const CombFunction *
-comb_look_up_function(Oid funcid)
+const CombFunction *
+comb_function(Oid funcid)
 {
 	const CombFunction *result = NULL;
 	HeapTuple	tuple;
 	FmgrInfo	flinfo;
-	char	   *symbol;
-	int			i;
 
+	if (funcid < FirstNormalObjectId)
+		return NULL;
 	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(funcid));
 	if (!HeapTupleIsValid(tuple))
 		return NULL;
 	if (((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId)
 	{
-		symbol = TextDatumGetCString(SysCacheGetAttrNotNull(PROCOID, tuple,
-															Anum_pg_proc_prosrc));
+		char	   *symbol = TextDatumGetCString(SysCacheGetAttrNotNull(PROCOID, tuple,
+																		Anum_pg_proc_prosrc));
+		int			i;
+
 		for (i = 0; i < (int) lengthof(comb_functions) && result == NULL; i++)
 		{
 			if (strcmp(comb_functions[i].symbol, symbol) == 0)
 				result = &comb_functions[i];
 		}
-		pfree(symbol);
 	}
 	ReleaseSysCache(tuple);
 	if (result == NULL)
 		return NULL;
 	fmgr_info(funcid, &flinfo);
 	return flinfo.fn_addr == result->code ? result : NULL;
-}
-
-/*
- * The functions that were looked up last.  One query asks for the same few
- * functions ten times, and again for each partition.
- */
-#define COMB_KNOWN_FUNCTIONS	64
-
-typedef struct CombKnown
-{
-	Oid			funcid;
-	const CombFunction *function;
-} CombKnown;
-
-static CombKnown comb_known[COMB_KNOWN_FUNCTIONS];
-
-/* A function has changed, so forget all */
-static void
-comb_forget_functions(Datum arg, int cacheid, uint32 hashvalue)
-{
-	memset(comb_known, 0, sizeof(comb_known));
-}
-
-/* Return which of our C functions this is, or NULL */
-const CombFunction *
-comb_function(Oid funcid)
-{
-	CombKnown  *known = &comb_known[funcid % COMB_KNOWN_FUNCTIONS];
-
-	if (funcid < FirstNormalObjectId)
-		return NULL;
-	if (known->funcid != funcid)
-	{
-		const CombFunction *function = comb_look_up_function(funcid);
-
-		known->funcid = funcid;
-		known->function = function;
-	}
-	return known->function;
-}
-
-/* Start to notice changes of functions.  _PG_init() calls this. */
-void
-comb_call_init(void)
-{
-	CacheRegisterSyscacheCallback(PROCOID, comb_forget_functions, (Datum) 0);
 }
 
 /*

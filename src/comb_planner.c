@@ -68,7 +68,7 @@
 /* A comparison of a key's time, or that the time is in a period */
 typedef struct CombTerm
 {
-	const CombCall *call;
+	CombCall	call;
 	int			strategy;		/* btree's; zero for a period */
 	Node	   *value;			/* the other time, or the period */
 } CombTerm;
@@ -126,7 +126,7 @@ comb_add_term(List *terms, const CombCall *call, int strategy, Node *value)
 {
 	CombTerm   *term = (CombTerm *) palloc(sizeof(CombTerm));
 
-	term->call = call;
+	term->call = *call;
 	term->strategy = strategy;
 	term->value = value;
 	return lappend(terms, term);
@@ -294,22 +294,22 @@ comb_comparison_terms(CombPlace *place, const OpExpr *clause, bool *exact)
 	{
 		Node	   *time = (Node *) list_nth(clause->args, i);
 		Node	   *other = (Node *) list_nth(clause->args, 1 - i);
-		CombCall   *call = (CombCall *) palloc(sizeof(CombCall));
+		CombCall	call;
 		bool		indexed = false;
 		bool		kept;
 		int			strategy;
 
-		if (!comb_time_call(call, time))
+		if (!comb_time_call(&call, time))
 			continue;
 		keys++;
 		strategy = comb_time_strategy(clause->opno, i == 1);
-		if (strategy == 0 || !comb_gets_bounds(place, call, other))
+		if (strategy == 0 || !comb_gets_bounds(place, &call, other))
 			continue;
-		kept = comb_has_expressions(place, call, time, &indexed);
+		kept = comb_has_expressions(place, &call, time, &indexed);
 		if (indexed)
 			continue;
-		terms = comb_add_term(terms, call, strategy, other);
-		*exact = !kept && call->layout->versioned &&
+		terms = comb_add_term(terms, &call, strategy, other);
+		*exact = !kept && call.layout->versioned &&
 			strategy != BTEqualStrategyNumber;
 	}
 	*exact = *exact && keys == 1;
@@ -360,7 +360,7 @@ comb_strategy_range(PlannerInfo *root, int strategy, Node *at)
 static Node *
 comb_bound(PlannerInfo *root, const CombTerm *term, bool upper)
 {
-	const CombCall *call = term->call;
+	const CombCall *call = &term->call;
 	int			strategy = upper ? BTLessEqualStrategyNumber :
 		BTGreaterEqualStrategyNumber;
 	Node	   *value = term->value;
@@ -492,7 +492,7 @@ comb_replace_clause(CombPlace *place, CombQuals *quals, Node *clause)
 		if (!exact && (!timed || (term->strategy == BTEqualStrategyNumber &&
 								  contain_var_clause(term->value))))
 			continue;
-		filter = comb_has_time(place->root, term->call);
+		filter = comb_has_time(place->root, &term->call);
 		if (filter == NULL)
 			return false;
 		if (!list_member(place->known, filter))

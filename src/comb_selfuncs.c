@@ -72,20 +72,6 @@ comb_time_cmp(const void *a, const void *b)
 }
 
 /*
- * Decode a key.  False if the key has no time in the layout.  Planning a
- * query decodes a few hundred keys, so there is a fast path for the default
- * layout.
- */
-static inline bool
-comb_stats_decode(const CombLayout *layout, Datum value, int64 *at)
-{
-	const unsigned char *id = DatumGetUUIDP(value)->data;
-
-	return layout == comb_layout_default ? comb_v7_read(id, at) :
-		comb_decode(layout, id, at);
-}
-
-/*
  * Get one kind of a column's statistics.  False if there are none, or if their
  * values are not uuids: behind a cast without a function, the column can have
  * another type than the clause's argument.
@@ -186,7 +172,7 @@ comb_read_stats(HeapTuple tuple, const CombLayout *layout,
 		for (i = 0; i < slot.nvalues; i++)
 		{
 			sumcommon += slot.numbers[i];
-			if (comb_stats_decode(layout, slot.values[i], &at) &&
+			if (comb_decode(layout, DatumGetUUIDP(slot.values[i])->data, &at) &&
 				comb_in_period(period, at))
 				common += slot.numbers[i];
 		}
@@ -201,7 +187,8 @@ comb_read_stats(HeapTuple tuple, const CombLayout *layout,
 		hist.sampled = layout->sorts_in != COMB_SORTS_PLAIN;
 		for (i = 0; i < slot.nvalues; i++)
 		{
-			last = comb_stats_decode(layout, slot.values[i], &hist.times[hist.n]);
+			last = comb_decode(layout, DatumGetUUIDP(slot.values[i])->data,
+							   &hist.times[hist.n]);
 			if (last)
 				hist.n++;
 		}
