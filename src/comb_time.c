@@ -121,6 +121,46 @@ comb_check_no_key(const CombLayout *layout, const pg_uuid_t *bound,
 						 layout->label)));
 }
 
+/* The last end of a time that a call in a query returned */
+typedef struct CombLastEnd
+{
+	TimestampTz at;
+	pg_uuid_t	id;
+} CombLastEnd;
+
+/*
+ * Return the smallest or the largest key of a time.  A filter asks in each row,
+ * mostly for the same time.
+ */
+static pg_uuid_t *
+comb_time_end(FunctionCallInfo fcinfo, bool largest)
+{
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
+	const CombLayout *layout = comb_layout_arg_or_default(fcinfo, 1);
+	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
+	CombLastEnd *last = PG_NARGS() == 1 ? fcinfo->flinfo->fn_extra : NULL;
+
+	if (last && last->at == at)
+	{
+		*id = last->id;
+		return id;
+	}
+	comb_check_sorts(layout);
+	if (!(largest ? comb_upper_bound(layout, id->data, at) :
+		  comb_lower_bound(layout, id->data, at)))
+		comb_check_no_key(layout, id, at, largest);
+	if (PG_NARGS() == 1)
+	{
+		if (last == NULL)
+			last = (CombLastEnd *) MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
+													  sizeof(CombLastEnd));
+		last->at = at;
+		last->id = *id;
+		fcinfo->flinfo->fn_extra = last;
+	}
+	return id;
+}
+
 /*
  * comb_min(at timestamptz [, layout text]) returns uuid: the smallest key whose
  * time is at or after "at", in the order of the layout's database.  "at" may be
@@ -133,14 +173,7 @@ comb_check_no_key(const CombLayout *layout, const pg_uuid_t *bound,
 Datum
 comb_min(PG_FUNCTION_ARGS)
 {
-	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
-	const CombLayout *layout = comb_layout_arg_or_default(fcinfo, 1);
-	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
-
-	comb_check_sorts(layout);
-	if (!comb_lower_bound(layout, id->data, at))
-		comb_check_no_key(layout, id, at, false);
-	PG_RETURN_UUID_P(id);
+	PG_RETURN_UUID_P(comb_time_end(fcinfo, false));
 }
 
 /*
@@ -152,14 +185,7 @@ comb_min(PG_FUNCTION_ARGS)
 Datum
 comb_max(PG_FUNCTION_ARGS)
 {
-	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
-	const CombLayout *layout = comb_layout_arg_or_default(fcinfo, 1);
-	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
-
-	comb_check_sorts(layout);
-	if (!comb_upper_bound(layout, id->data, at))
-		comb_check_no_key(layout, id, at, true);
-	PG_RETURN_UUID_P(id);
+	PG_RETURN_UUID_P(comb_time_end(fcinfo, true));
 }
 
 /*
