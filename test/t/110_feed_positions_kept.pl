@@ -40,6 +40,14 @@ my ($next, $rows) = stream($token);
 is($rows, 'late new', 'what was open beside the page comes after it');
 is((stream($token))[1], 'late new', 'and again to the old token, as after a lost connection');
 is((stream($next))[1], '', 'and not to the next');
+# Beside many subtransactions a page ends where polls do.
+$idle->ask(q{BEGIN; INSERT INTO act (tenant, body) VALUES (7, 'held'); CREATE TEMP TABLE scratch (i integer)});
+$idle->ask("SAVEPOINT s; INSERT INTO scratch VALUES ($_); RELEASE s") foreach 1 .. 70;
+$writer->ask(q{INSERT INTO act (tenant, body) VALUES (7, 'beside')});
+($token, $page) = stream();
+like($page, qr/ late seen new\z/, 'a page beside many subtransactions has only rows below comb_settled()');
+$idle->ask('COMMIT');
+is((stream($token))[1], 'held beside', 'the others come once, after it');
 $writer->ask('DROP TABLE act');
 
 # One statement reads what is new in tables and makes the next position.
