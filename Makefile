@@ -129,7 +129,7 @@ soak:
 PGINDENT = $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin/pgindent)) $(shell command -v pgindent))
 indent:
 	$(if $(PGINDENT),,@echo "Please install pgindent and pg_bsd_indent of PostgreSQL 17 or later (Debian: postgresql-server-dev-17)." >&2; exit 2)
-	PATH="$(dir $(PGINDENT)):$$PATH" $(PGINDENT) $(INDENT_FLAGS) --typedefs=typedefs.list src/*.[ch] src/ordered/*.[ch] test/*.c
+	PATH="$(dir $(PGINDENT)):$$PATH" $(PGINDENT) $(INDENT_FLAGS) --typedefs=typedefs.list src/*.[ch] src/ordered/*.[ch]
 
 # The archive for PGXN: the last commit, less what .gitattributes leaves out
 DIST = $(MODULE_big)-$(shell sed -n 's/^   "version": "\(.*\)",$$/\1/p' META.json)

@@ -180,8 +180,8 @@ const CombCodec comb_datetime = {
  * The original divides 100 ns by 10000.0, as TimeSpan's TotalMilliseconds
  * does, and the result by 3.333333.  We compute the same whole units with
  * integers, on every machine.  Doubles would not do, because the x87 keeps
- * more digits than a double has.  test/t/023_layouts_units.pl compares all
- * units of a day.
+ * more digits than a double has.  test/models/units.c compares all units of
+ * a day.
  *
  * The field runs fast by up to two units a day, so the last unit of a day is
  * 25,920,002.

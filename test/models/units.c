@@ -13,7 +13,9 @@
  * - units follow each other without gaps or overlaps, and a unit lasts us / per,
  *	 rounded down or up, or less at the end of a day;
  * - the instant where comb_lower_bound() lets the following unit begin is in that
- *	 unit.
+ *	 unit;
+ * - the original's arithmetic, where that rounds in a way of its own, counts a
+ *	 unit from the instant on as which the codec reads it.
  *
  * A codec uses nothing but the day of an instant and the time since midnight, or
  * the number of milliseconds, so a unit of one day is like that of any other.
@@ -29,20 +31,38 @@ int			MyProcPid;
 void		comb_pool_fill(void) {}
 void		comb_clock_error(void) {}
 
+/* NHibernate: (long) (TimeOfDay.TotalMilliseconds / 3.333333) */
+static int64
+nhibernate_original(int64 us)
+{
+	volatile double ms = (double) (us * 10) / 10000.0;
+	volatile double units = ms / 3.333333;
+
+	return (int64) units;
+}
+
+/* SQL Server: whole units of 1/300 s, which is 10000/3 us */
+static int64
+datetime_original(int64 us)
+{
+	return us * 3 / 10000;
+}
+
 static const struct
 {
 	const char *name;
 	const CombCodec *codec;
 	int64		per_day;		/* units */
 	int			shift;			/* bits for a unit's number below the day's; 0 = none */
+	int64		(*original) (int64 us);
 }			codecs[] = {
 	{"Unix milliseconds", &comb_unix_ms, 86400000, 0},
 	{"46 bits of Unix milliseconds", &comb_unix_ms46, 86400000, 0},
 	{"milliseconds since the year 1", &comb_ms0001, 86400000, 0},
 	{"10 us", &comb_unix_10us, 8640000000, 0},
 	{"1/4096 s", &comb_unix_4096th, 353894400, 0},
-	{"datetime", &comb_datetime, 25920000, 32},
-	{"NHibernate's datetime", &comb_nhibernate, 25920003, 32}
+	{"datetime", &comb_datetime, 25920000, 32, datetime_original},
+	{"NHibernate's datetime", &comb_nhibernate, 25920003, 32, nhibernate_original}
 };
 
 /* Units of 10 us divide a second evenly, so as many as this stand for a day's */
@@ -93,6 +113,13 @@ unit_holds(int i, int64 day, int64 unit, int64 days)
 	}
 	else if (start + length_us(codec) + 1 <= codec->latest)
 		return false;
+	if (codecs[i].original != NULL)
+	{
+		int64		us = start - codec->earliest - day * USECS_PER_DAY;
+
+		if (codecs[i].original(us) != unit || (us > 0 && codecs[i].original(us - 1) != unit - 1))
+			return false;
+	}
 	length = end - start;
 	if (length <= 0 || length > length_us(codec) + 1 ||
 		(length < length_us(codec) && !last))
