@@ -242,7 +242,8 @@ typedef struct CombSeat
 
 /*
  * The seats of a database.  For each series there are places for all backends
- * of the server, by number, and then for all prepared transactions.  A place
+ * of the server, by number, and from MaxBackends on for all prepared
+ * transactions (comb_prepared.c).  A place
  * leads to its seat once the seat was taken for the first time.
  */
 typedef struct CombSeats
@@ -277,7 +278,6 @@ extern void comb_view_init(CombView *view, Snapshot snapshot);
 extern bool comb_in_progress(const CombView *view, uint64 fxid);
 extern uint32 comb_places(void);
 extern CombSeat *comb_seat(CombSeries series, uint32 number);
-extern CombSeat *comb_prepared_seat(CombSeries series, uint32 number);
 extern void comb_seat_make(uint32 place);
 extern void comb_seats_make(CombSeries series, uint32 number, uint32 n);
 extern void comb_seats_mark_used(pg_atomic_uint64 *used, uint32 number);

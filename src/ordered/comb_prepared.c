@@ -67,7 +67,7 @@ comb_seats_recover(void)
 		for (series = 0; series < COMB_NSERIES; series++)
 		{
 			comb_seat_make(series * comb_places() + MaxBackends + number);
-			pg_atomic_write_u64(&comb_prepared_seat(series, number)->last,
+			pg_atomic_write_u64(&comb_seat(series, MaxBackends + number)->last,
 								comb_full_xid(proc->xid, next));
 		}
 		comb_seats_mark_used(&comb_seats->used_prepared, number);
@@ -145,7 +145,7 @@ comb_prepared_enter(const PGPROC *proc)
 		if (!comb_announced[series])
 			continue;
 		from = comb_seat((CombSeries) series, comb_proc_number());
-		seat = comb_prepared_seat((CombSeries) series, number);
+		seat = comb_seat((CombSeries) series, MaxBackends + number);
 		first = pg_atomic_read_u64(&from->first);
 		latest = pg_atomic_read_u64(&from->latest);
 		/* a call that failed in a savepoint has left it, and took nothing */
@@ -236,8 +236,8 @@ comb_count_prepared(void)
 	pg_read_barrier();
 	for (i = 0; i < COMB_NSERIES * used; i++)
 	{
-		CombSeat   *seat = comb_prepared_seat((CombSeries) (i % COMB_NSERIES),
-											  i / COMB_NSERIES);
+		CombSeat   *seat = comb_seat((CombSeries) (i % COMB_NSERIES),
+									  MaxBackends + i / COMB_NSERIES);
 		uint64		counted;
 		uint64		last;
 
@@ -269,7 +269,7 @@ comb_prepared_next(CombSeries series, const CombView *view, uint32 *number,
 	pg_read_barrier();
 	while (*number < used)
 	{
-		CombSeat   *seat = comb_prepared_seat(series, (*number)++);
+		CombSeat   *seat = comb_seat(series, MaxBackends + (*number)++);
 		uint64		fxid;
 		int			i;
 

@@ -122,18 +122,11 @@ comb_seat_at(uint32 place)
 	return comb_seats_mapped[place];
 }
 
-/* Return a backend's seat, or NULL */
+/* Return a seat of a series, or NULL.  Those of backends come first */
 CombSeat *
 comb_seat(CombSeries series, uint32 number)
 {
 	return comb_seat_at(series * comb_places() + number);
-}
-
-/* Return a seat of prepared transactions, or NULL */
-CombSeat *
-comb_prepared_seat(CombSeries series, uint32 number)
-{
-	return comb_seat_at(series * comb_places() + MaxBackends + number);
 }
 
 /*

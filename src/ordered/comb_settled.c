@@ -132,27 +132,26 @@ comb_seat_bound(CombSeat *seat, const CombView *view)
 }
 
 /*
- * Find the times that transactions of these seats may have taken.  "seat_of" is
- * comb_seat() or comb_prepared_seat().
+ * Find the times that transactions of these seats may have taken.  "number" is
+ * that of the first one, and "used" how many there are.
  *
  * "latest" is read after what has led to the transaction.  So it is the
  * transaction's or that of a later one, which is larger.  It says nothing of
- * transactions that were recovered, nor of Snowflakes, which have no positions.  It is an earlier transaction's if this one
- * has announced itself only: then it has taken nothing up to the counter that we
- * have read.
+ * transactions that were recovered, nor of Snowflakes, which have no positions.
+ * It is an earlier transaction's if this one has announced itself only: then it
+ * has taken nothing up to the counter that we have read.
  */
 static void
-comb_seats_held(CombSeat *(*seat_of) (CombSeries, uint32), CombSeries series,
-				pg_atomic_uint64 *used, const CombView *view)
+comb_seats_held(CombSeries series, uint32 number, pg_atomic_uint64 *used,
+				const CombView *view)
 {
-	uint32		n = (uint32) pg_atomic_read_u64(used);
-	uint32		i;
+	uint32		end = number + (uint32) pg_atomic_read_u64(used);
 
 	/* the number of seats before their places */
 	pg_read_barrier();
-	for (i = 0; i < n; i++)
+	for (; number < end; number++)
 	{
-		CombSeat   *seat = seat_of(series, i);
+		CombSeat   *seat = comb_seat(series, number);
 		CombSpan	span;
 
 		if (seat == NULL)
@@ -238,12 +237,11 @@ comb_settled_scan(CombSeries series, const CombView *view,
 	else
 		pg_read_barrier();
 	COMB_INJECTION_POINT("comb-counter-read");
-	comb_seats_held(comb_seat, series, &comb_seats->used, view);
+	comb_seats_held(series, 0, &comb_seats->used, view);
 	/* these seats before the next ones, which have what has left these */
 	pg_read_barrier();
 	COMB_INJECTION_POINT("comb-seats-read");
-	comb_seats_held(comb_prepared_seat, series, &comb_seats->used_prepared,
-					view);
+	comb_seats_held(series, MaxBackends, &comb_seats->used_prepared, view);
 	comb_settled_between(settled, end);
 	/* what is forgotten took times below the gap, before the server started */
 	if (comb_any_forgotten(view))
