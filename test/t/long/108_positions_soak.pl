@@ -6,6 +6,9 @@
 #
 # The table has hash partitions, for spread keys.
 #
+# With REAL_CLOCK=yes the clock stays as it is.  Then libfaketime is not in the server, and no process may end
+# by a signal of its own.
+#
 # Three readers keep the position in the table place, and two of them share one.  Their rows go into the
 # table got.  Another one keeps its position and its rows, so that a crash does not take both back.
 use lib 'test/perl';
@@ -14,7 +17,8 @@ use CombSession;
 use CombSoak;
 use Time::HiRes qw(time);
 
-need_faketime();
+my $real_clock = $ENV{REAL_CLOCK};
+need_faketime() unless $real_clock;
 begin_soak('soak of positions', 15);
 my ($main, $one, $two) = servers();
 my $node = $main;
@@ -88,7 +92,7 @@ start_readers($conninfo, $readers{$_}) foreach (1, 1, 2, 3);
 
 my $keeper = Keeper->new($node, 'postgres', table => 'outbox');
 my $naive  = outbox_reader($node, 'SELECT id FROM outbox WHERE id > $last ORDER BY id');
-my %disturbed = (readers => [ $keeper, $naive ], clients => [ 'writer', 'reader' ], first => \&move_clock);
+my %disturbed = (readers => [ $keeper, $naive ], clients => [ 'writer', 'reader' ], first => $real_clock ? undef : \&move_clock);
 disturb($node, 0.5 * $duration, %disturbed);
 
 # A switchover: the primary stops when its standby has all WAL.
@@ -141,9 +145,10 @@ wal_sender_timeout = 0
 wal_receiver_timeout = 0
 authentication_timeout = 600s
 dynamic_shared_memory_type = mmap
+wal_keep_size = 2GB
 });
 	my @nodes = ($primary);
-	start_with_clock($primary, clock_file($primary));
+	start_server($primary);
 	$primary->backup('backup');
 	foreach my $name (qw(one two))
 	{
@@ -151,10 +156,16 @@ dynamic_shared_memory_type = mmap
 		$standby->init_from_backup($primary, 'backup');
 		$standby->enable_streaming($nodes[-1]);
 		$standby->append_conf('postgresql.conf', 'hot_standby = on');
-		start_with_clock($standby, clock_file($standby), '-60');
+		start_server($standby, '-60');
 		push @nodes, $standby;
 	}
 	return @nodes;
+}
+
+sub start_server
+{
+	my ($server, $shift) = @_;
+	return $real_clock ? $server->start : start_with_clock($server, clock_file($server), $shift);
 }
 
 # The clock is where it has never been, or further back.  Were it always behind its latest time, keys
