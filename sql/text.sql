@@ -37,6 +37,9 @@ SELECT comb_parse('0123456789ABCDEFGHJKMNPQRS') = comb_parse('0123456789abcdefgh
 SELECT comb_text('00000000-0000-0000-0000-000000000000'), comb_text('ffffffff-ffff-ffff-ffff-ffffffffffff'),
        comb_text('00000000-0000-0001-0000-000000000000'), comb_text('00000000-0000-0000-8000-000000000000');
 
+-- a TSID, by the recipe of migration.md
+SELECT ('x' || right(translate(comb_parse(lpad('0SBS2792R9NPZ', 26, '0'))::text, '-', ''), 16))::bit(64)::bigint;
+
 -- the longest prefix
 SELECT comb_text('01890a5d-ac96-774b-bcce-b302099a8057', repeat('x', 63)),
        comb_parse(repeat('x', 63) || '_01h455vb4pex5vsknk084sn02q', repeat('x', 63));
