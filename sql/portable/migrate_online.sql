@@ -200,7 +200,7 @@ END $$;
 		LEFT JOIN pg_index AS i ON i.indexrelid = c.oid
 	WHERE d.deptype IN ('n', 'a') AND d.classid <> 'pg_attrdef'::regclass AND c.relkind IS DISTINCT FROM 'S'
 		AND k.oid NOT IN (SELECT oid FROM pg_temp.comb_moved) IS NOT FALSE
-		AND k.conname IS DISTINCT FROM new
+		AND k.conname IS DISTINCT FROM new AND k.contype IS DISTINCT FROM 'n'
 		AND (i.indnatts = 1 AND i.indpred IS NULL AND NOT i.indisunique) IS NOT TRUE
 	ORDER BY dependent;
 \endif
