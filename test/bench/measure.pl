@@ -207,7 +207,6 @@ my @colours = (
 	[ 'comb_generate_ordered', '#2a8f5c' ],
 	[ 'comb_snowflake',        '#8a5fbf' ],
 	[ 'comb_generate',         '#1f5f99' ],
-	[ 'portable\\.',           '#7fb0d8' ],
 	[ 'gen_random_uuid',       '#c0392b' ],
 	[ 'bigint|nextval',        '#7a7a7a' ],
 	[ 'uuidv7\\(\\)',          '#e08e1b' ],
