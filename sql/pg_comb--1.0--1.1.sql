@@ -54,6 +54,12 @@ COMMENT ON FUNCTION comb_instant(timestamp) IS
 	'the time that comparisons with a timestamptz take the timestamp for';
 
 --
+-- comb_layout.c: laravel, uuid7_pypi, hibernate and uuidv1_swapped are new
+--
+
+ALTER FUNCTION comb_layouts() ROWS 23;
+
+--
 -- comb_spread.c: sessions in hash partitions of their own
 --
 
