@@ -76,6 +76,9 @@ sub poll
 
 package main;
 
+# A long soak is to have a million rows.
+$event_writers->{rows}[1] =~ s/20/50/ if $duration > 60;
+
 my $conninfo = conninfo('postgres', $main, $one, $two);
 my $idle     = { idle => [ 1, "BEGIN;\nINSERT INTO outbox (body) VALUES ('idle');\nSAVEPOINT s;\nINSERT INTO outbox (body) VALUES ('sub');\n"
 	  . "\\sleep 1500 ms\nINSERT INTO outbox (body) VALUES ('late');\nCOMMIT;\n" ] };
