@@ -247,10 +247,6 @@ comb_time_call(CombCall *call, Node *node)
 int
 comb_time_strategy(Oid opno, bool right)
 {
-	static const int mirrored[] = {
-		0, BTGreaterStrategyNumber, BTGreaterEqualStrategyNumber,
-		BTEqualStrategyNumber, BTLessEqualStrategyNumber, BTLessStrategyNumber
-	};
 	int			strategy;
 	Oid			lefttype;
 	Oid			righttype;
@@ -263,7 +259,7 @@ comb_time_strategy(Oid opno, bool right)
 	op_input_types(opno, &lefttype, &righttype);
 	if ((right ? righttype : lefttype) != TIMESTAMPTZOID)
 		return 0;
-	return right ? mirrored[strategy] : strategy;
+	return right ? BTMaxStrategyNumber + 1 - strategy : strategy;
 }
 
 /*
@@ -364,21 +360,15 @@ comb_compare_key(const CombCall *call, int strategy, Node *value)
 Node *
 comb_as_time(PlannerInfo *root, const CombCall *call, Node *other)
 {
-	switch (exprType(other))
-	{
-		case TIMESTAMPTZOID:
-			return other;
-		case TIMESTAMPOID:
-			return comb_make_call(root, call, "comb_instant",
-								  comb_instant_timestamp, TIMESTAMPTZOID,
-								  list_make1(copyObject(other)));
-		case DATEOID:
-			return comb_make_call(root, call, "comb_instant",
-								  comb_instant_date, TIMESTAMPTZOID,
-								  list_make1(copyObject(other)));
-		default:
-			return NULL;
-	}
+	Oid			type = exprType(other);
+
+	if (type == TIMESTAMPTZOID)
+		return other;
+	if (type != TIMESTAMPOID && type != DATEOID)
+		return NULL;
+	return comb_make_call(root, call, "comb_instant", type == DATEOID ?
+						  comb_instant_date : comb_instant_timestamp,
+						  TIMESTAMPTZOID, list_make1(copyObject(other)));
 }
 
 /*

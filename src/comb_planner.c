@@ -395,34 +395,6 @@ comb_bound(PlannerInfo *root, const CombTerm *term, bool upper)
 	return bound ? comb_compare_key(call, strategy, bound) : NULL;
 }
 
-/* Return all bounds of the terms.  NIL if one cannot be made. */
-static List *
-comb_bounds(PlannerInfo *root, const List *terms)
-{
-	List	   *bounds = NIL;
-	ListCell   *lc;
-
-	foreach(lc, terms)
-	{
-		const CombTerm *term = (const CombTerm *) lfirst(lc);
-		int			upper;
-
-		for (upper = 0; upper < 2; upper++)
-		{
-			Node	   *bound;
-
-			if (upper ? term->strategy > BTEqualStrategyNumber :
-				term->strategy != 0 && term->strategy < BTEqualStrategyNumber)
-				continue;
-			bound = comb_bound(root, term, upper);
-			if (bound == NULL)
-				return NIL;
-			bounds = lappend(bounds, bound);
-		}
-	}
-	return bounds;
-}
-
 /*
  * Return the condition that the key is one of the layout, with a time.  NULL
  * if the user may not call the function.
@@ -468,7 +440,7 @@ comb_replace_clause(CombPlace *place, CombQuals *quals, Node *clause)
 	bool		exact = false;
 	bool		timed = false;
 	List	   *terms;
-	List	   *bounds;
+	List	   *bounds = NIL;
 	List	   *filters = NIL;
 	ListCell   *lc;
 
@@ -481,14 +453,21 @@ comb_replace_clause(CombPlace *place, CombQuals *quals, Node *clause)
 	}
 	else
 		return false;
-	bounds = comb_bounds(place->root, terms);
-	if (bounds == NIL)
-		return false;
 	foreach(lc, terms)
 	{
 		const CombTerm *term = (const CombTerm *) lfirst(lc);
 		Node	   *filter;
+		int			upper;
 
+		for (upper = 0; upper < 2; upper++)
+		{
+			if (upper ? term->strategy > BTEqualStrategyNumber :
+				term->strategy != 0 && term->strategy < BTEqualStrategyNumber)
+				continue;
+			bounds = lappend(bounds, comb_bound(place->root, term, upper));
+			if (llast(bounds) == NULL)
+				return false;
+		}
 		if (!exact && (!timed || (term->strategy == BTEqualStrategyNumber &&
 								  contain_var_clause(term->value))))
 			continue;
@@ -498,6 +477,8 @@ comb_replace_clause(CombPlace *place, CombQuals *quals, Node *clause)
 		if (!list_member(place->known, filter))
 			filters = lappend(filters, filter);
 	}
+	if (bounds == NIL)
+		return false;
 	quals->filters = list_concat_unique(quals->filters, filters);
 	if (!exact)
 		quals->rest = lappend(quals->rest, clause);

@@ -324,14 +324,12 @@ comb_narrow(const CombCall *call, CombPeriod *period, const Const *value,
 	if (!call->layout->codec->decode(call->layout->codec,
 									 comb_get_field(call->layout, id), &at))
 		return false;
-	if (strategy == BTGreaterStrategyNumber &&
-		comb_upper_bound(call->layout, end, at) &&
+	if ((strategy == BTGreaterStrategyNumber ?
+		 comb_upper_bound(call->layout, end, at) :
+		 strategy == BTLessStrategyNumber &&
+		 comb_lower_bound(call->layout, end, at)) &&
 		memcmp(id, end, UUID_LEN) == 0)
-		at++;
-	else if (strategy == BTLessStrategyNumber &&
-			 comb_lower_bound(call->layout, end, at) &&
-			 memcmp(id, end, UUID_LEN) == 0)
-		at--;
+		at += strategy == BTGreaterStrategyNumber ? 1 : -1;
 	if (strategy > BTEqualStrategyNumber)
 		period->first = Max(period->first, at);
 	else
