@@ -3,8 +3,9 @@
  * comb_call.h
  *	  Calls of the extension's functions in conditions and plans.
  *
- * comb_call.c recognizes the calls and takes them apart.  comb_selfuncs.c and
- * comb_support.c read them, for estimates and for what plans compare.
+ * comb_call.c recognizes the calls and takes them apart.  comb_selfuncs.c,
+ * comb_newest.c and comb_planner.c read them, for estimates and for what plans
+ * compare.
  *
  * Copyright (c) 2026, pg_comb developers
  *

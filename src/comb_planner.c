@@ -3,9 +3,9 @@
  * comb_planner.c
  *	  Ranges of keys beside conditions on their time.
  *
- * A condition on the time of a key is a range of keys.  While PostgreSQL looks
- * at a table of a query, we put this range beside the condition, as plain
- * comparisons of the key:
+ * A condition on the time of a key is a range of keys.  When PostgreSQL has
+ * looked at the tables of a query, we put this range beside the condition, as
+ * plain comparisons of the key:
  *
  *	condition							bounds
  *	------------------------------------------------------------------------

@@ -119,15 +119,9 @@ comb_bins_before(const CombTimes *hist, int64 at)
 }
 
 /*
- * Does a layout have no time before the period, or after it?  The bounds of a
- * period without an end decode to the first instant of the last unit.
+ * Does a layout have no time after the period?  The bounds of a period without
+ * an end decode to the first instant of the last unit.
  */
-static inline bool
-comb_from_start(const CombLayout *layout, const CombPeriod *period)
-{
-	return period->first <= layout->codec->earliest;
-}
-
 static inline bool
 comb_to_end(const CombLayout *layout, const CombPeriod *period)
 {
@@ -236,7 +230,7 @@ comb_estimate(PlannerInfo *root, const CombCall *call, int varRelid,
 	}
 
 	/* of two bounds with this very default, core knows nothing */
-	if (comb_from_start(layout, period) || comb_to_end(layout, period))
+	if (period->first <= layout->codec->earliest || comb_to_end(layout, period))
 		estimate.sel = DEFAULT_INEQ_SEL - 1e-9;
 	examine_variable(root, call->key, varRelid, &vardata);
 	if (HeapTupleIsValid(vardata.statsTuple) &&
