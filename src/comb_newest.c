@@ -49,6 +49,7 @@
 #include "partitioning/partdesc.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/inval.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
@@ -381,9 +382,38 @@ typedef struct CombChecks
 	CombNewest	newest;			/* of a table with varno 1, as in a CHECK */
 	char	   *column;
 	bool		not_null;		/* must the column be NOT NULL? */
-	char	   *known;			/* the last CHECK that was a proof, */
-	AttrNumber	known_attno;	/* and the column's number there */
+	bool		lasting;		/* for all snapshots of all transactions? */
 } CombChecks;
+
+/*
+ * The tables whose constraints were a proof for all snapshots.  Plans of a
+ * hundred partitions would look at the constraints of each every time.
+ */
+#define COMB_PROVEN_TABLES		256
+
+typedef struct CombProven
+{
+	Oid			relid;
+	AttrNumber	attno;
+	bool		not_null;
+	const CombLayout *layout;
+} CombProven;
+
+static CombProven comb_proven[COMB_PROVEN_TABLES];
+
+/* A table has changed, or all have, so forget all */
+static void
+comb_forget_proven(Datum arg, Oid relid)
+{
+	memset(comb_proven, 0, sizeof(comb_proven));
+}
+
+/* Start to notice changes of tables.  _PG_init() calls this. */
+void
+comb_newest_init(void)
+{
+	CacheRegisterRelcacheCallback(comb_forget_proven, (Datum) 0);
+}
 
 /*
  * Did the catalog have this row before the oldest snapshot of this transaction?
@@ -393,43 +423,25 @@ typedef struct CombChecks
  * snapshot, as it can hand this on.
  */
 static bool
-comb_precedes_snapshots(PlannerInfo *root, HeapTuple tuple)
+comb_precedes_snapshots(PlannerInfo *root, CombChecks *checks, HeapTuple tuple)
 {
 	TransactionId xmin = HeapTupleHeaderGetXmin(tuple->t_data);
 
 	if (!TransactionIdIsNormal(xmin) || GlobalVisCheckRemovableXid(NULL, xmin))
 		return true;
+	checks->lasting = false;
 	root->glob->transientPlan = true;
 	return TransactionIdPrecedes(xmin, TransactionXmin);
 }
 
-/* Is the column NOT NULL, for the oldest snapshot? */
-static bool
-comb_is_not_null(PlannerInfo *root, Oid relid, AttrNumber attno)
-{
-	HeapTuple	tuple = comb_not_null_tuple(relid, attno);
-
-	return HeapTupleIsValid(tuple) && comb_precedes_snapshots(root, tuple);
-}
-
 /* Is this CHECK, as the catalog has it, a proof? */
 static bool
-comb_check_excludes(PlannerInfo *root, CombChecks *checks, char *conbin,
-					AttrNumber attno)
+comb_check_excludes(PlannerInfo *root, CombChecks *checks, const char *conbin)
 {
-	Node	   *check;
+	Node	   *check = eval_const_expressions(root, (Node *) stringToNode(conbin));
 
-	if (checks->known && checks->known_attno == attno &&
-		strcmp(checks->known, conbin) == 0)
-		return true;
-	check = eval_const_expressions(root, (Node *) stringToNode(conbin));
 	check = (Node *) canonicalize_qual((Expr *) check, true);
-	checks->newest.var->varattno = attno;
-	if (!comb_excludes(&checks->newest, check, true))
-		return false;
-	checks->known = conbin;
-	checks->known_attno = attno;
-	return true;
+	return comb_excludes(&checks->newest, check, true);
 }
 
 /*
@@ -439,6 +451,7 @@ comb_check_excludes(PlannerInfo *root, CombChecks *checks, char *conbin,
 static bool
 comb_has_check(PlannerInfo *root, CombChecks *checks, Oid relid)
 {
+	CombProven *proven = &comb_proven[relid % COMB_PROVEN_TABLES];
 	AttrNumber	attno = get_attnum(relid, checks->column);
 	char		relkind = get_rel_relkind(relid);
 	Relation	catalog;
@@ -447,10 +460,21 @@ comb_has_check(PlannerInfo *root, CombChecks *checks, Oid relid)
 	HeapTuple	tuple;
 	bool		found = false;
 
+	if (proven->relid == relid && proven->attno == attno &&
+		proven->not_null >= checks->not_null &&
+		proven->layout == checks->newest.call.layout)
+		return true;
 	if ((relkind != RELKIND_RELATION && relkind != RELKIND_PARTITIONED_TABLE) ||
-		attno == InvalidAttrNumber ||
-		(checks->not_null && !comb_is_not_null(root, relid, attno)))
+		attno == InvalidAttrNumber)
 		return false;
+	checks->lasting = true;
+	if (checks->not_null)
+	{
+		tuple = comb_not_null_tuple(relid, attno);
+		if (tuple == NULL || !comb_precedes_snapshots(root, checks, tuple))
+			return false;
+	}
+	checks->newest.var->varattno = attno;
 	catalog = table_open(ConstraintRelationId, AccessShareLock);
 	ScanKeyInit(&scan_key, Anum_pg_constraint_conrelid, BTEqualStrategyNumber,
 				F_OIDEQ, ObjectIdGetDatum(relid));
@@ -467,12 +491,18 @@ comb_has_check(PlannerInfo *root, CombChecks *checks, Oid relid)
 		conbin = heap_getattr(tuple, Anum_pg_constraint_conbin,
 							  RelationGetDescr(catalog), &isnull);
 		found = !isnull &&
-			comb_check_excludes(root, checks, TextDatumGetCString(conbin),
-								attno) &&
-			comb_precedes_snapshots(root, tuple);
+			comb_check_excludes(root, checks, TextDatumGetCString(conbin)) &&
+			comb_precedes_snapshots(root, checks, tuple);
 	}
 	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
+	if (found && checks->lasting)
+	{
+		proven->relid = relid;
+		proven->attno = attno;
+		proven->not_null = checks->not_null;
+		proven->layout = checks->newest.call.layout;
+	}
 	return found;
 }
 

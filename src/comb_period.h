@@ -107,6 +107,9 @@ extern PGDLLEXPORT Datum comb_recheck_layout(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_timestamp(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum comb_timestamp_layout(PG_FUNCTION_ARGS);
 
+/* comb_newest.c */
+extern void comb_newest_init(void);
+
 /* comb_planner.c */
 extern void comb_add_ranges(PlannerInfo *root, RelOptInfo * rel);
 

@@ -71,6 +71,7 @@ _PG_init(void)
 	CacheRegisterRelcacheCallback(comb_sequence_forget, (Datum) 0);
 	CacheRegisterRelcacheCallback(comb_plan_changed, (Datum) 0);
 
+	comb_newest_init();
 	prev_relation_hook = comb_relation_hook;
 	comb_relation_hook = comb_relation;
 }

@@ -124,6 +124,36 @@ sub clause
 # The table, or the view, of a way to ask
 sub asked { my ($label, $table) = @_; return $table . ($label =~ /^view/ ? '_view' : '') . ' o'; }
 
+# A million keys of a thousand days, which a CHECK says, plain and in a hundred partitions, and
+# as many of which the other half has version 4
+my $news = [ (map { ("CREATE TABLE $_ (id uuid NOT NULL, note text, CHECK (id <@ tstzrange('2000-01-01 00:00+00', '2100-01-01 00:00+00')))"
+		. (/parted/ ? ' PARTITION BY RANGE (id)' : ''), "CREATE INDEX ON $_ (id)",
+		"CREATE VIEW ${_}_view AS SELECT *, comb_timestamp(id) AS created_at FROM $_") } 'news', 'news_parted'),
+	(map { sprintf(q{CREATE TABLE news_parted_%1$d PARTITION OF news_parted FOR VALUES
+		FROM (comb_min('2024-01-01 00:00+00'::timestamptz + %1$d * interval '10 days'))
+		TO (comb_min('2024-01-01 00:00+00'::timestamptz + (%1$d + 1) * interval '10 days'))}, $_) } 0 .. 99),
+	"INSERT INTO news SELECT comb_at('2024-01-01 00:00+00'::timestamptz + interval '86400 s' / ($million / 1000) * n), repeat('x', 100)
+		FROM generate_series(0, $million - 1) n",
+	'INSERT INTO news_parted TABLE news',
+	"CREATE TABLE mixed AS SELECT id, note FROM (SELECT *, row_number() OVER (ORDER BY id) AS n FROM news) s WHERE n % 2 = 0
+		UNION ALL SELECT gen_random_uuid(), repeat('x', 100) FROM generate_series(1, $million / 2)",
+	'CREATE INDEX ON mixed (id)', 'VACUUM (FREEZE, ANALYZE) news, news_parted, mixed' ];
+my @orders = ('ORDER BY id', 'ORDER BY comb_timestamp(id)', 'ORDER BY view.created_at', 'as ORMs write it');
+
+# Milliseconds of a page of 20 that begins after so many rows, with a plan that was made before
+sub page_ms
+{
+	my ($label, $table, $skipped) = @_;
+	my $time = $label =~ /view|ORM/ ? 'created_at' : 'comb_timestamp(id)';
+	my ($last, $at) = split(/\|/, query("SELECT id, comb_timestamp(id) FROM news ORDER BY id DESC OFFSET $skipped - 1 LIMIT 1")) if $skipped;
+	my $where = !$skipped ? '' : $label eq 'ORDER BY id' ? "WHERE id < '$last'" :
+	  $label =~ /ORM/ ? "WHERE created_at < '$at' OR (created_at = '$at' AND id < '$last')" : "WHERE ($time, id) < ('$at', '$last')";
+	my $order = $label eq 'ORDER BY id' ? 'id DESC' : $skipped ? "$time DESC, id DESC" : "$time DESC";
+	my $query = "id, note FROM $table" . ($time eq 'created_at' ? '_view' : '') . " $where ORDER BY $order LIMIT 20";
+	my $runs = 5000;
+	return sprintf('%.4f', timed("SELECT $query", "DO \$\$BEGIN FOR i IN 1 .. $runs LOOP PERFORM $query; END LOOP; END\$\$") / $runs);
+}
+
 # Where random keys hurt: a table that outgrows shared_buffers.  It grows by a
 # million rows at a time, each time right after a checkpoint, so that the first
 # change of a page writes the whole page to the WAL.  The figure is the time for
@@ -438,6 +468,33 @@ row('range', 'count(*) of one day of 1000, out of ' . 10 * $million . ' rows (ms
 				"DO \$\$BEGIN FOR i IN 1 .. $runs LOOP EXECUTE \$q\$$query\$q\$; END LOOP; END\$\$") / $runs);
 	},
 	setup => $days);
+
+row('newest', "The newest 20 of $million rows, with a prepared plan (ms)",
+	\@orders, sub { return page_ms($_[0], 'news', 0) }, setup => $news);
+
+row('newest_middle', 'The page at the middle (ms)',
+	\@orders, sub { return page_ms($_[0], 'news', $million / 2) }, setup => $news);
+
+row('newest_last', 'The last page (ms)',
+	\@orders, sub { return page_ms($_[0], 'news', $million - 20) }, setup => $news);
+
+row('newest_parts', 'The newest 20 in 100 partitions (ms)',
+	\@orders, sub { return page_ms($_[0], 'news_parted', 0) }, setup => $news);
+
+row('newest_parts_middle', 'The page at their middle (ms)',
+	\@orders, sub { return page_ms($_[0], 'news_parted', $million / 2) }, setup => $news);
+
+row('newest_parts_last', 'Their last page (ms)',
+	\@orders, sub { return page_ms($_[0], 'news_parted', $million - 20) }, setup => $news);
+
+# The key's order would first read half of the rows.
+row('newest_others', 'The newest 20 beside as many keys of version 4, without a CHECK (ms)',
+	[ 'pg_comb.enable_time_conditions = off', 'on' ],
+	sub {
+		my $query = "SELECT id FROM mixed WHERE comb_timestamp(id) >= '2024-02-01 00:00+00' ORDER BY comb_timestamp(id) DESC LIMIT 20";
+		return sprintf('%.1f', timed('SET pg_comb.enable_time_conditions = ' . ($_[0] =~ /off/ ? 'off' : 'on'), $query, $query));
+	},
+	setup => $news);
 
 row('read', "Reading a key's time over a table, net of the scan (ns)",
 	[ 'comb_timestamp(id)', 'uuid_extract_timestamp(id)', 'uuid_v7_to_timestamptz(id)' ],
