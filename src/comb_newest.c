@@ -692,6 +692,37 @@ comb_has_plain_order(const Query *parse)
 		parse->limitOption != LIMIT_OPTION_WITH_TIES;
 }
 
+/*
+ * Return the reference of a column with the key.  The time need not be computed
+ * if it is only there for the order.
+ */
+static Index
+comb_order_column(PlannerInfo *root, TargetEntry * time, Node *key)
+{
+	TargetEntry *entry = tlist_member((Expr *) key, root->processed_tlist);
+	AttrNumber	resno = 0;
+	ListCell   *lc;
+
+	if (entry == NULL && time->resjunk)
+	{
+		time->expr = (Expr *) key;
+		return time->ressortgroupref;
+	}
+	if (entry == NULL)
+	{
+		entry = makeTargetEntry((Expr *) key,
+								list_length(root->processed_tlist) + 1, NULL, true);
+		root->processed_tlist = lappend(root->processed_tlist, entry);
+	}
+	else if (time->resjunk)
+	{
+		root->processed_tlist = list_delete_ptr(root->processed_tlist, time);
+		foreach(lc, root->processed_tlist)
+			((TargetEntry *) lfirst(lc))->resno = ++resno;
+	}
+	return assignSortGroupRef(entry, root->processed_tlist);
+}
+
 /* Order the rows by the key in place of its time, where nobody can see it */
 static void
 comb_order_by_key(PlannerInfo *root, const RelOptInfo * rel, List *lists)
@@ -740,25 +771,8 @@ comb_order_by_key(PlannerInfo *root, const RelOptInfo * rel, List *lists)
 							 !proven && first->nulls_first != desc))
 		return;
 
-	/* the time need not be computed if it is only there for the order */
-	if (time->resjunk)
-	{
-		time->expr = (Expr *) newest.key;
-		entry = time;
-	}
-	else if (last == first)
-	{
-		entry = tlist_member((Expr *) newest.key, tlist);
-		if (entry == NULL)
-		{
-			entry = makeTargetEntry((Expr *) newest.key, list_length(tlist) + 1,
-									NULL, true);
-			root->processed_tlist = lappend(tlist, entry);
-		}
-		assignSortGroupRef(entry, root->processed_tlist);
-	}
 	first = copyObject(first);
-	first->tleSortGroupRef = entry->ressortgroupref;
+	first->tleSortGroupRef = comb_order_column(root, time, newest.key);
 	first->sortop = sortop;
 	first->eqop = get_equality_op_for_ordering_op(sortop, NULL);
 
