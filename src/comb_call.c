@@ -28,6 +28,7 @@
 #include "optimizer/optimizer.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
@@ -381,4 +382,23 @@ comb_time_bound(PlannerInfo *root, const CombCall *call, Node *at, bool max)
 	return comb_make_call(root, call, max ? "comb_max" : "comb_min",
 						  max ? comb_max : comb_min, UUIDOID,
 						  lcons(copyObject(at), copyObject(call->label)));
+}
+
+/*
+ * Return the condition that the key is one of the layout, with a time.  NULL
+ * if the user may not call the function.
+ */
+Node *
+comb_has_time(PlannerInfo *root, const CombCall *call)
+{
+	Const	   *all;
+
+	all = makeConst(TSTZRANGEOID, -1, InvalidOid, -1,
+					OidInputFunctionCall(F_RANGE_IN, "(,)", TSTZRANGEOID, -1),
+					false, false);
+	return comb_make_call(root, call, "comb_recheck",
+						  call->label ? comb_recheck_layout : comb_recheck,
+						  BOOLOID,
+						  list_concat(list_make2(comb_call_key(call), all),
+									  copyObject(call->label)));
 }

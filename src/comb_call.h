@@ -68,6 +68,7 @@ extern List *comb_call_args(const Node *node);
 extern Node *comb_call_key(const CombCall *call);
 extern Node *comb_call_period(const CombCall *call);
 extern Node *comb_compare_key(const CombCall *call, int strategy, Node *value);
+extern Node *comb_has_time(PlannerInfo *root, const CombCall *call);
 extern Node *comb_make_call(PlannerInfo *root, const CombCall *call,
 							const char *name, PGFunction code, Oid rettype,
 							List *args);
@@ -80,5 +81,6 @@ extern int	comb_time_strategy(Oid opno, bool right);
 
 /* comb_newest.c */
 extern void comb_add_newest(PlannerInfo *root, const RelOptInfo * rel);
+extern void comb_add_pages(PlannerInfo *root);
 
 #endif							/* COMB_CALL_H */

@@ -13,11 +13,12 @@
  * NULL, too, and both stand at the same end.
  *
  * Pages are conditions such as (comb_timestamp(id), id) < (at, last), or the
- * same as an OR.  We put the largest or smallest key beside them that they can
- * find.
+ * same as an OR.  They become comb_timestamp(id) <= at AND id < bound, where the
+ * bound is the greatest of "last" and the smallest key of the time.
  *
- * Both happen while the planner looks at the key's table, after comb_planner.c
- * has put ranges of keys beside the conditions on times.
+ * Both happen while the planner looks at the key's table: pages before
+ * comb_planner.c puts ranges of keys beside the conditions on times, and ORDER BY
+ * after it.
  *
  * Snowflakes get none of this.
  *
@@ -37,20 +38,18 @@
 #include "access/transam.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
-#include "catalog/pg_index.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
-#include "optimizer/paths.h"
 #include "optimizer/tlist.h"
 #include "parser/parse_clause.h"
 #include "partitioning/partdesc.h"
-#include "utils/builtins.h"
-#include "utils/fmgroids.h"
+#include "rewrite/rewriteManip.h"
 #include "utils/inval.h"
 #include "utils/rel.h"
+#include "utils/relcache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
@@ -64,44 +63,55 @@ typedef struct CombNewest
 	Node	   *time;
 	Var		   *var;			/* the column in "time" */
 	Node	   *key;			/* the column as a uuid */
+
+	/* what constraints say of the table and its partitions */
+	bool		not_null;		/* the column is NOT NULL */
+	char	   *check;			/* the name of a CHECK that is a proof */
+	bool		lasting;		/* so far, all is true for all transactions */
 } CombNewest;
 
 /*
- * Is the expression the time of a key of this table?  If the user may not call
- * the function, it must stay, and fail.
+ * Is the expression the time of a column's keys?  If the user may not call the
+ * function, it must stay, and fail.
  */
 static bool
-comb_is_time(CombNewest *newest, const RelOptInfo * rel, Node *expr)
+comb_is_time(CombNewest *newest, Node *expr)
 {
+	memset(newest, 0, sizeof(CombNewest));
 	if (!comb_time_call(&newest->call, expr) ||
 		!comb_may_execute(newest->call.funcid))
 		return false;
 	newest->time = expr;
 	newest->var = (Var *) strip_implicit_coercions(newest->call.key);
 	newest->key = comb_call_key(&newest->call);
-	return IsA(newest->var, Var) && newest->var->varno == (int) rel->relid &&
-		newest->var->varlevelsup == 0 && newest->var->varattno > 0;
+	return IsA(newest->var, Var);
+}
+
+/* Return the family of operators that compare times with times of all types */
+static Oid
+comb_time_family(void)
+{
+	return lookup_type_cache(TIMESTAMPTZOID, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
 }
 
 /*
  * Find the conditions that hold for each row of the result that the table is
- * part of, as pointers to their lists.  False if the table is on the nullable
- * side of an outer join, where keys are also NULL.
+ * part of.  False if the table is on the nullable side of an outer join, where
+ * keys are also NULL.
  */
 static bool
-comb_find_conditions(Node *node, int varno, List **lists)
+comb_find_conditions(Node *node, int varno, List **conditions)
 {
-	ListCell   *lc;
-
-	if (IsA(node, RangeTblRef))
-		return ((RangeTblRef *) node)->rtindex == varno;
 	if (IsA(node, FromExpr))
 	{
+		ListCell   *lc;
+
 		foreach(lc, ((FromExpr *) node)->fromlist)
 		{
-			if (!comb_find_conditions((Node *) lfirst(lc), varno, lists))
+			if (!comb_find_conditions((Node *) lfirst(lc), varno, conditions))
 				continue;
-			*lists = lappend(*lists, &((FromExpr *) node)->quals);
+			*conditions = list_concat(*conditions,
+									  (List *) ((FromExpr *) node)->quals);
 			return true;
 		}
 		return false;
@@ -109,226 +119,188 @@ comb_find_conditions(Node *node, int varno, List **lists)
 	if (IsA(node, JoinExpr))
 	{
 		JoinExpr   *join = (JoinExpr *) node;
+		bool		inner = join->jointype == JOIN_INNER;
 
-		switch (join->jointype)
-		{
-			case JOIN_INNER:
-				if (!comb_find_conditions(join->larg, varno, lists) &&
-					!comb_find_conditions(join->rarg, varno, lists))
-					return false;
-				*lists = lappend(*lists, &join->quals);
-				return true;
-			case JOIN_LEFT:
-			case JOIN_SEMI:
-			case JOIN_ANTI:
-				return comb_find_conditions(join->larg, varno, lists);
-			default:
-				break;
-		}
+		if (join->jointype == JOIN_FULL || join->jointype == JOIN_RIGHT ||
+			(!comb_find_conditions(join->larg, varno, conditions) &&
+			 !(inner && comb_find_conditions(join->rarg, varno, conditions))))
+			return false;
+		if (inner)
+			*conditions = list_concat(*conditions, (List *) join->quals);
+		return true;
 	}
-	return false;
+	return ((RangeTblRef *) node)->rtindex == varno;
 }
 
 /*
  * Pages
  */
 
-/*
- * Can the value be computed for a scan, where the query would compute it for
- * some rows only?  Then it must not raise an error.
- */
-static bool
-comb_is_harmless(Node *value)
+/* A comparison with the time and the key that another page ends at */
+typedef struct CombPage
 {
-	ListCell   *lc;
-
-	if (IsA(value, Const) || IsA(value, Param))
-		return true;
-	if (!IsA(value, FuncExpr) ||
-		!get_func_leakproof(((FuncExpr *) value)->funcid))
-		return false;
-	foreach(lc, ((FuncExpr *) value)->args)
-	{
-		if (!comb_is_harmless((Node *) lfirst(lc)))
-			return false;
-	}
-	return true;
-}
-
-/* Return the greatest or the least of some uuids.  Both ignore NULL. */
-static Node *
-comb_extreme(PlannerInfo *root, List *values, bool greatest)
-{
-	MinMaxExpr *extreme;
-
-	if (list_length(values) == 1)
-		return (Node *) linitial(values);
-	extreme = makeNode(MinMaxExpr);
-	extreme->minmaxtype = UUIDOID;
-	extreme->op = greatest ? IS_GREATEST : IS_LEAST;
-	extreme->args = values;
-	extreme->location = -1;
-	return eval_const_expressions(root, (Node *) extreme);
-}
-
-/* Return the arguments of an AND, or a list of the one condition */
-static List *
-comb_conjuncts(Node *clause)
-{
-	return is_andclause(clause) ? ((BoolExpr *) clause)->args :
-		list_make1(clause);
-}
-
-/* Is this a lower bound of the key, or else an upper one? */
-static bool
-comb_is_bound(const CombCall *call, const Node *key, const Node *clause,
-			  bool lower)
-{
-	const OpExpr *op = (const OpExpr *) clause;
-	int			strategy;
-
-	if (!IsA(op, OpExpr) || list_length(op->args) != 2 ||
-		!equal(linitial(op->args), key))
-		return false;
-	strategy = get_op_opfamily_strategy(op->opno, call->family);
-	return lower ? strategy > BTEqualStrategyNumber :
-		strategy != 0 && strategy < BTEqualStrategyNumber;
-}
-
-/*
- * Return the bound of a key that follows from an OR, or NULL.  A row fulfils
- * one of the arms, and so each bound in this arm.  Where each arm has bounds on
- * both sides, a bitmap scan of the arms is better.
- */
-static Node *
-comb_or_bound(PlannerInfo *root, const CombCall *call, List *arms, bool lower)
-{
-	Node	   *key = comb_call_key(call);
-	List	   *ends = NIL;
-	bool		open = false;
-	ListCell   *lc;
-
-	foreach(lc, arms)
-	{
-		List	   *values = NIL;
-		bool		other = false;
-		ListCell   *lc2;
-
-		foreach(lc2, comb_conjuncts((Node *) lfirst(lc)))
-		{
-			OpExpr	   *op = (OpExpr *) lfirst(lc2);
-
-			if (comb_is_bound(call, key, (Node *) op, lower) &&
-				comb_is_harmless((Node *) lsecond(op->args)))
-				values = lappend(values, copyObject(lsecond(op->args)));
-			else if (comb_is_bound(call, key, (Node *) op, !lower))
-				other = true;
-		}
-		if (values == NIL)
-			return NULL;
-		ends = lappend(ends, comb_extreme(root, values, lower));
-		open = open || !other;
-	}
-	if (!open)
-		return NULL;
-	return comb_compare_key(call, lower ? BTGreaterEqualStrategyNumber :
-							BTLessEqualStrategyNumber,
-							comb_extreme(root, ends, !lower));
-}
-
-/*
- * Return the bound of the key that follows from (time, key) < (at, last) and
- * the like, or NULL.  Keys of the time are between comb_min() and comb_max(),
- * and no key is if the time is between two milliseconds.
- */
-static Node *
-comb_row_bound(PlannerInfo *root, const RelOptInfo * rel,
-			   const RowCompareExpr * row)
-{
-	Node	   *at = (Node *) linitial(row->rargs);
-	Node	   *last = (Node *) lsecond(row->rargs);
-	int			strategy = comb_time_strategy(linitial_oid(row->opnos), false);
-	bool		lower = strategy > BTEqualStrategyNumber;
 	CombNewest	newest;
-	Node	   *ends[2];
+	Oid			time_op;		/* compares the time with "at" */
+	Node	   *at;
+	Oid			key_op;			/* compares the key with "last" */
+	Node	   *last;
+	bool		whole;			/* does the condition say this, and no more? */
+} CombPage;
 
-	if (strategy == 0 || !comb_is_time(&newest, rel, linitial(row->largs)) ||
-		!newest.call.layout->versioned ||
-		!equal(lsecond(row->largs), newest.key) ||
-		lsecond_oid(row->opfamilies) != newest.call.family ||
-		exprType(last) != UUIDOID ||
-		contain_subplans((Node *) row->rargs) ||
-		contain_volatile_functions((Node *) row->rargs) ||
-		bms_is_member(newest.var->varno, pull_varnos(root, (Node *) row->rargs)))
-		return NULL;
-	at = comb_as_time(root, &newest.call, at);
-	if (at == NULL)
-		return NULL;
-	ends[0] = comb_time_bound(root, &newest.call, at, lower);
-	ends[1] = comb_time_bound(root, &newest.call, at, !lower);
-	if (ends[0] == NULL || ends[1] == NULL)
-		return NULL;
-	last = comb_extreme(root, list_make2(copyObject(last), ends[0]), !lower);
-	return comb_compare_key(&newest.call, lower ? BTGreaterEqualStrategyNumber :
-							BTLessEqualStrategyNumber,
-							comb_extreme(root, list_make2(last, ends[1]), lower));
+/* Does a comparison with this strategy of btree exclude what is equal? */
+static inline bool
+comb_is_strict(int strategy)
+{
+	return strategy == BTLessStrategyNumber || strategy == BTGreaterStrategyNumber;
 }
 
-/* Find the condition of an OR that is on the time of one of the table's keys */
+/* Take (time, key) < (at, last) and the like apart */
 static bool
-comb_or_key(const RelOptInfo * rel, List *arms, CombCall *call)
+comb_row_page(CombPage *page, const RowCompareExpr * row)
 {
-	ListCell   *lc;
-	ListCell   *lc2;
+	page->time_op = linitial_oid(row->opnos);
+	page->at = (Node *) linitial(row->rargs);
+	page->key_op = lsecond_oid(row->opnos);
+	page->last = (Node *) lsecond(row->rargs);
+	page->whole = true;
+	return list_length(row->largs) == 2 &&
+		comb_is_time(&page->newest, (Node *) linitial(row->largs)) &&
+		equal(lsecond(row->largs), page->newest.key);
+}
 
-	foreach(lc, arms)
+/*
+ * Take time < at OR (time = at AND key < last) apart.  The second arm may say
+ * more, and another time, if only a bound of the key must follow.
+ */
+static bool
+comb_or_page(CombPage *page, List *arms)
+{
+	int			i;
+
+	for (i = 0; i < 2 && list_length(arms) == 2; i++)
 	{
-		foreach(lc2, comb_conjuncts((Node *) lfirst(lc)))
-		{
-			if (comb_period_clause(call, (Node *) lfirst(lc2)) &&
-				call->layout->sorts_in == COMB_SORTS_PLAIN)
-			{
-				Var		   *var = (Var *) strip_implicit_coercions(call->key);
+		OpExpr	   *first = (OpExpr *) list_nth(arms, i);
+		Node	   *second = (Node *) list_nth(arms, 1 - i);
+		List	   *others = is_andclause(second) ?
+			((BoolExpr *) second)->args : list_make1(second);
+		ListCell   *lc;
 
-				return IsA(var, Var) && var->varno == (int) rel->relid;
+		if (!IsA(first, OpExpr) ||
+			!comb_is_time(&page->newest, (Node *) linitial(first->args)) ||
+			!comb_is_strict(comb_time_strategy(first->opno, false)))
+			continue;
+		page->time_op = first->opno;
+		page->at = (Node *) lsecond(first->args);
+		page->last = NULL;
+		page->whole = false;
+		foreach(lc, others)
+		{
+			OpExpr	   *other = (OpExpr *) lfirst(lc);
+
+			if (!IsA(other, OpExpr) || list_length(other->args) != 2)
+				continue;
+			if (equal(linitial(other->args), page->newest.key))
+			{
+				page->key_op = other->opno;
+				page->last = (Node *) lsecond(other->args);
 			}
+			else if (equal(linitial(other->args), page->newest.time) &&
+					 equal(lsecond(other->args), page->at) &&
+					 comb_time_strategy(other->opno, false) == BTEqualStrategyNumber)
+				page->whole = list_length(others) == 2;
 		}
+		if (page->last)
+			return true;
 	}
 	return false;
 }
 
 /*
- * Put the bounds of pages beside them.  Without ORDER BY, an OR is not of a
- * page.
+ * Return conditions that follow from a page: a bound of the key, and if it is
+ * the whole condition, that the time is not beyond "at".  NIL if there are none.
+ * Sets *exact if they say the same as the condition.
+ *
+ * Keys of the time are between comb_min() and comb_max().  So if no time is
+ * beyond "at", the keys below the bound are those of the page.  A bound that
+ * includes its end is not exact, as the end can be a key of another time.
+ * GREATEST and LEAST ignore NULL, as an OR does.
+ *
+ * What the bound is computed from is known when a scan begins, and can raise no
+ * error there.
  */
-static void
-comb_add_pages(PlannerInfo *root, const RelOptInfo * rel, List **clauses)
+static List *
+comb_page_conditions(PlannerInfo *root, const CombPage *page, bool *exact)
 {
-	List	   *bounds = NIL;
-	CombCall	call;
+	const CombCall *call = &page->newest.call;
+	int			strategy = get_op_opfamily_strategy(page->key_op, call->family);
+	bool		below = strategy < BTEqualStrategyNumber;
+	int			of_time = comb_time_strategy(page->time_op, false);
+	Node	   *at = page->at;
+	MinMaxExpr *bound;
+	Node	   *end;
+	List	   *conditions;
+	Oid			op;
+
+	if (strategy == 0 || strategy == BTEqualStrategyNumber || of_time == 0 ||
+		below != (of_time < BTEqualStrategyNumber) || !call->layout->versioned ||
+		!(IsA(at, Const) || IsA(at, Param)) ||
+		!(IsA(page->last, Const) || IsA(page->last, Param)))
+		return NIL;
+	at = comb_as_time(root, call, at);
+	end = at ? comb_time_bound(root, call, at, !below) : NULL;
+	if (end == NULL)
+		return NIL;
+	bound = makeNode(MinMaxExpr);
+	bound->minmaxtype = UUIDOID;
+	bound->op = below ? IS_GREATEST : IS_LEAST;
+	bound->args = list_make2(copyObject(page->last), end);
+	bound->location = -1;
+	conditions = list_make1(comb_compare_key(call, strategy,
+											 eval_const_expressions(root, (Node *) bound)));
+	*exact = page->whole && comb_is_strict(strategy);
+	if (!page->whole)
+		return conditions;
+	op = get_opfamily_member(comb_time_family(), TIMESTAMPTZOID, exprType(page->at),
+							 below ? BTLessEqualStrategyNumber :
+							 BTGreaterEqualStrategyNumber);
+	return lappend(conditions, make_opclause(op, BOOLOID, false,
+											 (Expr *) copyObject(page->newest.time),
+											 (Expr *) copyObject(page->at),
+											 InvalidOid, InvalidOid));
+}
+
+/*
+ * Put bounds beside the pages in WHERE, or into their place.  Comes before
+ * the ranges of keys, see comb_add_ranges().
+ *
+ * Without ORDER BY, an OR that has only a bound is not of a page.
+ */
+void
+comb_add_pages(PlannerInfo *root)
+{
+	List	   *quals = (List *) root->parse->jointree->quals;
+	List	   *added = NIL;
 	ListCell   *lc;
 
-	foreach(lc, *clauses)
+	foreach(lc, quals)
 	{
 		Node	   *clause = (Node *) lfirst(lc);
-		int			lower;
+		List	   *conditions = NIL;
+		bool		exact = false;
+		CombPage	page;
 
-		if (IsA(clause, RowCompareExpr))
-			bounds = lappend(bounds, comb_row_bound(root, rel,
-													(RowCompareExpr *) clause));
-		if (!is_orclause(clause) || root->parse->sortClause == NIL ||
-			!comb_or_key(rel, ((BoolExpr *) clause)->args, &call))
-			continue;
-		for (lower = 0; lower < 2; lower++)
-			bounds = lappend(bounds, comb_or_bound(root, &call,
-												   ((BoolExpr *) clause)->args,
-												   lower == 1));
+		if (IsA(clause, RowCompareExpr) ?
+			comb_row_page(&page, (RowCompareExpr *) clause) :
+			is_orclause(clause) &&
+			comb_or_page(&page, ((BoolExpr *) clause)->args) &&
+			(page.whole || root->parse->sortClause != NIL))
+			conditions = comb_page_conditions(root, &page, &exact);
+		if (exact)
+			lfirst(lc) = llast(conditions);
+		added = list_concat(added, conditions);
 	}
-	foreach(lc, bounds)
-	{
-		if (lfirst(lc) != NULL)
-			*clauses = list_append_unique(*clauses, lfirst(lc));
-	}
+	if (added != NIL)
+		root->parse->jointree->quals = (Node *) list_concat_unique(quals, added);
 }
 
 /*
@@ -337,7 +309,7 @@ comb_add_pages(PlannerInfo *root, const RelOptInfo * rel, List **clauses)
 
 /*
  * Does the condition exclude keys without a time?  A condition must be true for
- * a row, while a CHECK must not be false.
+ * a row, while a CHECK must not be false: that of a period accepts NULL.
  */
 static bool
 comb_excludes(const CombNewest *newest, Node *clause, bool check)
@@ -360,15 +332,8 @@ comb_excludes(const CombNewest *newest, Node *clause, bool check)
 	if (comb_period_clause(&other, clause))
 		return other.layout == newest->call.layout &&
 			equal(other.key, newest->call.key) &&
-			(!check || (IsA(other.period, Const) &&
+			(!check || (newest->not_null && IsA(other.period, Const) &&
 						!((Const *) other.period)->constisnull));
-	if (IsA(clause, RowCompareExpr))
-	{
-		RowCompareExpr *row = (RowCompareExpr *) clause;
-
-		return !check && equal(linitial(row->largs), newest->time) &&
-			comb_time_strategy(linitial_oid(row->opnos), false) != 0;
-	}
 	has_time = makeNode(NullTest);
 	has_time->arg = (Expr *) newest->time;
 	has_time->nulltesttype = IS_NOT_NULL;
@@ -376,43 +341,34 @@ comb_excludes(const CombNewest *newest, Node *clause, bool check)
 	return predicate_implied_by(list_make1(has_time), list_make1(clause), check);
 }
 
-/* What is looked for in the constraints of a table and its partitions */
-typedef struct CombChecks
-{
-	CombNewest	newest;			/* of a table with varno 1, as in a CHECK */
-	char	   *column;
-	bool		not_null;		/* must the column be NOT NULL? */
-	bool		lasting;		/* for all snapshots of all transactions? */
-} CombChecks;
-
 /*
- * The tables whose constraints were a proof for all snapshots.  Plans of a
- * hundred partitions would look at the constraints of each every time.
+ * A table whose constraints were a proof for the snapshots of all transactions.
+ * A plan of a hundred partitions would look at those of each every time.
  */
-#define COMB_PROVEN_TABLES		256
-
-typedef struct CombProven
+typedef struct CombProof
 {
-	Oid			relid;
-	AttrNumber	attno;
-	bool		not_null;
+	Oid			relid;			/* the table, or one of its partitions */
+	Oid			named;			/* the table that the query names */
+	AttrNumber	attno;			/* the number of its column */
 	const CombLayout *layout;
-} CombProven;
+} CombProof;
 
-static CombProven comb_proven[COMB_PROVEN_TABLES];
+#define COMB_PROOFS		256
+
+static CombProof comb_proofs[COMB_PROOFS];
 
 /* A table has changed, or all have, so forget all */
 static void
-comb_forget_proven(Datum arg, Oid relid)
+comb_forget_proofs(Datum arg, Oid relid)
 {
-	memset(comb_proven, 0, sizeof(comb_proven));
+	memset(comb_proofs, 0, sizeof(comb_proofs));
 }
 
 /* Start to notice changes of tables.  _PG_init() calls this. */
 void
 comb_newest_init(void)
 {
-	CacheRegisterRelcacheCallback(comb_forget_proven, (Datum) 0);
+	CacheRegisterRelcacheCallback(comb_forget_proofs, (Datum) 0);
 }
 
 /*
@@ -423,188 +379,146 @@ comb_newest_init(void)
  * snapshot, as it can hand this on.
  */
 static bool
-comb_precedes_snapshots(PlannerInfo *root, CombChecks *checks, HeapTuple tuple)
+comb_precedes_snapshots(PlannerInfo *root, CombNewest *newest, HeapTuple tuple)
 {
-	TransactionId xmin = HeapTupleHeaderGetXmin(tuple->t_data);
+	TransactionId xmin;
 
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	xmin = HeapTupleHeaderGetXmin(tuple->t_data);
 	if (!TransactionIdIsNormal(xmin) || GlobalVisCheckRemovableXid(NULL, xmin))
 		return true;
-	checks->lasting = false;
+	newest->lasting = false;
 	root->glob->transientPlan = true;
 	return TransactionIdPrecedes(xmin, TransactionXmin);
 }
 
-/* Is this CHECK, as the catalog has it, a proof? */
-static bool
-comb_check_excludes(PlannerInfo *root, CombChecks *checks, const char *conbin)
-{
-	Node	   *check = eval_const_expressions(root, (Node *) stringToNode(conbin));
-
-	check = (Node *) canonicalize_qual((Expr *) check, true);
-	return comb_excludes(&checks->newest, check, true);
-}
-
 /*
- * Has the table itself a CHECK that is a proof?  Nothing enforces those of
- * foreign tables.
+ * Find a CHECK of the table that is a proof.  Partitions inherit it, with its
+ * name.
  */
-static bool
-comb_has_check(PlannerInfo *root, CombChecks *checks, Oid relid)
+static void
+comb_find_check(PlannerInfo *root, CombNewest *newest, Oid relid)
 {
-	CombProven *proven = &comb_proven[relid % COMB_PROVEN_TABLES];
-	AttrNumber	attno = get_attnum(relid, checks->column);
-	char		relkind = get_rel_relkind(relid);
-	Relation	catalog;
-	ScanKeyData scan_key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	bool		found = false;
-
-	if (proven->relid == relid && proven->attno == attno &&
-		proven->not_null >= checks->not_null &&
-		proven->layout == checks->newest.call.layout)
-		return true;
-	if ((relkind != RELKIND_RELATION && relkind != RELKIND_PARTITIONED_TABLE) ||
-		attno == InvalidAttrNumber)
-		return false;
-	checks->lasting = true;
-	if (checks->not_null)
-	{
-		tuple = comb_not_null_tuple(relid, attno);
-		if (tuple == NULL || !comb_precedes_snapshots(root, checks, tuple))
-			return false;
-	}
-	checks->newest.var->varattno = attno;
-	catalog = table_open(ConstraintRelationId, AccessShareLock);
-	ScanKeyInit(&scan_key, Anum_pg_constraint_conrelid, BTEqualStrategyNumber,
-				F_OIDEQ, ObjectIdGetDatum(relid));
-	scan = systable_beginscan(catalog, ConstraintRelidTypidNameIndexId, true,
-							  NULL, 1, &scan_key);
-	while (!found && HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_constraint constraint = (Form_pg_constraint) GETSTRUCT(tuple);
-		bool		isnull;
-		Datum		conbin;
-
-		if (constraint->contype != CONSTRAINT_CHECK || !constraint->convalidated)
-			continue;
-		conbin = heap_getattr(tuple, Anum_pg_constraint_conbin,
-							  RelationGetDescr(catalog), &isnull);
-		found = !isnull &&
-			comb_check_excludes(root, checks, TextDatumGetCString(conbin)) &&
-			comb_precedes_snapshots(root, checks, tuple);
-	}
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
-	if (found && checks->lasting)
-	{
-		proven->relid = relid;
-		proven->attno = attno;
-		proven->not_null = checks->not_null;
-		proven->layout = checks->newest.call.layout;
-	}
-	return found;
-}
-
-/*
- * Has each partition a CHECK that is a proof?  A table that was attached with
- * rows can have one that is younger than its parent's.
- *
- * These are the partitions that the planner will look at.  It has no lock on
- * them yet, but while we have one on their parent, nobody drops what they inherit.
- */
-static bool
-comb_partitions_have_check(PlannerInfo *root, CombChecks *checks,
-						   Relation parent)
-{
-	PartitionDesc desc = PartitionDirectoryLookup(root->glob->partition_directory,
-												  parent);
+	Relation	table = table_open(relid, NoLock);
+	TupleDesc	columns = RelationGetDescr(table);
+	int			n = columns->constr ? columns->constr->num_check : 0;
 	int			i;
 
-	for (i = 0; i < desc->nparts; i++)
+	newest->not_null = comb_not_null_tuple(relid, newest->var->varattno) != NULL;
+	for (i = 0; i < n && newest->check == NULL; i++)
 	{
-		Relation	partition;
-		bool		proven;
+		Node	   *check;
 
-		if (!comb_has_check(root, checks, desc->oids[i]))
-			return false;
-		if (desc->is_leaf[i])
+		if (!columns->constr->check[i].ccvalid)
 			continue;
-		partition = try_table_open(desc->oids[i], AccessShareLock);
-		if (partition == NULL)
-			return false;
-		proven = comb_partitions_have_check(root, checks, partition);
-		table_close(partition, NoLock);
-		if (!proven)
-			return false;
+		check = stringToNode(columns->constr->check[i].ccbin);
+		check = eval_const_expressions(root, check);
+		check = (Node *) canonicalize_qual((Expr *) check, true);
+		ChangeVarNodes(check, 1, newest->var->varno, 0);
+		if (comb_excludes(newest, check, true))
+			newest->check = pstrdup(columns->constr->check[i].ccname);
 	}
-	return true;
+	table_close(table, NoLock);
 }
 
 /*
- * Do constraints say that each key of the table, and of its partitions, has a
- * time, or is NULL?  Children that inherit can come and go meanwhile.
+ * Do constraints of one of the tables say that each key has a time?  A table that
+ * was attached with rows can have some that are younger than its parent's.
+ * Nothing enforces those of foreign tables.
  */
 static bool
-comb_checks_exclude(PlannerInfo *root, const RelOptInfo * rel,
-					const CombNewest *newest, bool not_null)
+comb_is_proven(PlannerInfo *root, CombNewest *newest, Oid named, Oid relid)
 {
-	const RangeTblEntry *rte = root->simple_rte_array[rel->relid];
-	CombChecks	checks = {.not_null = not_null};
-	Relation	parent;
+	CombProof  *known = &comb_proofs[relid % COMB_PROOFS];
+	const char *column;
+	HeapTuple	tuple;
 	bool		proven;
 
-	if (rte->inh && rte->relkind != RELKIND_PARTITIONED_TABLE)
-		return false;
-	comb_is_time(&checks.newest, rel, (Node *) copyObject(newest->time));
-	checks.newest.var->varno = 1;
-	checks.column = get_attname(rte->relid, newest->var->varattno, false);
-	if (!comb_has_check(root, &checks, rte->relid))
-		return false;
-	if (!rte->inh)
+	if (known->relid == relid && known->named == named &&
+		known->attno == newest->var->varattno &&
+		known->layout == newest->call.layout)
 		return true;
-	parent = table_open(rte->relid, NoLock);
-	proven = comb_partitions_have_check(root, &checks, parent);
-	table_close(parent, NoLock);
+	if (newest->check == NULL)
+		comb_find_check(root, newest, named);
+	if (newest->check == NULL || get_rel_relkind(relid) == RELKIND_FOREIGN_TABLE)
+		return false;
+	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(get_relation_constraint_oid(relid, newest->check, true)));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	proven = comb_precedes_snapshots(root, newest, tuple);
+	ReleaseSysCache(tuple);
+	if (proven && newest->not_null)
+	{
+		column = get_attname(named, newest->var->varattno, false);
+		tuple = comb_not_null_tuple(relid, get_attnum(relid, column));
+		proven = tuple && comb_precedes_snapshots(root, newest, tuple);
+	}
+	if (proven && newest->lasting)
+	{
+		known->relid = relid;
+		known->named = named;
+		known->attno = newest->var->varattno;
+		known->layout = newest->call.layout;
+	}
 	return proven;
 }
 
 /*
- * Does a scan soon meet a key with a time, as far as ANALYZE knows?  All other
- * uuids at the end where it begins would be read first.  Version 4 sorts above
- * today's keys.  One value of the histogram stands for a hundredth of the rows.
+ * Do they, and those of the table's partitions?  These are the partitions that
+ * the planner will look at.  It has no lock on them yet, but while we have one on
+ * their parent, nobody drops what they inherit.
  */
 static bool
-comb_begins_in_time(PlannerInfo *root, const RelOptInfo * rel,
-					const CombNewest *newest, List *lists, bool desc)
+comb_are_proven(PlannerInfo *root, CombNewest *newest, Oid named, Oid relid)
 {
-	const RangeTblEntry *rte = root->simple_rte_array[rel->relid];
-	PGFunction	within = desc ? uuid_le : uuid_ge;
-	List	   *bounds = NIL;
-	int			others = 0;
+	Relation	table = try_table_open(relid, AccessShareLock);
+	PartitionDesc desc;
+	bool		proven;
+	int			i;
+
+	if (table == NULL)
+		return false;
+	proven = comb_is_proven(root, newest, named, relid);
+	if (table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+	{
+		desc = PartitionDirectoryLookup(root->glob->partition_directory, table);
+		for (i = 0; proven && i < desc->nparts; i++)
+			proven = desc->is_leaf[i] ?
+				comb_is_proven(root, newest, named, desc->oids[i]) :
+				comb_are_proven(root, newest, named, desc->oids[i]);
+	}
+	table_close(table, NoLock);
+	return proven;
+}
+
+/*
+ * Does a scan begin where keys have a time, as far as ANALYZE knows, or where a
+ * condition says?  All other uuids at this end would be read first.  Version 4
+ * sorts above today's keys.  The very last value can be a single one.
+ */
+static bool
+comb_begins_in_time(const RangeTblEntry *rte, const CombNewest *newest,
+					List *conditions, bool desc)
+{
+	bool		begins = true;
 	HeapTuple	tuple;
 	AttStatsSlot slot;
 	ListCell   *lc;
-	ListCell   *lc2;
-	int			i;
 
 	if (newest->call.layout->sorts_in != COMB_SORTS_PLAIN)
 		return true;
-	foreach(lc, lists)
+	foreach(lc, conditions)
 	{
-		foreach(lc2, *(List **) lfirst(lc))
-		{
-			Node	   *value;
+		OpExpr	   *op = (OpExpr *) lfirst(lc);
+		int			strategy;
 
-			if (!comb_is_bound(&newest->call, newest->key,
-							   (Node *) lfirst(lc2), !desc))
-				continue;
-			value = (Node *) lsecond(((OpExpr *) lfirst(lc2))->args);
-			value = estimate_expression_value(root, value);
-			if (!IsA(value, Const) || ((Const *) value)->constisnull)
-				return true;
-			bounds = lappend(bounds, value);
-		}
+		if (!IsA(op, OpExpr) || !equal(linitial(op->args), newest->key))
+			continue;
+		strategy = get_op_opfamily_strategy(op->opno, newest->call.family);
+		if (strategy != 0 && (desc ? strategy < BTEqualStrategyNumber :
+							  strategy > BTEqualStrategyNumber))
+			return true;
 	}
 	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rte->relid),
 							Int16GetDatum(newest->var->varattno),
@@ -614,65 +528,36 @@ comb_begins_in_time(PlannerInfo *root, const RelOptInfo * rel,
 	if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_HISTOGRAM, InvalidOid,
 						 ATTSTATSSLOT_VALUES))
 	{
-		int			n = getBaseType(slot.valuetype) == UUIDOID ? slot.nvalues : 0;
+		int			last = desc ? slot.nvalues - 2 : 1;
+		int64		at;
 
-		for (i = 0; i < n; i++)
-		{
-			Datum		value = slot.values[desc ? n - 1 - i : i];
-			int64		at;
-
-			foreach(lc, bounds)
-			{
-				if (!DatumGetBool(DirectFunctionCall2(within, value,
-													  ((Const *) lfirst(lc))->constvalue)))
-					break;
-			}
-			if (lc != NULL)
-				continue;
-			if (comb_decode(newest->call.layout, DatumGetUUIDP(value)->data, &at))
-				break;
-			others++;
-		}
+		if (getBaseType(slot.valuetype) == UUIDOID && slot.nvalues > 1)
+			begins = comb_decode(newest->call.layout,
+								 DatumGetUUIDP(slot.values[last])->data, &at);
 		free_attstatsslot(&slot);
 	}
 	ReleaseSysCache(tuple);
-	return others <= 1;
+	return begins;
 }
 
-/*
- * Has the table an index with the time in it?  Of a parent's, any with an
- * expression counts: before 16 the planner has no list of them.
- */
+/* Has the table an index with the time in it? */
 static bool
-comb_has_time_index(PlannerInfo *root, const RelOptInfo * rel, Node *time)
+comb_has_time_index(const RangeTblEntry *rte, const CombNewest *newest)
 {
-	const RangeTblEntry *rte = root->simple_rte_array[rel->relid];
+	Relation	table = table_open(rte->relid, NoLock);
 	bool		found = false;
-	Relation	parent;
 	ListCell   *lc;
 
-	foreach(lc, rel->indexlist)
+	foreach(lc, RelationGetIndexList(table))
 	{
-		IndexOptInfo *index = (IndexOptInfo *) lfirst(lc);
-		int			i;
+		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
+		List	   *expressions = RelationGetIndexExpressions(index);
 
-		for (i = 0; i < index->nkeycolumns; i++)
-			found = found || match_index_to_operand(time, i, index);
+		ChangeVarNodes((Node *) expressions, 1, newest->var->varno, 0);
+		found = found || list_member(expressions, newest->time);
+		index_close(index, NoLock);
 	}
-	if (found || !rte->inh)
-		return found;
-	parent = table_open(rte->relid, NoLock);
-	foreach(lc, RelationGetIndexList(parent))
-	{
-		HeapTuple	tuple = SearchSysCache1(INDEXRELID,
-											ObjectIdGetDatum(lfirst_oid(lc)));
-
-		if (!HeapTupleIsValid(tuple))
-			continue;
-		found = found || !heap_attisnull(tuple, Anum_pg_index_indexprs, NULL);
-		ReleaseSysCache(tuple);
-	}
-	table_close(parent, NoLock);
+	table_close(table, NoLock);
 	return found;
 }
 
@@ -683,12 +568,9 @@ comb_has_time_index(PlannerInfo *root, const RelOptInfo * rel, Node *time)
 static bool
 comb_has_plain_order(const Query *parse)
 {
-	return parse->commandType == CMD_SELECT && parse->sortClause != NIL &&
-		list_length(parse->sortClause) <= 2 && parse->groupClause == NIL &&
-		parse->groupingSets == NIL && parse->havingQual == NULL &&
-		parse->distinctClause == NIL && parse->windowClause == NIL &&
-		parse->setOperations == NULL && !parse->hasAggs &&
-		!parse->hasWindowFuncs && !parse->hasTargetSRFs &&
+	return parse->sortClause != NIL && list_length(parse->sortClause) <= 2 &&
+		parse->groupClause == NIL && parse->distinctClause == NIL &&
+		!parse->hasAggs && !parse->hasWindowFuncs && !parse->hasTargetSRFs &&
 		parse->limitOption != LIMIT_OPTION_WITH_TIES;
 }
 
@@ -699,77 +581,71 @@ comb_has_plain_order(const Query *parse)
 static Index
 comb_order_column(PlannerInfo *root, TargetEntry * time, Node *key)
 {
-	TargetEntry *entry = tlist_member((Expr *) key, root->processed_tlist);
+	List	   *tlist = root->processed_tlist;
+	TargetEntry *entry = tlist_member((Expr *) key, tlist);
 	AttrNumber	resno = 0;
 	ListCell   *lc;
 
-	if (entry == NULL && time->resjunk)
-	{
-		time->expr = (Expr *) key;
-		return time->ressortgroupref;
-	}
 	if (entry == NULL)
 	{
-		entry = makeTargetEntry((Expr *) key,
-								list_length(root->processed_tlist) + 1, NULL, true);
-		root->processed_tlist = lappend(root->processed_tlist, entry);
+		entry = makeTargetEntry((Expr *) key, list_length(tlist) + 1, NULL, true);
+		tlist = lappend(tlist, entry);
 	}
-	else if (time->resjunk)
-	{
-		root->processed_tlist = list_delete_ptr(root->processed_tlist, time);
-		foreach(lc, root->processed_tlist)
-			((TargetEntry *) lfirst(lc))->resno = ++resno;
-	}
-	return assignSortGroupRef(entry, root->processed_tlist);
+	assignSortGroupRef(entry, tlist);
+	if (time->resjunk)
+		tlist = list_delete_ptr(tlist, time);
+	foreach(lc, tlist)
+		((TargetEntry *) lfirst(lc))->resno = ++resno;
+	root->processed_tlist = tlist;
+	return entry->ressortgroupref;
 }
 
 /* Order the rows by the key in place of its time, where nobody can see it */
 static void
-comb_order_by_key(PlannerInfo *root, const RelOptInfo * rel, List *lists)
+comb_order_by_key(PlannerInfo *root, const RelOptInfo * rel, List *conditions)
 {
+	const RangeTblEntry *rte = root->simple_rte_array[rel->relid];
 	Query	   *parse = root->parse;
-	List	   *tlist = root->processed_tlist;
-	SortGroupClause *first;
-	SortGroupClause *last;
-	TargetEntry *time;
-	TargetEntry *entry;
+	SortGroupClause *first = linitial_node(SortGroupClause, parse->sortClause);
+	SortGroupClause *last = llast_node(SortGroupClause, parse->sortClause);
+	TargetEntry *time = get_sortgroupclause_tle(first, root->processed_tlist);
+	TargetEntry *entry = get_sortgroupclause_tle(last, root->processed_tlist);
 	CombNewest	newest;
 	Oid			family;
 	Oid			type;
 	CompareType direction;
 	bool		desc;
 	Oid			sortop;
-	bool		proven = false;
-	ListCell   *lc;
+	bool		proven;
 
-	if (!comb_has_plain_order(parse))
-		return;
-	first = linitial_node(SortGroupClause, parse->sortClause);
-	last = llast_node(SortGroupClause, parse->sortClause);
-	time = get_sortgroupclause_tle(first, tlist);
-	if (!comb_is_time(&newest, rel, (Node *) time->expr) ||
+	if (!comb_is_time(&newest, (Node *) time->expr) ||
+		newest.var->varno != (int) rel->relid ||
 		!get_ordering_op_properties(first->sortop, &family, &type, &direction) ||
-		family != lookup_type_cache(TIMESTAMPTZOID,
-									TYPECACHE_BTREE_OPFAMILY)->btree_opf)
+		family != comb_time_family())
 		return;
 	desc = direction == COMPARE_GT;
 	sortop = get_opfamily_member(newest.call.family, UUIDOID, UUIDOID,
 								 desc ? BTGreaterStrategyNumber : BTLessStrategyNumber);
-	entry = get_sortgroupclause_tle(last, tlist);
 	if (last != first &&
 		(last->sortop != sortop ||
 		 !equal(strip_implicit_coercions((Node *) entry->expr), newest.var)))
 		return;
-	if (comb_has_time_index(root, rel, newest.time))
+	if (comb_has_time_index(rte, &newest))
 		return;
-	foreach(lc, lists)
-		proven = proven || comb_excludes(&newest, (Node *)
-										 make_ands_explicit(*(List **) lfirst(lc)),
-										 false);
-	if (!(proven && comb_begins_in_time(root, rel, &newest, lists, desc)) &&
-		!comb_checks_exclude(root, rel, &newest,
-							 !proven && first->nulls_first != desc))
+
+	/* children that inherit can come and go meanwhile */
+	newest.lasting = true;
+	proven = rte->relkind == (rte->inh ? RELKIND_PARTITIONED_TABLE : RELKIND_RELATION) &&
+		comb_are_proven(root, &newest, rte->relid, rte->relid);
+	if (!proven &&
+		!(comb_excludes(&newest, (Node *) make_ands_explicit(conditions), false) &&
+		  comb_begins_in_time(rte, &newest, conditions, desc)))
 		return;
+	if (proven && newest.lasting && parse->limitCount != NULL &&
+		parse->jointree->quals != NULL)
+		parse->jointree->quals = (Node *)
+			list_delete((List *) parse->jointree->quals,
+						comb_has_time(root, &newest.call));
 
 	first = copyObject(first);
 	first->tleSortGroupRef = comb_order_column(root, time, newest.key);
@@ -782,19 +658,16 @@ comb_order_by_key(PlannerInfo *root, const RelOptInfo * rel, List *lists)
 }
 
 /*
- * Look at ORDER BY and pages of a table's keys.  Comes after the ranges of keys
- * of this table, see comb_add_ranges().
+ * Look at ORDER BY of a table's keys.  Comes after the ranges of keys of this
+ * table, see comb_add_ranges().
  */
 void
 comb_add_newest(PlannerInfo *root, const RelOptInfo * rel)
 {
-	List	   *lists = NIL;
-	ListCell   *lc;
+	List	   *conditions = NIL;
 
-	if (!comb_find_conditions((Node *) root->parse->jointree, (int) rel->relid,
-							  &lists))
-		return;
-	foreach(lc, lists)
-		comb_add_pages(root, rel, (List **) lfirst(lc));
-	comb_order_by_key(root, rel, lists);
+	if (comb_has_plain_order(root->parse) &&
+		comb_find_conditions((Node *) root->parse->jointree, (int) rel->relid,
+							 &conditions))
+		comb_order_by_key(root, rel, conditions);
 }

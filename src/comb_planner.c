@@ -396,25 +396,6 @@ comb_bound(PlannerInfo *root, const CombTerm *term, bool upper)
 }
 
 /*
- * Return the condition that the key is one of the layout, with a time.  NULL
- * if the user may not call the function.
- */
-static Node *
-comb_has_time(PlannerInfo *root, const CombCall *call)
-{
-	Const	   *all;
-
-	all = makeConst(TSTZRANGEOID, -1, InvalidOid, -1,
-					OidInputFunctionCall(F_RANGE_IN, "(,)", TSTZRANGEOID, -1),
-					false, false);
-	return comb_make_call(root, call, "comb_recheck",
-						  call->label ? comb_recheck_layout : comb_recheck,
-						  BOOLOID,
-						  list_concat(list_make2(comb_call_key(call), all),
-									  copyObject(call->label)));
-}
-
-/*
  * Lists of conditions
  */
 
@@ -736,6 +717,7 @@ comb_add_ranges(PlannerInfo *root, RelOptInfo * rel)
 	}
 	if (rel->relid != comb_last_table(root, jointree))
 		return;
+	comb_add_pages(root);
 	comb_replace_in_jointree(&place, jointree);
 	place.outer = NULL;
 	place.known = NIL;
