@@ -62,4 +62,83 @@ is(scalar(@wrong), 0, 'all answers are those by brute force');
 diag $_ for grep { defined } @wrong[ 0 .. 4 ];
 cmp_ok($with_rows, '>', $compared / 2, "$with_rows of $compared answers have rows");
 
+# Prepared orders of keys, while constraints, partitions, children and keys without a time
+# come and go.  Each change is a transaction, and some fail, as where rows violate a CHECK.
+my $changes = $node->safe_psql('postgres', q{
+SET client_min_messages = error;
+SET enable_seqscan = off;
+SET plan_cache_mode = force_generic_plan;
+CREATE TABLE plain (id uuid);
+CREATE TABLE parent (id uuid);
+CREATE TABLE child () INHERITS (parent);
+CREATE TABLE parted (id uuid) PARTITION BY RANGE (id);
+CREATE TABLE old PARTITION OF parted FOR VALUES FROM (MINVALUE) TO (comb_min('2026-01-05'));
+CREATE TABLE new PARTITION OF parted FOR VALUES FROM (comb_min('2026-01-05')) TO (MAXVALUE);
+DO $do$
+DECLARE
+	kinds text[] := '{plain,parent,child,parted,new}';
+	changes text[] := ARRAY[
+		'ALTER TABLE %I ADD CONSTRAINT c CHECK (id <@ ''[2000-01-01,2100-01-01)'')',
+		'ALTER TABLE %I ADD CONSTRAINT c CHECK (comb_timestamp(id) IS NOT NULL)',
+		'ALTER TABLE %I ADD CONSTRAINT c CHECK (comb_timestamp(id) IS NOT NULL) NOT VALID',
+		'ALTER TABLE %I ADD CONSTRAINT c CHECK (comb_timestamp(id) IS NOT NULL) NO INHERIT',
+		'ALTER TABLE %I VALIDATE CONSTRAINT c',
+		'ALTER TABLE %I DROP CONSTRAINT c', 'ALTER TABLE %I DROP CONSTRAINT c',
+		'ALTER TABLE %I ALTER id SET NOT NULL', 'ALTER TABLE %I ALTER id DROP NOT NULL',
+		'DELETE FROM %I WHERE comb_timestamp(id) IS NULL', 'DELETE FROM %I WHERE comb_timestamp(id) IS NULL',
+		'INSERT INTO %I VALUES (overlay(comb_at(''2026-01-08'')::text PLACING ''4'' FROM 15 FOR 1)::uuid)',
+		'INSERT INTO %I VALUES (gen_random_uuid())', 'INSERT INTO %I VALUES (NULL)',
+		'ALTER TABLE child NO INHERIT parent', 'ALTER TABLE child INHERIT parent',
+		'ALTER TABLE parted DETACH PARTITION new',
+		'ALTER TABLE parted ATTACH PARTITION new FOR VALUES FROM (comb_min(''2026-01-05'')) TO (MAXVALUE)'];
+	kind text;
+	change text;
+	direction text;
+	line text;
+	is_same boolean;
+	wrong text := '';
+	by_key int := 0;
+	done int := 0;
+BEGIN
+	PERFORM setseed(} . ($seed % 1000 / 1000) . q{);
+	FOREACH kind IN ARRAY kinds LOOP
+		EXECUTE format('CREATE INDEX ON %I (id)', kind);
+		EXECUTE format('INSERT INTO %I SELECT comb_at(''2026-01-05''::timestamptz + n * interval ''1 hour'') FROM generate_series(%s, 50) n',
+			kind, CASE WHEN kind = 'new' THEN 0 ELSE -50 END);
+		FOREACH direction IN ARRAY '{ASC,DESC,ASC NULLS FIRST,DESC NULLS LAST}'::text[] LOOP
+			EXECUTE format('PREPARE %I(int) AS SELECT ARRAY(SELECT comb_timestamp(id) FROM %I ORDER BY comb_timestamp(id) %s LIMIT $1)
+				IS NOT DISTINCT FROM ARRAY(SELECT comb_timestamp(id) FROM %2$I ORDER BY comb_timestamp(id) + interval ''0'' %3$s LIMIT $1)',
+				kind || ' ' || direction, kind, direction);
+		END LOOP;
+	END LOOP;
+	COMMIT;
+	FOR i IN 1 .. 150 LOOP
+		change := format(changes[ceil(random() * array_length(changes, 1))], kinds[ceil(random() * array_length(kinds, 1))]);
+		BEGIN
+			EXECUTE change;
+			done := done + 1;
+		EXCEPTION WHEN OTHERS THEN NULL;
+		END;
+		COMMIT;
+		FOR kind IN SELECT name FROM pg_prepared_statements WHERE name ~ '[AD]E?SC' LOOP
+			EXECUTE format('EXECUTE %I(70)', kind) INTO is_same;
+			IF NOT is_same THEN
+				wrong := wrong || format(E'%s after change %s: %s
+', kind, i, change);
+			END IF;
+			FOR line IN EXECUTE format('EXPLAIN EXECUTE %I(70)', kind) LOOP
+				by_key := by_key - (line ~ 'Sort Key: .*comb_timestamp[^+]*$')::int;
+			END LOOP;
+			by_key := by_key + 1;
+		END LOOP;
+	END LOOP;
+	PERFORM set_config('fuzz.wrong', wrong, false), set_config('fuzz.done', done || ' ' || by_key, false);
+END $do$;
+SELECT current_setting('fuzz.done'), current_setting('fuzz.wrong');
+});
+my ($done, $by_key, $wrong_orders) = $changes =~ /^(\d+) (\d+)\|(.*)/s;
+is($wrong_orders, '', 'prepared orders are those of times after each change');
+cmp_ok($done, '>', 50, "$done changes");
+cmp_ok($by_key, '>', 200, "$by_key plans have the key's order");
+
 done_testing();
