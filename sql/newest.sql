@@ -134,6 +134,7 @@ SELECT filters(format('SELECT k, id FROM posts WHERE created_at = %L AND id > %L
 SELECT filters(format('SELECT k, id FROM posts WHERE (created_at, id) <= (%L, %L) ORDER BY created_at DESC LIMIT 5', :'at', :'last'));
 SELECT filters(format('SELECT k, id FROM posts WHERE created_at < %L OR created_at = %1$L AND id < %L AND k = 5 ORDER BY created_at DESC LIMIT 5', :'at', :'last'));
 SELECT filters(format('SELECT k, id FROM posts WHERE (created_at, id) < (%L, %L)', :'at', :'last'));
+SELECT filters(format('SELECT f.k FROM (SELECT * FROM posts WHERE (created_at, id) < (%L, %L)) p JOIN free f USING (id) WHERE f.k < 9 ORDER BY created_at DESC LIMIT 5', :'at', :'last'));
 SELECT filters(format('SELECT k, id FROM open_posts WHERE (created_at, id) < (%L, %L) ORDER BY created_at DESC LIMIT 5', :'at', :'last'));
 SELECT filters($$SELECT k FROM posts WHERE comb_recheck(id, '[2026-01-02,2026-01-03)') ORDER BY created_at LIMIT 5$$);
 SET plan_cache_mode = force_generic_plan;
@@ -286,6 +287,7 @@ SELECT * FROM newest('c');
 ALTER TABLE c DROP CONSTRAINT c_id_check, ADD CHECK (id <@ '[2000-01-01,2100-01-01)') NO INHERIT;
 SELECT * FROM newest('c');
 CREATE TABLE child () INHERITS (c);
+CREATE INDEX ON child (id);
 SELECT * FROM newest('c');
 SELECT plan('SELECT k FROM ONLY c ORDER BY comb_timestamp(id) DESC LIMIT 5');
 DROP TABLE child;

@@ -81,6 +81,6 @@ extern int	comb_time_strategy(Oid opno, bool right);
 
 /* comb_newest.c */
 extern void comb_add_newest(PlannerInfo *root, const RelOptInfo * rel);
-extern void comb_add_pages(PlannerInfo *root);
+extern void comb_add_pages(PlannerInfo *root, List **clauses);
 
 #endif							/* COMB_CALL_H */

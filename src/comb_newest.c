@@ -270,19 +270,18 @@ comb_page_conditions(PlannerInfo *root, const CombPage *page, bool *exact)
 }
 
 /*
- * Put bounds beside the pages in WHERE, or into their place.  Comes before
- * the ranges of keys, see comb_add_ranges().
+ * Put bounds beside the pages in a list of conditions, or into their place.
+ * Comes before the ranges of keys, see comb_add_ranges().
  *
  * Without ORDER BY, an OR that has only a bound is not of a page.
  */
 void
-comb_add_pages(PlannerInfo *root)
+comb_add_pages(PlannerInfo *root, List **clauses)
 {
-	List	   *quals = (List *) root->parse->jointree->quals;
 	List	   *added = NIL;
 	ListCell   *lc;
 
-	foreach(lc, quals)
+	foreach(lc, *clauses)
 	{
 		Node	   *clause = (Node *) lfirst(lc);
 		List	   *conditions = NIL;
@@ -299,8 +298,7 @@ comb_add_pages(PlannerInfo *root)
 			lfirst(lc) = llast(conditions);
 		added = list_concat(added, conditions);
 	}
-	if (added != NIL)
-		root->parse->jointree->quals = (Node *) list_concat_unique(quals, added);
+	*clauses = list_concat_unique(*clauses, added);
 }
 
 /*
@@ -381,11 +379,8 @@ comb_newest_init(void)
 static bool
 comb_precedes_snapshots(PlannerInfo *root, CombNewest *newest, HeapTuple tuple)
 {
-	TransactionId xmin;
+	TransactionId xmin = HeapTupleHeaderGetXmin(tuple->t_data);
 
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	xmin = HeapTupleHeaderGetXmin(tuple->t_data);
 	if (!TransactionIdIsNormal(xmin) || GlobalVisCheckRemovableXid(NULL, xmin))
 		return true;
 	newest->lasting = false;
@@ -431,7 +426,6 @@ static bool
 comb_is_proven(PlannerInfo *root, CombNewest *newest, Oid named, Oid relid)
 {
 	CombProof  *known = &comb_proofs[relid % COMB_PROOFS];
-	const char *column;
 	HeapTuple	tuple;
 	bool		proven;
 
@@ -446,11 +440,13 @@ comb_is_proven(PlannerInfo *root, CombNewest *newest, Oid named, Oid relid)
 	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(get_relation_constraint_oid(relid, newest->check, true)));
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	proven = comb_precedes_snapshots(root, newest, tuple);
+	proven = ((Form_pg_constraint) GETSTRUCT(tuple))->convalidated &&
+		comb_precedes_snapshots(root, newest, tuple);
 	ReleaseSysCache(tuple);
 	if (proven && newest->not_null)
 	{
-		column = get_attname(named, newest->var->varattno, false);
+		const char *column = get_attname(named, newest->var->varattno, false);
+
 		tuple = comb_not_null_tuple(relid, get_attnum(relid, column));
 		proven = tuple && comb_precedes_snapshots(root, newest, tuple);
 	}
@@ -562,19 +558,6 @@ comb_has_time_index(const RangeTblEntry *rte, const CombNewest *newest)
 }
 
 /*
- * Can the order of the rows be the key's?  Where times count as equal, only
- * times will do.
- */
-static bool
-comb_has_plain_order(const Query *parse)
-{
-	return parse->sortClause != NIL && list_length(parse->sortClause) <= 2 &&
-		parse->groupClause == NIL && parse->distinctClause == NIL &&
-		!parse->hasAggs && !parse->hasWindowFuncs && !parse->hasTargetSRFs &&
-		parse->limitOption != LIMIT_OPTION_WITH_TIES;
-}
-
-/*
  * Return the reference of a column with the key.  The time need not be computed
  * if it is only there for the order.
  */
@@ -602,7 +585,7 @@ comb_order_column(PlannerInfo *root, TargetEntry * time, Node *key)
 
 /* Order the rows by the key in place of its time, where nobody can see it */
 static void
-comb_order_by_key(PlannerInfo *root, const RelOptInfo * rel, List *conditions)
+comb_order_by_key(PlannerInfo *root, const RelOptInfo * rel)
 {
 	const RangeTblEntry *rte = root->simple_rte_array[rel->relid];
 	Query	   *parse = root->parse;
@@ -610,6 +593,7 @@ comb_order_by_key(PlannerInfo *root, const RelOptInfo * rel, List *conditions)
 	SortGroupClause *last = llast_node(SortGroupClause, parse->sortClause);
 	TargetEntry *time = get_sortgroupclause_tle(first, root->processed_tlist);
 	TargetEntry *entry = get_sortgroupclause_tle(last, root->processed_tlist);
+	List	   *conditions = NIL;
 	CombNewest	newest;
 	Oid			family;
 	Oid			type;
@@ -621,7 +605,8 @@ comb_order_by_key(PlannerInfo *root, const RelOptInfo * rel, List *conditions)
 	if (!comb_is_time(&newest, (Node *) time->expr) ||
 		newest.var->varno != (int) rel->relid ||
 		!get_ordering_op_properties(first->sortop, &family, &type, &direction) ||
-		family != comb_time_family())
+		family != comb_time_family() ||
+		!comb_find_conditions((Node *) parse->jointree, (int) rel->relid, &conditions))
 		return;
 	desc = direction == COMPARE_GT;
 	sortop = get_opfamily_member(newest.call.family, UUIDOID, UUIDOID,
@@ -659,15 +644,16 @@ comb_order_by_key(PlannerInfo *root, const RelOptInfo * rel, List *conditions)
 
 /*
  * Look at ORDER BY of a table's keys.  Comes after the ranges of keys of this
- * table, see comb_add_ranges().
+ * table, see comb_add_ranges().  Where times count as equal, only times will do.
  */
 void
 comb_add_newest(PlannerInfo *root, const RelOptInfo * rel)
 {
-	List	   *conditions = NIL;
+	const Query *parse = root->parse;
 
-	if (comb_has_plain_order(root->parse) &&
-		comb_find_conditions((Node *) root->parse->jointree, (int) rel->relid,
-							 &conditions))
-		comb_order_by_key(root, rel, conditions);
+	if (parse->sortClause != NIL && list_length(parse->sortClause) <= 2 &&
+		parse->groupClause == NIL && parse->distinctClause == NIL &&
+		!parse->hasAggs && !parse->hasWindowFuncs && !parse->hasTargetSRFs &&
+		parse->limitOption != LIMIT_OPTION_WITH_TIES)
+		comb_order_by_key(root, rel);
 }

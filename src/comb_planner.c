@@ -613,6 +613,7 @@ comb_replace_in_jointree(CombPlace *place, Node *node)
 		quals = (List **) &join->quals;
 	}
 	place->outer = filters ? NULL : ((JoinExpr *) node)->larg;
+	comb_add_pages(place->root, quals);
 	list = comb_replace(place, *quals);
 	if (filters && list != *quals)
 		place->known = list_concat(place->known, list_difference(list, *quals));
@@ -717,7 +718,6 @@ comb_add_ranges(PlannerInfo *root, RelOptInfo * rel)
 	}
 	if (rel->relid != comb_last_table(root, jointree))
 		return;
-	comb_add_pages(root);
 	comb_replace_in_jointree(&place, jointree);
 	place.outer = NULL;
 	place.known = NIL;
