@@ -251,8 +251,8 @@ SELECT plan($$SELECT k FROM mssql ORDER BY comb_timestamp(id, 'rtcomb_sql') DESC
 
 CREATE FUNCTION newest(name text, OUT by_key boolean, OUT last_null boolean) LANGUAGE plpgsql AS $$
 BEGIN
-	EXECUTE format('SELECT bool_and(line !~ ''Sort Key'') FROM plan(''SELECT k FROM %I ORDER BY comb_timestamp(id) DESC LIMIT 5'') line', name) INTO by_key;
-	EXECUTE format('SELECT bool_and(line !~ ''Sort Key'') FROM plan(''SELECT k FROM %I ORDER BY comb_timestamp(id) DESC NULLS LAST LIMIT 5'') line', name) INTO last_null;
+	EXECUTE format('SELECT bool_and(line !~ ''Sort Key: .*comb_timestamp'') FROM plan(''SELECT k FROM %I ORDER BY comb_timestamp(id) DESC LIMIT 5'') line', name) INTO by_key;
+	EXECUTE format('SELECT bool_and(line !~ ''Sort Key: .*comb_timestamp'') FROM plan(''SELECT k FROM %I ORDER BY comb_timestamp(id) DESC NULLS LAST LIMIT 5'') line', name) INTO last_null;
 END $$;
 CREATE TABLE c (id uuid, k int);
 INSERT INTO c SELECT * FROM checked LIMIT 1000;

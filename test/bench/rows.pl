@@ -140,8 +140,8 @@ my $news = [ (map { ("CREATE TABLE $_ (id uuid NOT NULL, note text, CHECK (id <@
 	'CREATE INDEX ON mixed (id)', 'VACUUM (FREEZE, ANALYZE) news, news_parted, mixed' ];
 my @orders = ('ORDER BY id', 'ORDER BY comb_timestamp(id)', 'ORDER BY view.created_at', 'as ORMs write it');
 
-# Milliseconds of a page of 20 that begins after so many rows, with a plan that was made before
-sub page_ms
+# The query for a page of 20 that begins after so many rows, without SELECT
+sub page_query
 {
 	my ($label, $table, $skipped) = @_;
 	my $time = $label =~ /view|ORM/ ? 'created_at' : 'comb_timestamp(id)';
@@ -149,9 +149,23 @@ sub page_ms
 	my $where = !$skipped ? '' : $label eq 'ORDER BY id' ? "WHERE id < '$last'" :
 	  $label =~ /ORM/ ? "WHERE created_at < '$at' OR (created_at = '$at' AND id < '$last')" : "WHERE ($time, id) < ('$at', '$last')";
 	my $order = $label eq 'ORDER BY id' ? 'id DESC' : $skipped ? "$time DESC, id DESC" : "$time DESC";
-	my $query = "id, note FROM $table" . ($time eq 'created_at' ? '_view' : '') . " $where ORDER BY $order LIMIT 20";
+	return "id, note FROM $table" . ($time eq 'created_at' ? '_view' : '') . " $where ORDER BY $order LIMIT 20";
+}
+
+# Milliseconds that it takes with a plan that was made before, or to plan it
+sub page_ms
+{
+	my $query = page_query(@_);
 	my $runs = 5000;
 	return sprintf('%.4f', timed("SELECT $query", "DO \$\$BEGIN FOR i IN 1 .. $runs LOOP PERFORM $query; END LOOP; END\$\$") / $runs);
+}
+
+sub page_plan_ms
+{
+	my $query = page_query(@_);
+	my $runs = 200;
+	return sprintf('%.3f', timed("EXPLAIN SELECT $query",
+		"DO \$\$BEGIN FOR i IN 1 .. $runs LOOP EXECUTE \$q\$EXPLAIN SELECT $query\$q\$; END LOOP; END\$\$") / $runs);
 }
 
 # Where random keys hurt: a table that outgrows shared_buffers.  It grows by a
@@ -486,6 +500,12 @@ row('newest_parts_middle', 'The page at their middle (ms)',
 
 row('newest_parts_last', 'Their last page (ms)',
 	\@orders, sub { return page_ms($_[0], 'news_parted', $million - 20) }, setup => $news);
+
+row('newest_plan', 'Planning the newest 20 in 100 partitions (ms)',
+	\@orders, sub { return page_plan_ms($_[0], 'news_parted', 0) }, setup => $news);
+
+row('newest_plan_middle', 'Planning the page at their middle (ms)',
+	\@orders, sub { return page_plan_ms($_[0], 'news_parted', $million / 2) }, setup => $news);
 
 # The key's order would first read half of the rows.
 row('newest_others', 'The newest 20 beside as many keys of version 4, without a CHECK (ms)',
