@@ -236,8 +236,10 @@ comb_page_conditions(PlannerInfo *root, const CombPage *page, bool *exact)
 	bool		below = strategy < BTEqualStrategyNumber;
 	int			of_time = comb_time_strategy(page->time_op, false);
 	Node	   *at = page->at;
-	MinMaxExpr *bound;
+	MinMaxExpr *extreme;
+	Node	   *bound;
 	Node	   *end;
+	OpExpr	   *within;
 	List	   *conditions;
 	Oid			op;
 
@@ -250,16 +252,30 @@ comb_page_conditions(PlannerInfo *root, const CombPage *page, bool *exact)
 	end = at ? comb_time_bound(root, call, at, !below) : NULL;
 	if (end == NULL)
 		return NIL;
-	bound = makeNode(MinMaxExpr);
-	bound->minmaxtype = UUIDOID;
-	bound->op = below ? IS_GREATEST : IS_LEAST;
-	bound->args = list_make2(copyObject(page->last), end);
-	bound->location = -1;
-	conditions = list_make1(comb_compare_key(call, strategy,
-											 eval_const_expressions(root, (Node *) bound)));
+	extreme = makeNode(MinMaxExpr);
+	extreme->minmaxtype = UUIDOID;
+	extreme->op = below ? IS_GREATEST : IS_LEAST;
+	extreme->args = list_make2(copyObject(page->last), end);
+	extreme->location = -1;
+	bound = eval_const_expressions(root, (Node *) extreme);
+	conditions = list_make1(comb_compare_key(call, strategy, bound));
 	*exact = page->whole && comb_is_strict(strategy);
 	if (!page->whole)
 		return conditions;
+
+	/* is no key that is below the bound beyond "at", as far as it has a time? */
+	end = comb_time_bound(root, call, at, below);
+	if (end == NULL)
+		return NIL;
+	within = (OpExpr *) comb_compare_key(call, below ? BTLessEqualStrategyNumber :
+										 BTGreaterEqualStrategyNumber, end);
+	linitial(within->args) = bound;
+	if (equal(eval_const_expressions(root, (Node *) within), makeBoolConst(true, false)))
+	{
+		Node	   *has_time = comb_has_time(root, call);
+
+		return has_time ? lappend(conditions, has_time) : NIL;
+	}
 	op = get_opfamily_member(comb_time_family(), TIMESTAMPTZOID, exprType(page->at),
 							 below ? BTLessEqualStrategyNumber :
 							 BTGreaterEqualStrategyNumber);
