@@ -133,6 +133,8 @@ SELECT filters(format('SELECT k, id FROM posts WHERE created_at < %L OR (id < %L
 SELECT filters(format('SELECT k, id FROM posts WHERE created_at = %L AND id > %L OR created_at > %1$L ORDER BY created_at LIMIT 5', :'at', :'last'));
 SELECT filters(format('SELECT k, id FROM posts WHERE (created_at, id) <= (%L, %L) ORDER BY created_at DESC LIMIT 5', :'at', :'last'));
 SELECT filters(format('SELECT k, id FROM posts WHERE created_at < %L OR created_at = %1$L AND id < %L AND k = 5 ORDER BY created_at DESC LIMIT 5', :'at', :'last'));
+SELECT filters(format('SELECT k, id FROM posts WHERE created_at < %L OR created_at = ''2026-01-02'' AND id < %L ORDER BY created_at DESC LIMIT 5', :'at', :'last'));
+SELECT filters(format('SELECT k, id FROM posts WHERE created_at <= %L OR created_at = %1$L AND id < %L ORDER BY created_at DESC LIMIT 5', :'at', :'last'));
 SELECT filters(format('SELECT k, id FROM posts WHERE (created_at, id) < (%L, %L)', :'at', :'last'));
 SELECT filters(format('SELECT f.k FROM (SELECT * FROM posts WHERE (created_at, id) < (%L, %L)) p JOIN free f USING (id) WHERE f.k < 9 ORDER BY created_at DESC LIMIT 5', :'at', :'last'));
 SELECT filters(format('SELECT k, id FROM open_posts WHERE (created_at, id) < (%L, %L) ORDER BY created_at DESC LIMIT 5', :'at', :'last'));
