@@ -169,16 +169,19 @@ my $before = $node->safe_psql('postgres', $catalog);
 like(step('postgres', 'prepare', @table), qr/constraint letter_sender_n_key on table letter\n view letters\n/, 'the first step lists what uses the old columns');
 unlike(step('postgres', 'undo', @table), qr/failed/, 'undo');
 is($node->safe_psql('postgres', $catalog), $before, 'leaves nothing behind');
-unlike(step('postgres', $_, @table), qr/failed/, "names with quotes: $_") foreach qw(prepare prepare swap);
+unlike(step('postgres', $_, @table), qr/failed/, "names with quotes: $_") foreach qw(prepare prepare);
+$node->safe_psql('postgres', q{SET timezone = 'Asia/Kathmandu'; INSERT INTO "My shop"."User" DEFAULT VALUES;
+	INSERT INTO letter SELECT 3, "Id", NULL FROM "My shop"."User" WHERE "Id" = 3});
+unlike(step('postgres', 'swap', @table), qr/failed/, 'names with quotes: swap');
 is($node->safe_psql('postgres', q{SELECT n, s.old_id, t.old_id, comb_timestamp(s.id) AT TIME ZONE 'UTC' FROM letter
 		JOIN (SELECT "Id" AS id, "old_Id" AS old_id FROM "My shop"."User") AS s ON s.id = sender
 		LEFT JOIN (SELECT "Id" AS id, "old_Id" AS old_id FROM "My shop"."User") AS t ON t.id = "To" ORDER BY n}),
-	"1|1|2|2026-11-20 12:00:00\n2|2||2026-11-20 12:00:00", 'both references lead to the same rows as before, whose keys have the time');
+	"1|1|2|2026-11-20 12:00:00\n2|2||2026-11-20 12:00:00\n3|3||2026-11-20 12:00:00", 'both references lead to the same rows as before, whose keys have the time, whatever the zone of the session');
 like(step('postgres', $_, @table), qr/failed: /, "no $_ after the swap") foreach qw(prepare swap);
 like(step('postgres', 'drop', @table), qr/failed: .*view letters/s, 'the last step leaves the columns to a view');
 $node->safe_psql('postgres', 'DROP VIEW letters');
 unlike(step('postgres', 'drop', @table), qr/failed/, 'and drops them after it');
-$node->safe_psql('postgres', q{INSERT INTO letter SELECT 3, "Id", "Id" FROM "My shop"."User" LIMIT 1; INSERT INTO "My shop"."User" DEFAULT VALUES});
+$node->safe_psql('postgres', q{INSERT INTO letter SELECT 4, "Id", "Id" FROM "My shop"."User" LIMIT 1; INSERT INTO "My shop"."User" DEFAULT VALUES});
 is($node->safe_psql('postgres', q{SELECT conname FROM pg_constraint WHERE conrelid = 'letter'::regclass AND contype <> 'n' ORDER BY 1}),
 	"letter_To_fkey\nletter_pkey\nletter_sender_fkey", 'constraints have their names, and the unique one went with its column');
 

@@ -64,19 +64,6 @@ foreach my $case ([ 'timestamp', 'as_it_stands', 1 ], [ 'timestamptz', 'without_
 	is($age =~ /^00:00:1/ ? 1 : 0, $right, "the check shows whether the times of a $type are right, $form");
 }
 
-# Keys made by triggers in sessions of other zones
-my ($function) = recipe('online-key');
-$function =~ s/created_at timestamptz/created_at timestamp/;
-$function =~ s/\(id, created_at\)/(id, created_at AT TIME ZONE 'UTC')/;
-my $online = database('online');
-is(query($online, qq{$function
-	CREATE TABLE customer (id uuid, created_at timestamp);
-	INSERT INTO customer VALUES (gen_random_uuid(), '2026-11-18 08:00');
-	SELECT comb_timestamp(new_key(id, created_at)) = '2026-11-18 08:00Z' FROM customer;
-	SET timezone = 'Asia/Kathmandu';
-	SELECT comb_timestamp(new_key(id, created_at)) = '2026-11-18 08:00Z' FROM customer}), "t\nt",
-	'the key of an online migration is the same in every zone');
-
 # An outbox with v4 keys.  A reader begins before, and another one after the migration.
 sub reader
 {
