@@ -237,7 +237,7 @@ comb_count_prepared(void)
 	for (i = 0; i < COMB_NSERIES * used; i++)
 	{
 		CombSeat   *seat = comb_seat((CombSeries) (i % COMB_NSERIES),
-									  MaxBackends + i / COMB_NSERIES);
+									 MaxBackends + i / COMB_NSERIES);
 		uint64		counted;
 		uint64		last;
 
