@@ -296,6 +296,22 @@ DROP TABLE child;
 ANALYZE c;
 SELECT * FROM newest('c');
 
+-- outer queries that read some columns of an ordered sub-select, or none
+SELECT count(*) FROM (SELECT k FROM checked ORDER BY comb_timestamp(id) DESC, id DESC LIMIT 5) s;
+SELECT sum(k) FROM (SELECT id, k FROM checked ORDER BY comb_timestamp(id) DESC LIMIT 5) s;
+SELECT sum(k) FROM (SELECT k FROM checked ORDER BY comb_timestamp(id) DESC, id DESC LIMIT 5 FOR UPDATE) s;
+WITH ordered AS MATERIALIZED (SELECT k, id FROM checked ORDER BY comb_timestamp(id), id LIMIT 5) SELECT count(*), sum(k) FROM ordered;
+
+-- a cast by a function, which returns NULL where the column is not
+CREATE FUNCTION as_uuid(text) RETURNS uuid LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN uuid_in(textout(nullif($1, 'none'))); END $$;
+CREATE CAST (text AS uuid) WITH FUNCTION as_uuid(text) AS IMPLICIT;
+CREATE TABLE texts (id text NOT NULL, CHECK (id <@ tstzrange('2000-01-01 00:00+00', '2100-01-01 00:00+00')));
+INSERT INTO texts SELECT key_at('2026-01-01+00'::timestamptz + n * interval '1 hour', n)::text FROM generate_series(1, 3) n;
+INSERT INTO texts VALUES ('none');
+SELECT id = 'none' AS none FROM texts ORDER BY comb_timestamp(id) DESC NULLS LAST;
+DROP TABLE texts;
+DROP CAST (text AS uuid);
+
 -- a cached plan notices that the CHECK goes
 PREPARE newest AS SELECT k FROM checked ORDER BY comb_timestamp(id) DESC LIMIT 5;
 SET plan_cache_mode = force_generic_plan;
@@ -318,6 +334,24 @@ SET ROLE regress_newest;
 SELECT k FROM c ORDER BY comb_timestamp(id) DESC LIMIT 1;
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION comb_timestamp(uuid) TO public;
+-- but reading a table needs no right on the functions of its constraints
+CREATE FUNCTION from_time(timestamptz) RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN $1; END $$;
+REVOKE EXECUTE ON FUNCTION from_time FROM public;
+CREATE TABLE guarded (id uuid NOT NULL, k int, CHECK (comb_timestamp(id) > from_time('2020-01-01 00:00+00')), CHECK (k IS NULL OR k <> 1 / 0));
+GRANT SELECT ON guarded TO regress_newest;
+SET ROLE regress_newest;
+SELECT k FROM guarded ORDER BY comb_timestamp(id) DESC LIMIT 1;
+RESET ROLE;
+-- and a cached plan calls only what its user may call
+REVOKE EXECUTE ON FUNCTION comb_max(timestamptz) FROM public;
+SET plan_cache_mode = force_generic_plan;
+PREPARE since(timestamptz) AS SELECT count(*) FROM c WHERE comb_timestamp(id) > $1;
+EXECUTE since('2000-01-01 00:00+00');
+SET ROLE regress_newest;
+EXECUTE since('2000-01-01 00:00+00');
+RESET ROLE;
+RESET plan_cache_mode;
+GRANT EXECUTE ON FUNCTION comb_max(timestamptz) TO public;
 DROP OWNED BY regress_newest;
 DROP ROLE regress_newest;
 

@@ -300,10 +300,24 @@ comb_make_call(PlannerInfo *root, const CombCall *call, const char *name,
 	if (function == NULL || function->code != code ||
 		get_func_rettype(funcid) != rettype || !comb_may_execute(funcid))
 		return NULL;
+	if (object_aclcheck(ProcedureRelationId, funcid, ACL_ID_PUBLIC,
+						ACL_EXECUTE) != ACLCHECK_OK)
+		root->glob->dependsOnRole = true;
 	return eval_const_expressions(root, (Node *)
 								  makeFuncExpr(funcid, rettype, args,
 											   InvalidOid, collation,
 											   COERCE_EXPLICIT_CALL));
+}
+
+/* Return the column of a call's key, NULL for an expression */
+const Var  *
+comb_key_column(const CombCall *call)
+{
+	const Node *key = call->key;
+
+	if (IsA(key, RelabelType))
+		key = (const Node *) ((const RelabelType *) key)->arg;
+	return IsA(key, Var) ? (const Var *) key : NULL;
 }
 
 /*

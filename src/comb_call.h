@@ -66,6 +66,7 @@ extern bool comb_may_execute(Oid funcid);
 extern Node *comb_as_time(PlannerInfo *root, const CombCall *call, Node *other);
 extern List *comb_call_args(const Node *node);
 extern Node *comb_call_key(const CombCall *call);
+extern const Var *comb_key_column(const CombCall *call);
 extern Node *comb_call_period(const CombCall *call);
 extern Node *comb_compare_key(const CombCall *call, int strategy, Node *value);
 extern Node *comb_has_time(PlannerInfo *root, const CombCall *call);

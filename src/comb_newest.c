@@ -82,9 +82,9 @@ comb_is_time(CombNewest *newest, Node *expr)
 		!comb_may_execute(newest->call.funcid))
 		return false;
 	newest->time = expr;
-	newest->var = (Var *) strip_implicit_coercions(newest->call.key);
+	newest->var = (Var *) comb_key_column(&newest->call);
 	newest->key = comb_call_key(&newest->call);
-	return IsA(newest->var, Var);
+	return newest->var != NULL;
 }
 
 /* Return the family of operators that compare times with times of all types */
@@ -404,6 +404,29 @@ comb_precedes_snapshots(PlannerInfo *root, CombNewest *newest, HeapTuple tuple)
 	return TransactionIdPrecedes(xmin, TransactionXmin);
 }
 
+/* May the user not call this function?  Sets *calls if it is one of ours. */
+static bool
+comb_forbids_function(Oid funcid, void *calls)
+{
+	if (comb_function(funcid) != NULL)
+		*(bool *) calls = true;
+	return !comb_may_execute(funcid);
+}
+
+/*
+ * Does a CHECK call a function that the user may not call?  Who reads a table
+ * needs no right on the functions of its constraints, so we must not call them
+ * for constants.
+ */
+static bool
+comb_forbids(Node *node, void *calls)
+{
+	if (node == NULL)
+		return false;
+	return check_functions_in_node(node, comb_forbids_function, calls) ||
+		expression_tree_walker(node, comb_forbids, calls);
+}
+
 /*
  * Find a CHECK of the table that is a proof.  Partitions inherit it, with its
  * name.
@@ -420,10 +443,13 @@ comb_find_check(PlannerInfo *root, CombNewest *newest, Oid relid)
 	for (i = 0; i < n && newest->check == NULL; i++)
 	{
 		Node	   *check;
+		bool		calls = false;
 
 		if (!columns->constr->check[i].ccvalid)
 			continue;
 		check = stringToNode(columns->constr->check[i].ccbin);
+		if (comb_forbids(check, &calls) || !calls)
+			continue;
 		check = eval_const_expressions(root, check);
 		check = (Node *) canonicalize_qual((Expr *) check, true);
 		ChangeVarNodes(check, 1, newest->var->varno, 0);
@@ -582,8 +608,6 @@ comb_order_column(PlannerInfo *root, TargetEntry * time, Node *key)
 {
 	List	   *tlist = root->processed_tlist;
 	TargetEntry *entry = tlist_member((Expr *) key, tlist);
-	AttrNumber	resno = 0;
-	ListCell   *lc;
 
 	if (entry == NULL)
 	{
@@ -591,10 +615,13 @@ comb_order_column(PlannerInfo *root, TargetEntry * time, Node *key)
 		tlist = lappend(tlist, entry);
 	}
 	assignSortGroupRef(entry, tlist);
+
+	/* an outer query may list all columns, with their numbers and types */
 	if (time->resjunk)
-		tlist = list_delete_ptr(tlist, time);
-	foreach(lc, tlist)
-		((TargetEntry *) lfirst(lc))->resno = ++resno;
+	{
+		time->expr = (Expr *) makeNullConst(TIMESTAMPTZOID, -1, InvalidOid);
+		time->ressortgroupref = 0;
+	}
 	root->processed_tlist = tlist;
 	return entry->ressortgroupref;
 }

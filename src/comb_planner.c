@@ -87,17 +87,6 @@ typedef struct CombPlace
  * Conditions as terms
  */
 
-/* Return the column of a call's key, NULL for an expression */
-static const Var *
-comb_key_column(const CombCall *call)
-{
-	const Node *key = call->key;
-
-	if (IsA(key, RelabelType))
-		key = (const Node *) ((const RelabelType *) key)->arg;
-	return IsA(key, Var) ? (const Var *) key : NULL;
-}
-
 /*
  * May this call's key get bounds that are computed from "value"?
  *
