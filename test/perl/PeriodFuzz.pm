@@ -42,6 +42,7 @@ query
 	5	SELECT x.n FROM <table x> WHERE <condition x> ORDER BY <order> LIMIT <int 1 30> OFFSET <int 0 5>
 	9	SELECT row_number() OVER (), s.t FROM (SELECT comb_timestamp(x.id) AS t FROM <table x> <where x> ORDER BY <at x> <direction> <limit>) s
 	5	SELECT row_number() OVER (), s.id FROM (SELECT x.id FROM <table x> <where x> ORDER BY <at x> <both> <limit>) s
+	4	SELECT count(*), count(s.n IS NULL) FROM (SELECT <listed x> FROM <table x> <where x> ORDER BY <at x> <both> <limit>) s
 	3	SELECT row_number() OVER (), s.t FROM (SELECT comb_timestamp(x.id) AS t, w.i FROM <ordered_join> <where x w> ORDER BY <at x> <direction> <limit>) s
 	3	SELECT row_number() OVER (), s.t FROM (SELECT comb_timestamp(x.id) AS t FROM <table x> <join> <table y> ON x.n = y.n AND <condition x y>
 		<where x y> ORDER BY <at x> <direction> <limit>) s
@@ -57,6 +58,7 @@ query
 
 where: WHERE <condition> | <nothing>
 at: {comb_timestamp(<x>.id)|(comb_timestamp(<x>.id) + interval '0')}
+listed: <x>.n | <x>.n, <x>.id | <x>.k, <x>.id, <x>.n
 direction: ASC | 2 DESC | ASC NULLS FIRST | DESC NULLS LAST | USING >
 both: , x.id | 2 DESC, x.id DESC | DESC NULLS LAST, x.id DESC NULLS LAST | , x.id DESC | DESC, x.id
 limit: 6 LIMIT <int 1 60> | 2 LIMIT 20 OFFSET <int 0 60> | <nothing> | FETCH FIRST <int 1 30> ROWS WITH TIES
