@@ -424,7 +424,7 @@ comb_forbids(Node *node, void *calls)
 	if (node == NULL)
 		return false;
 	return check_functions_in_node(node, comb_forbids_function, calls) ||
-		expression_tree_walker(node, comb_forbids, calls);
+		comb_expression_walker(node, comb_forbids, calls);
 }
 
 /*
