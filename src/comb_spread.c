@@ -10,7 +10,8 @@
  * again until the key is of the partition that the session uses at the moment.
  *
  * Time and tick stay, so keys are in the same order as before.  Of the 56
- * random bits of a key, log2(partitions) are no longer free.
+ * random bits of a key, log2(partitions) + 1 are no longer free: counting on
+ * finds the ends after long gaps more often.
  *
  * Copyright (c) 2026, pg_comb developers
  *

@@ -51,9 +51,9 @@ SELECT is_empty(
             generate_series(0, 31) b GROUP BY b HAVING abs(avg(get_bit(bits, b)) - 0.5) > 0.0625 $$,
   'each bit of bytes 12 to 15 is set in half of the keys');
 
--- a key with the same end each time: bytes 12 to 15 are random nevertheless, but for the key itself
-CREATE TABLE same AS SELECT comb_spread('01a1f746-65a8-7b2a-86fb-000000000000', 1024) AS id FROM generate_series(1, 1000);
-SELECT cmp_ok(count(DISTINCT id), '>=', 999::bigint, 'new random bits for each key') FROM same;
+-- the same end each time: bytes 12 to 15 are random nevertheless, but for a key that can stay, one of 1024 on average
+CREATE TABLE same AS SELECT comb_spread(('01a1f746-65a8-7b2a-86fb-' || n % 8 || '00000000000')::uuid, 1024) AS id FROM generate_series(1, 1000) n;
+SELECT cmp_ok(count(DISTINCT id), '>=', 800::bigint, 'new random bits for each key') FROM same;
 SELECT cmp_ok(count(DISTINCT substr(uuid_send(id), b, 1)), '>', 200::bigint, 'in byte ' || b - 1)
 FROM same, generate_series(13, 16) b GROUP BY b;
 
