@@ -608,6 +608,7 @@ comb_order_column(PlannerInfo *root, TargetEntry * time, Node *key)
 {
 	List	   *tlist = root->processed_tlist;
 	TargetEntry *entry = tlist_member((Expr *) key, tlist);
+	ListCell   *lc;
 
 	if (entry == NULL)
 	{
@@ -617,10 +618,16 @@ comb_order_column(PlannerInfo *root, TargetEntry * time, Node *key)
 	assignSortGroupRef(entry, tlist);
 
 	/* an outer query may list all columns, with their numbers and types */
-	if (time->resjunk)
+	if (time->resjunk && root->query_level > 1)
 	{
 		time->expr = (Expr *) makeNullConst(TIMESTAMPTZOID, -1, InvalidOid);
 		time->ressortgroupref = 0;
+	}
+	else if (time->resjunk)
+	{
+		tlist = list_delete_ptr(tlist, time);
+		foreach(lc, tlist)
+			((TargetEntry *) lfirst(lc))->resno = foreach_current_index(lc) + 1;
 	}
 	root->processed_tlist = tlist;
 	return entry->ressortgroupref;
