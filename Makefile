@@ -19,7 +19,7 @@ OBJS       = src/pg_comb.o src/comb_clock.o src/comb_codec.o src/comb_layout.o s
              src/ordered/comb_lease.o src/ordered/comb_ordered.o src/ordered/comb_answers.o \
              src/ordered/comb_plan.o src/ordered/comb_settled.o src/ordered/comb_snowflake_generate.o \
              src/ordered/comb_position.o src/ordered/comb_wait.o src/ordered/comb_monitor.o
-HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_period.h src/comb_call.h \
+HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_planner.h \
              src/comb_snowflake.h src/ordered/comb_ordered.h
 PG_CPPFLAGS = -I$(srcdir)/src
 

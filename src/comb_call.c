@@ -32,7 +32,7 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-#include "comb_call.h"
+#include "comb_planner.h"
 
 static const CombFunction comb_functions[] = {
 	{"comb_contained", comb_contained, COMB_IN_PERIOD, false},
@@ -277,10 +277,9 @@ comb_time_strategy(Oid opno, bool right)
  */
 Node *
 comb_make_call(PlannerInfo *root, const CombCall *call, const char *name,
-			   PGFunction code, Oid rettype, List *args)
+			   Oid rettype, List *args)
 {
 	Oid			argtypes[FUNC_MAX_ARGS];
-	const CombFunction *function;
 	Oid			collation = InvalidOid;
 	int			nargs = 0;
 	Oid			funcid;
@@ -296,9 +295,8 @@ comb_make_call(PlannerInfo *root, const CombCall *call, const char *name,
 							 CStringGetDatum(name),
 							 PointerGetDatum(buildoidvector(argtypes, nargs)),
 							 ObjectIdGetDatum(get_func_namespace(call->funcid)));
-	function = comb_function(funcid);
-	if (function == NULL || function->code != code ||
-		get_func_rettype(funcid) != rettype || !comb_may_execute(funcid))
+	if (comb_function(funcid) == NULL || get_func_rettype(funcid) != rettype ||
+		!comb_may_execute(funcid))
 		return NULL;
 	if (object_aclcheck(ProcedureRelationId, funcid, ACL_ID_PUBLIC,
 						ACL_EXECUTE) != ACLCHECK_OK)
@@ -381,9 +379,8 @@ comb_as_time(PlannerInfo *root, const CombCall *call, Node *other)
 		return other;
 	if (type != TIMESTAMPOID && type != DATEOID)
 		return NULL;
-	return comb_make_call(root, call, "comb_instant", type == DATEOID ?
-						  comb_instant_date : comb_instant_timestamp,
-						  TIMESTAMPTZOID, list_make1(copyObject(other)));
+	return comb_make_call(root, call, "comb_instant", TIMESTAMPTZOID,
+						  list_make1(copyObject(other)));
 }
 
 /*
@@ -393,8 +390,7 @@ comb_as_time(PlannerInfo *root, const CombCall *call, Node *other)
 Node *
 comb_time_bound(PlannerInfo *root, const CombCall *call, Node *at, bool max)
 {
-	return comb_make_call(root, call, max ? "comb_max" : "comb_min",
-						  max ? comb_max : comb_min, UUIDOID,
+	return comb_make_call(root, call, max ? "comb_max" : "comb_min", UUIDOID,
 						  lcons(copyObject(at), copyObject(call->label)));
 }
 
@@ -410,9 +406,7 @@ comb_has_time(PlannerInfo *root, const CombCall *call)
 	all = makeConst(TSTZRANGEOID, -1, InvalidOid, -1,
 					OidInputFunctionCall(F_RANGE_IN, "(,)", TSTZRANGEOID, -1),
 					false, false);
-	return comb_make_call(root, call, "comb_recheck",
-						  call->label ? comb_recheck_layout : comb_recheck,
-						  BOOLOID,
+	return comb_make_call(root, call, "comb_recheck", BOOLOID,
 						  list_concat(list_make2(comb_call_key(call), all),
 									  copyObject(call->label)));
 }

@@ -54,7 +54,7 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-#include "comb_call.h"
+#include "comb_planner.h"
 
 /* A key of a table, and its time */
 typedef struct CombNewest

@@ -17,7 +17,7 @@
 
 #include "utils/timestamp.h"
 
-#include "comb_period.h"
+#include "comb_planner.h"
 
 PG_FUNCTION_INFO_V1(comb_range_min);
 PG_FUNCTION_INFO_V1(comb_range_max);

@@ -63,7 +63,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 
-#include "comb_call.h"
+#include "comb_planner.h"
 
 /* A comparison of a key's time, or that the time is in a period */
 typedef struct CombTerm
@@ -369,17 +369,14 @@ comb_bound(PlannerInfo *root, const CombTerm *term, bool upper)
 	}
 	else
 	{
-		bool		leaks = call->label != NIL && contain_var_clause(value);
+		const char *name = call->label ?
+			(upper ? "comb_bound_max" : "comb_bound_min") :
+			(upper ? "comb_range_max" : "comb_range_min");
 
 		if (term->strategy != 0)
 			value = comb_strategy_range(root, term->strategy, value);
-		bound = comb_make_call(root, call,
-							   leaks ? (upper ? "comb_bound_max" : "comb_bound_min") :
-							   (upper ? "comb_range_max" : "comb_range_min"),
-							   leaks ? (upper ? comb_bound_max : comb_bound_min) :
-							   (upper ? comb_range_max : comb_range_min),
-							   UUIDOID, lcons(copyObject(value),
-											  copyObject(call->label)));
+		bound = comb_make_call(root, call, name, UUIDOID,
+							   lcons(copyObject(value), copyObject(call->label)));
 	}
 	return bound ? comb_compare_key(call, strategy, bound) : NULL;
 }

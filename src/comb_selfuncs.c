@@ -39,7 +39,7 @@
 #include "utils/fmgroids.h"
 #include "utils/selfuncs.h"
 
-#include "comb_call.h"
+#include "comb_planner.h"
 
 PG_FUNCTION_INFO_V1(comb_period_support);
 PG_FUNCTION_INFO_V1(comb_period_sel);

@@ -18,7 +18,7 @@
 #include "utils/guc.h"
 #include "utils/inval.h"
 
-#include "comb_period.h"
+#include "comb_planner.h"
 #include "ordered/comb_ordered.h"
 
 COMB_MODULE_MAGIC;
