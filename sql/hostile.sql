@@ -190,6 +190,18 @@ SET ROLE regress_comb_app;
 SELECT answer AS "24", count(*) FROM by_plans() GROUP BY 1 ORDER BY 1;
 RESET ROLE;
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM regress_comb_app;
+-- nor do the operators alone, for a plan that another role has made
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO PUBLIC;
+REVOKE EXECUTE ON FUNCTION comb_mssql_ge FROM PUBLIC;
+SET plan_cache_mode = force_generic_plan;
+PREPARE asked(tstzrange) AS SELECT count(*) AS "24" FROM moved WHERE comb_created(id, $1, 'rtcomb_sql');
+EXECUTE asked('[2026-01-02,2026-01-03)');
+SET ROLE regress_comb_app;
+EXECUTE asked('[2026-01-02,2026-01-03)');
+RESET ROLE;
+DEALLOCATE asked;
+RESET plan_cache_mode;
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
 -- a condition that the role may not call fails, though its bounds would not
 GRANT EXECUTE ON FUNCTION comb_min(timestamptz), comb_recheck(uuid, tstzrange) TO regress_comb_app;
 SET ROLE regress_comb_app;

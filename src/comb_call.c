@@ -298,7 +298,10 @@ comb_make_call(PlannerInfo *root, const CombCall *call, const char *name,
 	if (comb_function(funcid) == NULL || get_func_rettype(funcid) != rettype ||
 		!comb_may_execute(funcid))
 		return NULL;
-	if (object_aclcheck(ProcedureRelationId, funcid, ACL_ID_PUBLIC,
+
+	/* comb_find_family() asks for rights on operators, too */
+	if (call->layout->sorts_in == COMB_SORTS_MSSQL ||
+		object_aclcheck(ProcedureRelationId, funcid, ACL_ID_PUBLIC,
 						ACL_EXECUTE) != ACLCHECK_OK)
 		root->glob->dependsOnRole = true;
 	return eval_const_expressions(root, (Node *)
