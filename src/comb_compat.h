@@ -77,18 +77,6 @@ SysCacheGetAttrNotNull(int cacheId, HeapTuple tup, AttrNumber attributeNumber)
 #endif
 
 /*
- * Before PostgreSQL 16 the callback is declared without parameters, which a
- * compiler for C23 takes for none.
- */
-#if PG_VERSION_NUM >= 160000
-#define comb_expression_walker(node, walker, context) \
-	expression_tree_walker(node, walker, context)
-#else
-#define comb_expression_walker(node, walker, context) \
-	expression_tree_walker(node, (bool (*) ()) (walker), context)
-#endif
-
-/*
  * PostgreSQL 18 names the direction of an ordering operator.  Older servers
  * have the strategy of btree, which is the same number.
  */

@@ -47,6 +47,7 @@
 #include "parser/parse_clause.h"
 #include "partitioning/partdesc.h"
 #include "rewrite/rewriteManip.h"
+#include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
@@ -239,7 +240,6 @@ comb_page_conditions(PlannerInfo *root, const CombPage *page, bool *exact)
 	MinMaxExpr *extreme;
 	Node	   *bound;
 	Node	   *end;
-	OpExpr	   *within;
 	List	   *conditions;
 	Oid			op;
 
@@ -262,20 +262,6 @@ comb_page_conditions(PlannerInfo *root, const CombPage *page, bool *exact)
 	*exact = page->whole && comb_is_strict(strategy);
 	if (!page->whole)
 		return conditions;
-
-	/* is no key that is below the bound beyond "at", as far as it has a time? */
-	end = comb_time_bound(root, call, at, below);
-	if (end == NULL)
-		return NIL;
-	within = (OpExpr *) comb_compare_key(call, below ? BTLessEqualStrategyNumber :
-										 BTGreaterEqualStrategyNumber, end);
-	linitial(within->args) = bound;
-	if (equal(eval_const_expressions(root, (Node *) within), makeBoolConst(true, false)))
-	{
-		Node	   *has_time = comb_has_time(root, call);
-
-		return has_time ? lappend(conditions, has_time) : NIL;
-	}
 	op = get_opfamily_member(comb_time_family(), TIMESTAMPTZOID, exprType(page->at),
 							 below ? BTLessEqualStrategyNumber :
 							 BTGreaterEqualStrategyNumber);
@@ -321,6 +307,21 @@ comb_add_pages(PlannerInfo *root, List **clauses)
  * Proofs that no key is without a time
  */
 
+/* Is this a period that cannot be NULL? */
+static bool
+comb_is_never_null(Node *period)
+{
+	Oid			funcid;
+
+	if (IsA(period, CoerceToDomain))
+		period = (Node *) ((CoerceToDomain *) period)->arg;
+	if (IsA(period, Const))
+		return !((Const *) period)->constisnull;
+	funcid = IsA(period, FuncExpr) ? ((FuncExpr *) period)->funcid : InvalidOid;
+	return funcid == F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ ||
+		funcid == F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ_TEXT;
+}
+
 /*
  * Does the condition exclude keys without a time?  A condition must be true for
  * a row, while a CHECK must not be false: that of a period accepts NULL.
@@ -346,8 +347,7 @@ comb_excludes(const CombNewest *newest, Node *clause, bool check)
 	if (comb_period_clause(&other, clause))
 		return other.layout == newest->call.layout &&
 			equal(other.key, newest->call.key) &&
-			(!check || (newest->not_null && IsA(other.period, Const) &&
-						!((Const *) other.period)->constisnull));
+			(!check || (newest->not_null && comb_is_never_null(other.period)));
 	has_time = makeNode(NullTest);
 	has_time->arg = (Expr *) newest->time;
 	has_time->nulltesttype = IS_NOT_NULL;
@@ -404,35 +404,13 @@ comb_precedes_snapshots(PlannerInfo *root, CombNewest *newest, HeapTuple tuple)
 	return TransactionIdPrecedes(xmin, TransactionXmin);
 }
 
-/* May the user not call this function?  Sets *calls if it is one of ours. */
-static bool
-comb_forbids_function(Oid funcid, void *calls)
-{
-	if (comb_function(funcid) != NULL)
-		*(bool *) calls = true;
-	return !comb_may_execute(funcid);
-}
-
-/*
- * Does a CHECK call a function that the user may not call?  Who reads a table
- * needs no right on the functions of its constraints, so we must not call them
- * for constants.
- */
-static bool
-comb_forbids(Node *node, void *calls)
-{
-	if (node == NULL)
-		return false;
-	return check_functions_in_node(node, comb_forbids_function, calls) ||
-		comb_expression_walker(node, comb_forbids, calls);
-}
-
 /*
  * Find a CHECK of the table that is a proof.  Partitions inherit it, with its
- * name.
+ * name.  Who reads a table needs no right on the functions of its constraints, so
+ * we must not call them for constants.
  */
 static void
-comb_find_check(PlannerInfo *root, CombNewest *newest, Oid relid)
+comb_find_check(CombNewest *newest, Oid relid)
 {
 	Relation	table = table_open(relid, NoLock);
 	TupleDesc	columns = RelationGetDescr(table);
@@ -443,15 +421,10 @@ comb_find_check(PlannerInfo *root, CombNewest *newest, Oid relid)
 	for (i = 0; i < n && newest->check == NULL; i++)
 	{
 		Node	   *check;
-		bool		calls = false;
 
 		if (!columns->constr->check[i].ccvalid)
 			continue;
 		check = stringToNode(columns->constr->check[i].ccbin);
-		if (comb_forbids(check, &calls) || !calls)
-			continue;
-		check = eval_const_expressions(root, check);
-		check = (Node *) canonicalize_qual((Expr *) check, true);
 		ChangeVarNodes(check, 1, newest->var->varno, 0);
 		if (comb_excludes(newest, check, true))
 			newest->check = pstrdup(columns->constr->check[i].ccname);
@@ -476,7 +449,7 @@ comb_is_proven(PlannerInfo *root, CombNewest *newest, Oid named, Oid relid)
 		known->layout == newest->call.layout)
 		return true;
 	if (newest->check == NULL)
-		comb_find_check(root, newest, named);
+		comb_find_check(newest, named);
 	if (newest->check == NULL || get_rel_relkind(relid) == RELKIND_FOREIGN_TABLE)
 		return false;
 	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(get_relation_constraint_oid(relid, newest->check, true)));

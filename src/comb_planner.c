@@ -210,13 +210,6 @@ comb_period_terms(CombPlace *place, CombCall *call, bool *exact)
 		return NIL;
 	if (IsA(period, RelabelType))
 		period = (const Node *) ((const RelabelType *) period)->arg;
-	if (IsA(period, Const) && !((const Const *) period)->constisnull)
-	{
-		CombPeriod	all = comb_period(((const Const *) period)->constvalue);
-
-		if (comb_has_all_times(&all))
-			return NIL;
-	}
 	*exact = !IsA(period, Const) && !IsA(period, Param);
 	terms = comb_range_terms(place->root, call, &done);
 	return done ? terms : comb_add_term(NIL, call, 0, comb_call_period(call));
