@@ -148,18 +148,17 @@ comb_range_end(PlannerInfo *root, Node *time, bool until)
 }
 
 /*
- * Add the two terms of a call whose period is core's constructor of ranges.
- * Sets *done if it is.
+ * Return the terms of a call whose period is core's constructor of ranges.  NIL
+ * if it is not, or if both its ends are open.
  */
 static List *
-comb_range_terms(PlannerInfo *root, const CombCall *call, bool *done)
+comb_range_terms(PlannerInfo *root, const CombCall *call)
 {
 	const FuncExpr *range = (const FuncExpr *) call->period;
 	const char *flags = "[)";
 	List	   *terms = NIL;
 	Node	   *end;
 
-	*done = false;
 	if (IsA(range, RelabelType))
 		range = (const FuncExpr *) ((const RelabelType *) range)->arg;
 	if (!IsA(range, FuncExpr) || call->label != NIL)
@@ -177,7 +176,6 @@ comb_range_terms(PlannerInfo *root, const CombCall *call, bool *done)
 	}
 	else if (range->funcid != F_TSTZRANGE_TIMESTAMPTZ_TIMESTAMPTZ)
 		return NIL;
-	*done = true;
 	end = comb_range_end(root, (Node *) linitial(range->args), false);
 	if (end)
 		terms = comb_add_term(terms, call, flags[0] == '[' ?
@@ -202,7 +200,6 @@ static List *
 comb_period_terms(CombPlace *place, CombCall *call, bool *exact)
 {
 	const Node *period = call->period;
-	bool		done;
 	List	   *terms;
 
 	if (call->function->role != COMB_IN_PERIOD ||
@@ -211,8 +208,8 @@ comb_period_terms(CombPlace *place, CombCall *call, bool *exact)
 	if (IsA(period, RelabelType))
 		period = (const Node *) ((const RelabelType *) period)->arg;
 	*exact = !IsA(period, Const) && !IsA(period, Param);
-	terms = comb_range_terms(place->root, call, &done);
-	return done ? terms : comb_add_term(NIL, call, 0, comb_call_period(call));
+	terms = comb_range_terms(place->root, call);
+	return terms ? terms : comb_add_term(NIL, call, 0, comb_call_period(call));
 }
 
 /*
