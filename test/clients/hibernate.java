@@ -10,6 +10,7 @@ import jakarta.persistence.*;
 import org.hibernate.SessionFactory;
 import org.hibernate.annotations.*;
 import org.hibernate.cfg.Configuration;
+import org.hibernate.query.Page;
 
 class Orders extends Client {
 	@Entity(name = "Order")
@@ -67,6 +68,26 @@ class Orders extends Client {
 		return query("from Order o where function('comb_during' as Boolean, o.id, ?1, ?2) = true order by o.id", since, until);
 	}
 
+	// The newest orders, and page after page of them; the server's log has the plans
+	static boolean newest() {
+		factory.inTransaction(session -> session.createNativeMutationQuery("ALTER TABLE orders ADD CHECK (id <@ "
+			+ "tstzrange('2000-01-01 00:00+00', '2100-01-01 00:00+00'))").executeUpdate());
+		List<UUID> expected = query("from Order o order by o.id desc").stream().map(row -> row.id).toList();
+		List<UUID> paged = new ArrayList<>();
+		factory.inSession(session -> {
+			var orders = session.createSelectionQuery("from Order o", Row.class);
+			for (var page = Page.first(3).keyedBy(List.of(org.hibernate.query.Order.desc(Row.class, "createdAt"),
+					org.hibernate.query.Order.desc(Row.class, "id"))); page != null;) {
+				var result = orders.getKeyedResultList(page);
+				result.getResultList().forEach(row -> paged.add(row.id));
+				page = result.getResultList().isEmpty() ? null : result.getNextPage();
+			}
+		});
+		return expected.size() > 6 && paged.equals(expected) && factory.fromSession(session ->
+			session.createSelectionQuery("from Order o order by o.createdAt desc", Row.class).setMaxResults(20).list()).stream()
+				.map(row -> row.id).toList().equals(expected);
+	}
+
 	public static void main(String[] arguments) throws Exception {
 		java.util.logging.LogManager.getLogManager().reset();
 		test("a schema update makes the table, and nothing else", () -> {
@@ -79,5 +100,6 @@ class Orders extends Client {
 			query("from Order o where o.createdAt >= ?1 and o.createdAt < ?2 order by o.createdAt, o.id", values));
 		orders.check();
 		test("a second schema update is empty", () -> update().isEmpty());
+		test("lists begin with the newest, and go on after the last", Orders::newest);
 	}
 }

@@ -161,21 +161,34 @@ start_clients_server() {
 		"session_preload_libraries = 'auto_explain'" "auto_explain.log_min_duration = 0" && sql -d postgres -c "CREATE ROLE app LOGIN"
 }
 
-# periods_by_index DATABASE: of the plans with a period, of which a client of orders has
-# at least five, each has both bounds in an index condition.
-periods_by_index() {
-	local least=5
-	case $1 in *feed | flyway) least=0 ;; esac
-	awk -v start="$1 LOG:  duration: " -v least="$least" '
+# plans_by_index DATABASE: of the plans with a period, of which a client of orders has at least five, each has both
+# bounds in an index condition.  Lists that begin with the newest sort nothing, and the pages after them have one bound.
+plans_by_index() {
+	local least=5 lists=0
+	case $1 in *feed | flyway) least=0 ;; hibernate | sqlalchemy | django | activerecord) lists=2 ;; esac
+	awk -v start="$1 LOG:  duration: " -v least="$least" -v least_lists="$lists" '
 		function judge() {
-			if (period) { plans++; if (!bounds) { scans++; print plan } }
-			period = bounds = 0; plan = ""
+			text = tolower(plan)
+			gsub(/[ \t\n]+/, " ", text)
+			if (text ~ / order by ([a-z_".]*created_at"?|comb_timestamp_1|comb_timestamp\([a-z0-9_".]*id"?\)|2) desc/ && plan ~ /Limit  /) {
+				lists++
+				bad = plan ~ /Sort/ || text ~ / where / && plan !~ /Index Cond: [^\n]*id </
+			} else if (period) {
+				plans++
+				bad = !bounds
+			}
+			if (bad) { scans++; print plan }
+			bad = period = bounds = 0; plan = ""
 		}
 		!/^\t/ { judge(); mine = index($0, start) == 1 && / plan:$/ }
 		mine { plan = plan $0 "\n" }
 		mine && /Filter: .*(<@|comb_created|comb_during|comb_recheck\(([a-z_0-9]+\.)?id,|comb_timestamp\(id\) [<>])/ { period = 1 }
 		mine && /Index Cond: .*id >= .* AND .*id <=? / { bounds = 1 }
-		END { judge(); print plans + 0 " plans with a period"; exit !(plans >= least && !scans) }' "$work/log/clients.log"
+		END {
+			judge()
+			print plans + 0 " plans with a period, and " lists + 0 " of the newest"
+			exit !(plans >= least && lists >= least_lists && !scans)
+		}' "$work/log/clients.log"
 }
 
 # schema_is_right DATABASE: prints what is wrong
@@ -215,7 +228,7 @@ run_client() {
 	tap $((passed + 1)) "all of pg_comb is there afterwards" diff <(say "$before") <(members "$client") || status=1
 	[[ $file = *.cs ]] || tap $((++passed + 1)) "nothing else of pg_comb is there, and the table has its defaults" \
 		schema_is_right "$client" || status=1
-	tap $((passed + 2)) "each period is read by the index" periods_by_index "$client" || status=1
+	tap $((passed + 2)) "each period is read by the index, and each list of the newest" plans_by_index "$client" || status=1
 	say "1..$((passed + 2))"
 	return "$status"
 }
