@@ -141,13 +141,15 @@ SELECT filters(format('SELECT k, id FROM open_posts WHERE (created_at, id) < (%L
 SELECT filters($$SELECT k FROM posts WHERE comb_recheck(id, '[2026-01-02,2026-01-03)') ORDER BY created_at LIMIT 5$$);
 SET plan_cache_mode = force_generic_plan;
 -- as Hibernate sends them, with a @Formula, and as PostgREST does
-PREPARE hibernate AS select p1_0.id,p1_0.k,comb_timestamp(p1_0.id) from newest.checked p1_0 order by comb_timestamp(p1_0.id) desc fetch first $1 rows only;
-PREPARE hibernate_page AS select p1_0.id,p1_0.k,comb_timestamp(p1_0.id) from newest.checked p1_0 where comb_timestamp(p1_0.id)<$1 or comb_timestamp(p1_0.id)=$2 and p1_0.id<$3 order by 3 desc,1 desc fetch first $4 rows only;
-PREPARE postgrest AS WITH pgrst_source AS (SELECT "newest"."posts".* FROM "newest"."posts" WHERE "newest"."posts"."created_at" < $1 ORDER BY "newest"."posts"."created_at" DESC LIMIT $2 OFFSET $3) SELECT null::bigint AS total_result_set, pg_catalog.count(_postgrest_t) AS page_total, coalesce(json_agg(_postgrest_t), '[]') AS body FROM (SELECT * FROM pgrst_source) _postgrest_t;
+PREPARE hibernate AS select p1_0.id,comb_timestamp(p1_0.id),p1_0.k from newest.checked p1_0 order by comb_timestamp(p1_0.id) desc fetch first $1 rows only;
+PREPARE hibernate_keyed AS select p1_0.id,comb_timestamp(p1_0.id),p1_0.k from newest.checked p1_0 order by 2 desc,1 desc offset $1 rows fetch first $2 rows only;
+PREPARE hibernate_page AS select p1_0.id,comb_timestamp(p1_0.id),p1_0.k from newest.checked p1_0 where comb_timestamp(p1_0.id)<$1 or p1_0.id<$2 and comb_timestamp(p1_0.id)=$3 order by 2 desc,1 desc offset $4 rows fetch first $5 rows only;
+PREPARE postgrest AS WITH pgrst_source AS ( SELECT "newest"."posts".* FROM "newest"."posts" WHERE  "newest"."posts"."created_at" < $1  ORDER BY "newest"."posts"."created_at" DESC  LIMIT $2 OFFSET $3 )  SELECT null::bigint AS total_result_set, pg_catalog.count(_postgrest_t) AS page_total, coalesce(json_agg(_postgrest_t), '[]') AS body, nullif(current_setting('response.headers', true), '') AS response_headers, nullif(current_setting('response.status', true), '') AS response_status, '' AS response_inserted FROM ( SELECT * FROM pgrst_source ) _postgrest_t;
 SELECT plan('EXECUTE hibernate(5)');
-SELECT plan(format('EXECUTE hibernate_page(%L, %1$L, %L, 5)', :'at', :'last'));
+SELECT plan('EXECUTE hibernate_keyed(0, 5)');
+SELECT plan(format('EXECUTE hibernate_page(%L, %L, %1$L, 0, 5)', :'at', :'last'));
 SELECT plan(format('EXECUTE postgrest(%L, 5, 0)', :'at'));
-SELECT page(format('EXECUTE hibernate_page(%L, %1$L, %L, 5)', :'at', :'last')) = :'page' AS t;
+SELECT page(format('EXECUTE hibernate_page(%L, %L, %1$L, 0, 5)', :'at', :'last')) = :'page' AS t;
 -- page after page until the end: all rows, none twice, and in the order of time
 CREATE FUNCTION walk(rows text, condition text, direction text) RETURNS uuid[] LANGUAGE plpgsql AS $$
 DECLARE
