@@ -41,70 +41,41 @@
 PG_FUNCTION_INFO_V1(comb_convert);
 
 /*
- * The payload of a key, as one string of bits.
+ * List the bits of a key's payload, as numbers from the lowest bit of byte 0 on.
+ * Returns how many there are.
  *
- * The free bits come first, in the layout's byte order.  The bits of version
- * and variant follow, unless the layout requires certain values there.
+ * The free bits come first, in the layout's byte order.  With "all" the bits of
+ * version and variant follow, unless the layout requires certain values there.
  *
- * In this form a payload can move to any layout.  Keys of one instant keep
+ * In this order a payload can move to any layout.  Keys of one instant keep
  * their order.  Bits that only look like a version are not lost, and a
  * version that the target requires costs only the version's own bits.
  */
-typedef struct CombPayload
+static int
+comb_payload_bits(const CombLayout *layout, bool all, uint8 *bits)
 {
-	unsigned char bits[UUID_LEN];	/* left-justified */
-	int			nbits;
-} CombPayload;
-
-/* Append the low "nbits" bits of "value" */
-static void
-comb_payload_append(CombPayload *payload, unsigned int value, int nbits)
-{
-	while (nbits-- > 0 && payload->nbits < UUID_LEN * 8)
-	{
-		if ((value >> nbits) & 1)
-			payload->bits[payload->nbits / 8] |= 0x80 >> (payload->nbits % 8);
-		payload->nbits++;
-	}
-}
-
-/* Append the payload of a key */
-static void
-comb_payload_get(const CombLayout *layout, const unsigned char *id,
-				 CombPayload *payload)
-{
+	int			n = 0;
+	int			bit;
 	int			i;
 
 	for (i = layout->field_bytes; i < UUID_LEN; i++)
-		comb_payload_append(payload, id[layout->order[i]],
-							comb_free_bits(layout, layout->order[i]));
-	for (i = 0; i < UUID_LEN && !layout->versioned; i++)
-		comb_payload_append(payload, id[i] >> comb_free_bits(layout, i),
-							8 - comb_free_bits(layout, i));
-}
-
-/*
- * Replace "nbits" bits of "byte" by the next bits of the payload, and return
- * the result.  The replaced bits end "shift" bits above the lowest bit of the
- * byte.  "*from" counts the payload bits used so far.  Once the payload is
- * used up, the remaining bits of the byte do not change.
- */
-static unsigned char
-comb_payload_take(const CombPayload *payload, int *from, unsigned char byte,
-				  int nbits, int shift)
-{
-	for (; nbits > 0 && *from < payload->nbits; nbits--, (*from)++)
 	{
-		unsigned char mask = 1 << (nbits - 1 + shift);
-		bool		bit = (payload->bits[*from / 8] << (*from % 8)) & 0x80;
+		int			pos = layout->order[i];
 
-		byte = bit ? byte | mask : byte & ~mask;
+		for (bit = comb_free_bits(layout, pos) - 1; bit >= 0; bit--)
+			bits[n++] = pos * 8 + bit;
 	}
-	return byte;
+	for (i = 0; i < UUID_LEN && all && !layout->versioned; i++)
+	{
+		for (bit = 7; bit >= comb_free_bits(layout, i); bit--)
+			bits[n++] = i * 8 + bit;
+	}
+	return n;
 }
 
 /*
- * Write a payload into a key that has the version and variant of a new key.
+ * Copy the payload of a key of "source" to a new key of "target", behind the
+ * first "used" bits of its payload.
  *
  * With "all", bits of the payload that exceed the free bits replace version
  * and variant, if the layout does not require these.  Otherwise such bits are
@@ -112,23 +83,24 @@ comb_payload_take(const CombPayload *payload, int *from, unsigned char byte,
  * order.
  */
 static void
-comb_payload_set(const CombLayout *layout, unsigned char *id,
-				 const CombPayload *payload, bool all)
+comb_copy_payload(const CombLayout *source, const unsigned char *id,
+				  const CombLayout *target, unsigned char *result,
+				  int used, bool all)
 {
-	int			from = 0;
+	uint8		from[UUID_LEN * 8];
+	uint8		to[UUID_LEN * 8];
+	int			nfrom = comb_payload_bits(source, true, from);
+	int			nto = comb_payload_bits(target, all, to);
 	int			i;
 
-	for (i = layout->field_bytes; i < UUID_LEN; i++)
+	for (i = 0; i < Min(nfrom, nto - used); i++)
 	{
-		int			pos = layout->order[i];
+		unsigned int bit = id[from[i] / 8] >> (from[i] % 8) & 1;
+		int			pos = to[used + i] / 8;
+		int			shift = to[used + i] % 8;
 
-		id[pos] = comb_payload_take(payload, &from, id[pos],
-									comb_free_bits(layout, pos), 0);
+		result[pos] = (result[pos] & ~(1 << shift)) | bit << shift;
 	}
-	for (i = 0; i < UUID_LEN && all && !layout->versioned; i++)
-		id[i] = comb_payload_take(payload, &from, id[i],
-								  8 - comb_free_bits(layout, i),
-								  comb_free_bits(layout, i));
 }
 
 /*
@@ -160,9 +132,9 @@ comb_convert(PG_FUNCTION_ARGS)
 	const CombCodec *to = target->codec;
 	bool		same_unit = (from->unit == to->unit);
 	int			reserved = 0;	/* bits that the target reserves more */
+	int			ticks = 0;		/* bits of the instant behind the time field */
 	uint64		below_us;
 	pg_uuid_t  *result;
-	CombPayload payload = {{0}, 0};
 	TimestampTz at;
 	TimestampTz start;
 	int			i;
@@ -173,27 +145,26 @@ comb_convert(PG_FUNCTION_ARGS)
 
 	/* in units of the field: always 0 unless the unit is 100 ns */
 	below_us = comb_get_field(source, id->data) - from->encode(from, at);
+	result = (pg_uuid_t *) palloc0(UUID_LEN);
+	comb_set_fixed_bits(target, result->data);
 	if (!same_unit &&
 		from->unit->us / from->unit->per <= to->unit->us / to->unit->per)
 	{
+		ticks = to->unit->tick_bits;
 		(void) to->decode(to, to->encode(to, at), &start);
-		comb_payload_append(&payload,
-							comb_tick(comb_time_from_us(at - start) +
-									  comb_time_from_us(below_us) /
-									  COMB_100NS_PER_US),
-							to->unit->tick_bits);
+		comb_set_sub(target, result->data,
+					 comb_tick(comb_time_from_us(at - start) +
+							   comb_time_from_us(below_us) / COMB_100NS_PER_US),
+					 ticks);
 	}
-
-	result = (pg_uuid_t *) palloc0(UUID_LEN);
-	comb_set_fixed_bits(target, result->data);
-	for (i = 0; i < UUID_LEN; i++)
-		reserved += comb_free_bits(source, i) - comb_free_bits(target, i);
 
 	/*
 	 * If all bytes fit, neither layout requires its version bits, and only
 	 * one of them reserves any, then only unchanged bytes keep both every bit
 	 * and the order.
 	 */
+	for (i = 0; i < UUID_LEN; i++)
+		reserved += comb_free_bits(source, i) - comb_free_bits(target, i);
 	if (same_unit && source->field_bytes == target->field_bytes &&
 		!source->versioned && !target->versioned && reserved != 0)
 	{
@@ -201,10 +172,7 @@ comb_convert(PG_FUNCTION_ARGS)
 			result->data[target->order[i]] = id->data[source->order[i]];
 	}
 	else
-	{
-		comb_payload_get(source, id->data, &payload);
-		comb_payload_set(target, result->data, &payload, same_unit);
-	}
+		comb_copy_payload(source, id->data, target, result->data, ticks, same_unit);
 	comb_set_field(target, result->data,
 				   to->encode(to, at) + (same_unit ? below_us : 0));
 	PG_RETURN_UUID_P(result);
