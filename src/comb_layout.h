@@ -302,10 +302,26 @@ comb_upper_bound(const CombLayout *layout, unsigned char *id, int64 at)
 	return true;
 }
 
+/* Read eight bytes, most significant first, and write them */
+static inline uint64
+comb_get_word(const void *bytes)
+{
+	uint64		word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return pg_ntoh64(word);
+}
+
+static inline void
+comb_set_word(void *bytes, uint64 word)
+{
+	word = pg_hton64(word);
+	memcpy(bytes, &word, sizeof(word));
+}
+
 /*
- * Write a UUIDv7, the default layout, as two 64-bit numbers.  Using the
- * layout's row in the table would add 5 ns to each key ("make bench", row
- * layouts).
+ * Write a UUIDv7, the default layout, as two 64-bit numbers, which costs less
+ * than the layout's row in the table.
  *
  *	48 bits ms | 0111 | 12 bits sub | 10 | 6 bits sub | 56 bits random
  *
@@ -314,16 +330,9 @@ comb_upper_bound(const CombLayout *layout, unsigned char *id, int64 at)
 static inline void
 comb_v7_write(unsigned char *id, uint64 ms, uint64 sub, uint64 random)
 {
-	uint64		hi;
-	uint64		lo;
-
-	hi = (ms << 16) | 0x7000 | (sub >> 6);
-	lo = (UINT64CONST(1) << 63) | ((sub & 0x3f) << 56);
-	lo |= random & UINT64CONST(0x00ffffffffffffff);
-	hi = pg_hton64(hi);
-	lo = pg_hton64(lo);
-	memcpy(id, &hi, sizeof(hi));
-	memcpy(id + sizeof(hi), &lo, sizeof(lo));
+	comb_set_word(id, ms << 16 | 0x7000 | sub >> 6);
+	comb_set_word(id + 8, UINT64CONST(1) << 63 | (sub & 0x3f) << 56 |
+				  (random & UINT64CONST(0x00ffffffffffffff)));
 }
 
 /* The same for a time of CombTime, which ends before the 48 bits do */
@@ -338,10 +347,8 @@ comb_v7_write_time(unsigned char *id, CombTime at, uint64 random)
 static inline bool
 comb_v7_read(const unsigned char *id, int64 *at)
 {
-	uint64		hi;
+	uint64		hi = comb_get_word(id);
 
-	memcpy(&hi, id, sizeof(hi));
-	hi = pg_ntoh64(hi);
 	if ((hi & 0xf000) != 0x7000 || (id[8] & 0xc0) != 0x80)
 		return false;
 	*at = (int64) (hi >> 16) * COMB_US_PER_MS + COMB_UNIX_EPOCH;

@@ -25,16 +25,6 @@ PG_FUNCTION_INFO_V1(comb_unmask);
 
 #define COMB_SECRET_LEN	16
 
-/* SipHash reads its key and its message as little-endian words */
-static inline uint64
-comb_sip_word(const char *bytes)
-{
-	uint64		word;
-
-	memcpy(&word, bytes, sizeof(word));
-	return pg_bswap64(pg_ntoh64(word));
-}
-
 /* The state of SipHash, named as by its authors, Aumasson and Bernstein */
 typedef struct CombSip
 {
@@ -81,8 +71,9 @@ comb_sip_take(CombSip *s, uint64 word)
 static inline uint64
 comb_siphash(const char *key, uint64 first, uint64 last)
 {
-	uint64		k0 = comb_sip_word(key);
-	uint64		k1 = comb_sip_word(key + sizeof(k0));
+	/* SipHash reads its key and its message as little-endian words */
+	uint64		k0 = pg_bswap64(comb_get_word(key));
+	uint64		k1 = pg_bswap64(comb_get_word(key + 8));
 	CombSip		s;
 
 	/* "somepseudorandomlygeneratedbytes" */
@@ -121,31 +112,6 @@ comb_mask_bits(const char *key, uint64 hi, uint64 lo)
 						(uint64) 10 << 56 | pg_bswap16((uint16) rand_b));
 }
 
-/*
- * Copy "id" to "masked", apply or remove the mask, and change the version from
- * "from" to "to".  False if "id" has another version, or not RFC 9562's
- * variant.
- */
-static inline bool
-comb_mask_change(unsigned char *masked, const unsigned char *id,
-				 const char *key, uint64 from, uint64 to)
-{
-	uint64		hi;
-	uint64		lo;
-
-	memcpy(&hi, id, sizeof(hi));
-	memcpy(&lo, id + sizeof(hi), sizeof(lo));
-	hi = pg_ntoh64(hi);
-	if ((hi >> 12 & 0xf) != from || (id[8] & 0xc0) != 0x80)
-		return false;
-
-	hi ^= comb_mask_bits(key, hi, pg_ntoh64(lo)) << 16 | (from ^ to) << 12;
-	hi = pg_hton64(hi);
-	memcpy(masked, &hi, sizeof(hi));
-	memcpy(masked + sizeof(hi), &lo, sizeof(lo));
-	return true;
-}
-
 /* Return the bytes of a secret.  Raises 22023 unless there are 16. */
 static inline const char *
 comb_secret_arg(FunctionCallInfo fcinfo, int argno)
@@ -163,19 +129,36 @@ comb_secret_arg(FunctionCallInfo fcinfo, int argno)
 }
 
 /*
+ * Apply or remove the mask, and change the version from "from" to "to".  NULL
+ * for a uuid with another version, or not RFC 9562's variant.
+ */
+static pg_always_inline Datum
+comb_mask_change(FunctionCallInfo fcinfo, uint64 from, uint64 to)
+{
+	const unsigned char *id = PG_GETARG_UUID_P(0)->data;
+	const char *secret = comb_secret_arg(fcinfo, 1);
+	uint64		hi = comb_get_word(id);
+	uint64		lo = comb_get_word(id + 8);
+	pg_uuid_t  *result;
+
+	if ((hi >> 12 & 0xf) != from || lo >> 62 != 2)
+		PG_RETURN_NULL();
+
+	result = (pg_uuid_t *) palloc(UUID_LEN);
+	hi ^= comb_mask_bits(secret, hi, lo) << 16 | (from ^ to) << 12;
+	comb_set_word(result->data, hi);
+	comb_set_word(result->data + 8, lo);
+	PG_RETURN_UUID_P(result);
+}
+
+/*
  * comb_mask(id uuid, secret bytea) returns uuid: a UUIDv4 that hides the time of
  * a UUIDv7, or NULL for another uuid
  */
 Datum
 comb_mask(PG_FUNCTION_ARGS)
 {
-	const char *secret = comb_secret_arg(fcinfo, 1);
-	pg_uuid_t  *masked = (pg_uuid_t *) palloc(UUID_LEN);
-
-	if (!comb_mask_change(masked->data, PG_GETARG_UUID_P(0)->data, secret,
-						  7, 4))
-		PG_RETURN_NULL();
-	PG_RETURN_UUID_P(masked);
+	return comb_mask_change(fcinfo, 7, 4);
 }
 
 /*
@@ -187,11 +170,5 @@ comb_mask(PG_FUNCTION_ARGS)
 Datum
 comb_unmask(PG_FUNCTION_ARGS)
 {
-	const char *secret = comb_secret_arg(fcinfo, 1);
-	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
-
-	if (!comb_mask_change(id->data, PG_GETARG_UUID_P(0)->data, secret,
-						  4, 7))
-		PG_RETURN_NULL();
-	PG_RETURN_UUID_P(id);
+	return comb_mask_change(fcinfo, 4, 7);
 }

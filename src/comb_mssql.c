@@ -55,20 +55,15 @@ PG_FUNCTION_INFO_V1(comb_mssql_sortsupport);
 static inline uint64
 comb_mssql_hi(const unsigned char *id)
 {
-	uint64		word;
+	uint64		word = comb_get_word(id + 8);
 
-	memcpy(&word, id + sizeof(word), sizeof(word));
-	word = pg_ntoh64(word);
 	return (word << 16) | (word >> 48);
 }
 
 static inline uint64
 comb_mssql_lo(const unsigned char *id)
 {
-	uint64		word;
-
-	memcpy(&word, id, sizeof(word));
-	return pg_bswap64(pg_ntoh64(word));
+	return pg_bswap64(comb_get_word(id));
 }
 
 /* -1, 0 or 1 if SQL Server sorts "a" before, with or after "b" */
@@ -135,12 +130,10 @@ Datum
 comb_mssql_key(PG_FUNCTION_ARGS)
 {
 	const unsigned char *id = PG_GETARG_UUID_P(0)->data;
-	uint64		hi = pg_hton64(comb_mssql_hi(id));
-	uint64		lo = pg_hton64(comb_mssql_lo(id));
 	pg_uuid_t  *key = (pg_uuid_t *) palloc(UUID_LEN);
 
-	memcpy(key->data, &hi, sizeof(hi));
-	memcpy(key->data + sizeof(hi), &lo, sizeof(lo));
+	comb_set_word(key->data, comb_mssql_hi(id));
+	comb_set_word(key->data + 8, comb_mssql_lo(id));
 	PG_RETURN_UUID_P(key);
 }
 

@@ -10,10 +10,10 @@
  * Two zero bits and the 128 bits of the uuid make 26 digits of five bits, most
  * significant first.  The alphabet ascends in ASCII, so text with the same
  * prefix and case sorts as the uuids do, in collation "C".  The halves of the
- * uuid meet inside digit 13:
+ * uuid meet inside the seventh pair of digits:
  *
- *	digit	0		1 to 12		13			14 to 25
- *	bits	3 hi	60 hi		1 hi, 4 lo	60 lo
+ *	digits	0 to 11		12 and 13		14 to 25
+ *	bits	00, 58 hi	6 hi, 4 lo		60 lo
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -34,10 +34,10 @@ PG_FUNCTION_INFO_V1(comb_parse_prefix);
 #define COMB_DIGITS		26		/* in the text of a key */
 #define COMB_PREFIX_MAX 63		/* characters */
 
-/* Crockford's alphabet: digits and letters without i, l, o and u */
-static const char comb_alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
-
-/* All pairs of digits, in order.  Writing two at once halves the work */
+/*
+ * All pairs of digits, in order.  Writing two at once halves the work.  The
+ * alphabet is Crockford's: digits and letters without i, l, o and u.
+ */
 #define P(d) d "0" d "1" d "2" d "3" d "4" d "5" d "6" d "7" \
 	d "8" d "9" d "a" d "b" d "c" d "d" d "e" d "f" \
 	d "g" d "h" d "j" d "k" d "m" d "n" d "p" d "q" \
@@ -71,71 +71,30 @@ static const uint8 comb_digit_value[256] = {
 
 #undef D
 
-/* Write the last 60 bits of a number */
-static inline void
-comb_write_12_digits(char *digits, uint64 bits)
+/* Write the last 5 * "n" bits of a number */
+static pg_always_inline void
+comb_write_digits(char *digits, int n, uint64 bits)
 {
-	int			i;
-
-	for (i = 10; i >= 0; i -= 2, bits >>= 10)
-		memcpy(digits + i, &comb_pairs[2 * (bits & 1023)], 2);
+	for (n -= 2; n >= 0; n -= 2, bits >>= 10)
+		memcpy(digits + n, &comb_pairs[2 * (bits & 1023)], 2);
 }
 
-static inline void
-comb_write_digits(char *digits, const unsigned char *id)
-{
-	uint64		hi;
-	uint64		lo;
-
-	memcpy(&hi, id, sizeof(hi));
-	memcpy(&lo, id + sizeof(hi), sizeof(lo));
-	hi = pg_ntoh64(hi);
-	lo = pg_ntoh64(lo);
-	digits[0] = comb_alphabet[hi >> 61];
-	comb_write_12_digits(digits + 1, hi >> 1);
-	digits[13] = comb_alphabet[(hi & 1) << 4 | lo >> 60];
-	comb_write_12_digits(digits + 14, lo);
-}
-
-static inline uint8
-comb_read_digit(const char *digit)
-{
-	return comb_digit_value[(unsigned char) *digit];
-}
-
-/* Read 60 bits.  *all loses COMB_IS_DIGIT if a character is no digit. */
-static inline uint64
-comb_read_12_digits(const char *digits, uint8 *all)
+/* Read 5 * "n" bits.  *all loses COMB_IS_DIGIT if a character is no digit. */
+static pg_always_inline uint64
+comb_read_digits(const char *digits, int n, uint8 *all)
 {
 	uint64		bits = 0;
 	int			i;
 
-	for (i = 0; i < 12; i += 2)
+	for (i = 0; i < n; i += 2)
 	{
-		uint8		a = comb_read_digit(digits + i);
-		uint8		b = comb_read_digit(digits + i + 1);
+		uint8		a = comb_digit_value[(unsigned char) digits[i]];
+		uint8		b = comb_digit_value[(unsigned char) digits[i + 1]];
 
 		*all &= a & b;
 		bits = bits << 10 | (a & 31) << 5 | (b & 31);
 	}
 	return bits;
-}
-
-/* False if a character is no digit, or if the number has more than 128 bits */
-static inline bool
-comb_read_digits(unsigned char *id, const char *digits)
-{
-	uint8		first = comb_read_digit(digits);
-	uint8		middle = comb_read_digit(digits + 13);
-	uint8		all = first & middle;
-	uint64		hi = comb_read_12_digits(digits + 1, &all);
-	uint64		lo = comb_read_12_digits(digits + 14, &all);
-
-	hi = pg_hton64((uint64) first << 61 | hi << 1 | (middle >> 4 & 1));
-	lo = pg_hton64((uint64) middle << 60 | lo);
-	memcpy(id, &hi, sizeof(hi));
-	memcpy(id + sizeof(hi), &lo, sizeof(lo));
-	return (all & COMB_IS_DIGIT) != 0 && (first & 31) <= 7;
 }
 
 /* Is this the prefix of a TypeID?  It may be empty */
@@ -183,20 +142,52 @@ comb_parse_error(const text *source, const char *prefix, int prefix_length)
 					 COMB_DIGITS)));
 }
 
-/* Read the key that follows the prefix, which may be empty */
+/* Write a key behind a prefix, which may be empty */
+static pg_always_inline text *
+comb_written(const unsigned char *id, const char *prefix, int prefix_length)
+{
+	int			start = prefix_length + (prefix_length != 0);
+	text	   *result = (text *) palloc(VARHDRSZ + start + COMB_DIGITS);
+	char	   *digits = VARDATA(result) + start;
+	uint64		hi = comb_get_word(id);
+	uint64		lo = comb_get_word(id + 8);
+
+	SET_VARSIZE(result, VARHDRSZ + start + COMB_DIGITS);
+	memcpy(VARDATA(result), prefix, prefix_length);
+	if (prefix_length != 0)
+		VARDATA(result)[prefix_length] = '_';
+	comb_write_digits(digits, 12, hi >> 6);
+	comb_write_digits(digits + 12, 2, hi << 4 | lo >> 60);
+	comb_write_digits(digits + 14, 12, lo);
+	return result;
+}
+
+/*
+ * Read the key behind a prefix, which may be empty.  Raises 22P02 if there is
+ * another one, if a character is no digit, and for more than 128 bits.
+ */
 static pg_always_inline pg_uuid_t *
 comb_parsed(const text *source, const char *prefix, int prefix_length)
 {
 	const char *str = VARDATA_ANY(source);
-	int			size = VARSIZE_ANY_EXHDR(source);
 	int			start = prefix_length + (prefix_length != 0);
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
+	uint8		all = COMB_IS_DIGIT;
+	uint64		hi;
+	uint64		middle;
+	uint64		lo;
 
-	if (unlikely(size != start + COMB_DIGITS ||
+	if (unlikely(VARSIZE_ANY_EXHDR(source) != start + COMB_DIGITS ||
 				 memcmp(str, prefix, prefix_length) != 0 ||
-				 (start != 0 && str[prefix_length] != '_') ||
-				 !comb_read_digits(id->data, str + start)))
+				 (start != 0 && str[prefix_length] != '_')))
 		comb_parse_error(source, prefix, prefix_length);
+	hi = comb_read_digits(str + start, 12, &all);
+	middle = comb_read_digits(str + start + 12, 2, &all);
+	lo = comb_read_digits(str + start + 14, 12, &all);
+	if (unlikely(all == 0 || hi >> 58 != 0))
+		comb_parse_error(source, prefix, prefix_length);
+	comb_set_word(id->data, hi << 6 | middle >> 4);
+	comb_set_word(id->data + 8, middle << 60 | lo);
 	return id;
 }
 
@@ -207,11 +198,7 @@ comb_parsed(const text *source, const char *prefix, int prefix_length)
 Datum
 comb_text(PG_FUNCTION_ARGS)
 {
-	text	   *result = (text *) palloc(VARHDRSZ + COMB_DIGITS);
-
-	SET_VARSIZE(result, VARHDRSZ + COMB_DIGITS);
-	comb_write_digits(VARDATA(result), PG_GETARG_UUID_P(0)->data);
-	PG_RETURN_TEXT_P(result);
+	PG_RETURN_TEXT_P(comb_written(PG_GETARG_UUID_P(0)->data, "", 0));
 }
 
 /*
@@ -223,16 +210,9 @@ Datum
 comb_text_prefix(PG_FUNCTION_ARGS)
 {
 	const text *prefix = comb_prefix_arg(fcinfo, 1);
-	int			length = VARSIZE_ANY_EXHDR(prefix);
-	int			start = length + (length != 0);
-	text	   *result = (text *) palloc(VARHDRSZ + start + COMB_DIGITS);
 
-	SET_VARSIZE(result, VARHDRSZ + start + COMB_DIGITS);
-	memcpy(VARDATA(result), VARDATA_ANY(prefix), length);
-	if (length != 0)
-		VARDATA(result)[length] = '_';
-	comb_write_digits(VARDATA(result) + start, PG_GETARG_UUID_P(0)->data);
-	PG_RETURN_TEXT_P(result);
+	PG_RETURN_TEXT_P(comb_written(PG_GETARG_UUID_P(0)->data, VARDATA_ANY(prefix),
+								  VARSIZE_ANY_EXHDR(prefix)));
 }
 
 /*
