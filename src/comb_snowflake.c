@@ -45,26 +45,24 @@ comb_check_bits(const char *name, int32 bits)
 }
 
 /*
- * Check the parameters of a call and derive the rest of its parameter set.
+ * Check the parameters of a set and derive the other members from them.
  * Raises 22008 for an epoch that is out of range, and 22023 for other bad
  * parameters, such as a tick with months, whose length varies.
  */
 void
-comb_snowflake_prepare(CombSnowflakeCall *call)
+comb_snowflake_prepare(CombSnowflake *set)
 {
-	CombSnowflake *set = &call->set;
-	const Interval *tick = &call->tick;
+	const Interval *tick = &set->tick;
 
 	comb_check_bits("instance_bits", set->instance_bits);
 	comb_check_bits("sequence_bits", set->sequence_bits);
-	if (call->epoch < COMB_UNIX_EPOCH ||
-		call->epoch > COMB_CLOCK_MAX_US + COMB_UNIX_EPOCH)
+	if (set->epoch_instant < COMB_UNIX_EPOCH ||
+		set->epoch_instant > COMB_CLOCK_MAX_US + COMB_UNIX_EPOCH)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("\"epoch\" must be between %s and %s",
 						comb_time_text(COMB_UNIX_EPOCH),
 						comb_time_text(COMB_CLOCK_MAX_US + COMB_UNIX_EPOCH))));
-	set->epoch_us = call->epoch - COMB_UNIX_EPOCH;
 	if (tick->month != 0 ||
 		pg_mul_s64_overflow(tick->day, USECS_PER_DAY, &set->tick_us) ||
 		pg_add_s64_overflow(set->tick_us, tick->time, &set->tick_us) ||
@@ -72,22 +70,35 @@ comb_snowflake_prepare(CombSnowflakeCall *call)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"tick\" must be between 1 microsecond and 1 day")));
-	comb_snowflake_derive(set);
+
+	set->epoch = comb_time_from_us(set->epoch_instant - COMB_UNIX_EPOCH);
+	set->span = comb_time_from_us(set->tick_us);
+	set->slot = Max(set->span >> set->sequence_bits, 1);
+	set->last_sequence = Min(UINT64CONST(1) << set->sequence_bits,
+							 set->span) - 1;
+	/* no id has the last time, so that a bound can be above all ids */
+	set->end = (UINT64CONST(1) <<
+				(COMB_SNOWFLAKE_BITS - comb_snowflake_shift(set))) - 1;
+	set->slow = (set->tick_us >
+				 (int64) (set->last_sequence + 1) * COMB_SLOT_US_MAX);
+	set->tick_time = 0;
+	set->tick_start = set->epoch;
 }
 
 /*
- * Compute the instant of a time in ticks.  False if the instant is beyond the
- * range of timestamptz.
+ * Compute the instant of a time in ticks: infinity if it is beyond the range of
+ * timestamptz.
  */
-bool
-comb_snowflake_instant(const CombSnowflake *set, CombSlotTime time,
-					   TimestampTz *at)
+TimestampTz
+comb_snowflake_instant(const CombSnowflake *set, CombSlotTime time)
 {
-	int64		us;
+	int64		at;
 
-	return !pg_mul_s64_overflow((int64) time, set->tick_us, &us) &&
-		!pg_add_s64_overflow(us, set->epoch_us + COMB_UNIX_EPOCH, at) &&
-		IS_VALID_TIMESTAMP(*at);
+	if (pg_mul_s64_overflow((int64) time, set->tick_us, &at) ||
+		pg_add_s64_overflow(at, set->epoch_instant, &at) ||
+		!IS_VALID_TIMESTAMP(at))
+		return DT_NOEND;
+	return at;
 }
 
 /*
@@ -110,8 +121,8 @@ comb_snowflake_timestamp(PG_FUNCTION_ARGS)
 
 	if (id < 0)
 		PG_RETURN_NULL();
-	if (!comb_snowflake_instant(set, (uint64) id >> comb_snowflake_shift(set),
-								&at))
+	at = comb_snowflake_instant(set, (uint64) id >> comb_snowflake_shift(set));
+	if (TIMESTAMP_IS_NOEND(at))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("timestamp of the Snowflake is out of range"),
@@ -146,17 +157,19 @@ comb_snowflake_sequence(PG_FUNCTION_ARGS)
 }
 
 /*
- * Return the whole ticks from the epoch to "at", but at most one more than the
- * bits hold.  "at" must not be before the epoch.  Sets *exact if "at" is the
- * start of a tick.
+ * Return the smallest number whose time is at or after "at", and 2^63 after
+ * the last time that the bits hold
  */
-static CombSlotTime
-comb_snowflake_ticks(const CombSnowflake *set, TimestampTz at, bool *exact)
+static uint64
+comb_snowflake_bound(const CombSnowflake *set, TimestampTz at)
 {
-	uint64		us = (uint64) at - (uint64) (set->epoch_us + COMB_UNIX_EPOCH);
+	CombSlotTime time = set->end + 1;
 
-	*exact = (us % (uint64) set->tick_us == 0);
-	return Min(us / (uint64) set->tick_us, comb_snowflake_time_max(set) + 1);
+	if (at <= set->epoch_instant)
+		return 0;
+	if (!TIMESTAMP_IS_NOEND(at))
+		time = ((uint64) at - (uint64) set->epoch_instant - 1) / set->tick_us + 1;
+	return Min(time, set->end + 1) << comb_snowflake_shift(set);
 }
 
 /*
@@ -168,18 +181,9 @@ Datum
 comb_snowflake_min(PG_FUNCTION_ARGS)
 {
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
-	CombSnowflake *set = comb_snowflake_set(fcinfo, 1);
-	CombSlotTime time;
-	bool		exact;
+	uint64		first = comb_snowflake_bound(comb_snowflake_set(fcinfo, 1), at);
 
-	if (at <= set->epoch_us + COMB_UNIX_EPOCH)
-		PG_RETURN_INT64(0);
-	time = comb_snowflake_ticks(set, at, &exact);
-	if (!exact)
-		time++;
-	if (TIMESTAMP_IS_NOEND(at) || time > comb_snowflake_time_max(set))
-		PG_RETURN_INT64(PG_INT64_MAX);
-	PG_RETURN_INT64((int64) (time << comb_snowflake_shift(set)));
+	PG_RETURN_INT64((int64) Min(first, PG_INT64_MAX));
 }
 
 /*
@@ -191,14 +195,8 @@ Datum
 comb_snowflake_max(PG_FUNCTION_ARGS)
 {
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
-	CombSnowflake *set = comb_snowflake_set(fcinfo, 1);
-	CombSlotTime time;
-	bool		exact;
+	TimestampTz after = TIMESTAMP_IS_NOEND(at) ? at : at + 1;
+	uint64		first = comb_snowflake_bound(comb_snowflake_set(fcinfo, 1), after);
 
-	if (at < set->epoch_us + COMB_UNIX_EPOCH)
-		PG_RETURN_INT64(-1);
-	time = comb_snowflake_ticks(set, at, &exact);
-	if (TIMESTAMP_IS_NOEND(at) || time >= comb_snowflake_time_max(set))
-		PG_RETURN_INT64(PG_INT64_MAX);
-	PG_RETURN_INT64((int64) (((time + 1) << comb_snowflake_shift(set)) - 1));
+	PG_RETURN_INT64((int64) (first - 1));
 }

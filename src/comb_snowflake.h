@@ -67,15 +67,17 @@ typedef uint64 CombSlotTime;
  */
 typedef struct CombSnowflake
 {
+	TimestampTz epoch_instant;	/* as given; CombTime below */
 	int32		instance_bits;
 	int32		sequence_bits;
-	int64		epoch_us;		/* since 1970 */
+	Interval	tick;
 	int64		tick_us;
 	CombTime	epoch;
 	uint64		span;			/* of a tick */
 	uint64		slot;			/* of all slots but the last */
 	uint64		last_sequence;
-	CombSlotTime end;			/* the first time that no id has */
+	CombSlotTime end;			/* the largest time that the bits can hold, and
+								 * the first that no id has */
 	bool		slow;			/* slots are longer than COMB_SLOT_US_MAX */
 	CombSlotTime tick_time;
 	CombTime	tick_start;
@@ -92,32 +94,6 @@ static inline int
 comb_snowflake_shift(const CombSnowflake *set)
 {
 	return set->instance_bits + set->sequence_bits;
-}
-
-/* Return the largest time that the bits can hold */
-static inline CombSlotTime
-comb_snowflake_time_max(const CombSnowflake *set)
-{
-	return (UINT64CONST(1) <<
-			(COMB_SNOWFLAKE_BITS - comb_snowflake_shift(set))) - 1;
-}
-
-/* Derive the other members from the parameters, which must be checked */
-static inline void
-comb_snowflake_derive(CombSnowflake *set)
-{
-	uint64		numbers = UINT64CONST(1) << set->sequence_bits;
-
-	set->epoch = comb_time_from_us(set->epoch_us);
-	set->span = (uint64) set->tick_us << COMB_TIME_BITS;
-	set->slot = Max(set->span >> set->sequence_bits, 1);
-	set->last_sequence = Min(numbers, set->span) - 1;
-	/* no id has the last time, so that a bound can be above all ids */
-	set->end = comb_snowflake_time_max(set);
-	set->slow = (set->tick_us >
-				 (int64) (set->last_sequence + 1) * COMB_SLOT_US_MAX);
-	set->tick_time = 0;
-	set->tick_start = set->epoch;
 }
 
 /* Return the slot of a time, which must not be before the epoch */
@@ -164,21 +140,13 @@ comb_snowflake_compose(const CombSnowflake *set, CombSlot slot, uint64 instance)
 					instance << set->sequence_bits | slot.sequence);
 }
 
-/* The parameters of a call, and the parameter set derived from them */
-typedef struct CombSnowflakeCall
-{
-	TimestampTz epoch;
-	Interval	tick;
-	CombSnowflake set;
-} CombSnowflakeCall;
-
 /* comb_snowflake.c */
-extern void comb_snowflake_prepare(CombSnowflakeCall *call);
-extern bool comb_snowflake_instant(const CombSnowflake *set, CombSlotTime time,
-								   TimestampTz *at);
+extern void comb_snowflake_prepare(CombSnowflake *set);
+extern TimestampTz comb_snowflake_instant(const CombSnowflake *set,
+										  CombSlotTime time);
 
 /*
- * Return the parameter set of a call.  The arguments from "first" on are
+ * Return the parameter set of a call.  The arguments from "argno" on are
  * epoch, instance_bits, sequence_bits and tick.  Raises errors as
  * comb_snowflake_prepare() does.
  *
@@ -187,26 +155,26 @@ extern bool comb_snowflake_instant(const CombSnowflake *set, CombSlotTime time,
  * differ from those of the previous call.
  */
 static inline CombSnowflake *
-comb_snowflake_set(FunctionCallInfo fcinfo, int first)
+comb_snowflake_set(FunctionCallInfo fcinfo, int argno)
 {
-	CombSnowflakeCall *call = (CombSnowflakeCall *) fcinfo->flinfo->fn_extra;
-	TimestampTz epoch = PG_GETARG_TIMESTAMPTZ(first);
-	int32		instance_bits = PG_GETARG_INT32(first + 1);
-	int32		sequence_bits = PG_GETARG_INT32(first + 2);
-	Interval   *tick = PG_GETARG_INTERVAL_P(first + 3);
+	CombSnowflake *set = (CombSnowflake *) fcinfo->flinfo->fn_extra;
+	TimestampTz epoch = PG_GETARG_TIMESTAMPTZ(argno);
+	int32		instance_bits = PG_GETARG_INT32(argno + 1);
+	int32		sequence_bits = PG_GETARG_INT32(argno + 2);
+	Interval   *tick = PG_GETARG_INTERVAL_P(argno + 3);
 
-	if (unlikely(call == NULL ||
-				 call->epoch != epoch ||
-				 call->set.instance_bits != instance_bits ||
-				 call->set.sequence_bits != sequence_bits ||
-				 call->tick.time != tick->time ||
-				 call->tick.day != tick->day ||
-				 call->tick.month != tick->month))
+	if (unlikely(set == NULL ||
+				 set->epoch_instant != epoch ||
+				 set->instance_bits != instance_bits ||
+				 set->sequence_bits != sequence_bits ||
+				 set->tick.time != tick->time ||
+				 set->tick.day != tick->day ||
+				 set->tick.month != tick->month))
 	{
-		if (call == NULL)
-			call = (CombSnowflakeCall *)
+		if (set == NULL)
+			set = (CombSnowflake *)
 				MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
-								   sizeof(CombSnowflakeCall));
+								   sizeof(CombSnowflake));
 
 		/*
 		 * The next call must not find parameters that failed the checks.  No
@@ -214,14 +182,14 @@ comb_snowflake_set(FunctionCallInfo fcinfo, int first)
 		 * extension that keeps an FmgrInfo can.
 		 */
 		fcinfo->flinfo->fn_extra = NULL;
-		call->epoch = epoch;
-		call->set.instance_bits = instance_bits;
-		call->set.sequence_bits = sequence_bits;
-		call->tick = *tick;
-		comb_snowflake_prepare(call);
-		fcinfo->flinfo->fn_extra = call;
+		set->epoch_instant = epoch;
+		set->instance_bits = instance_bits;
+		set->sequence_bits = sequence_bits;
+		set->tick = *tick;
+		comb_snowflake_prepare(set);
+		fcinfo->flinfo->fn_extra = set;
 	}
-	return &call->set;
+	return set;
 }
 
 #endif							/* COMB_SNOWFLAKE_H */

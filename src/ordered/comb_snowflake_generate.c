@@ -72,17 +72,13 @@ comb_snowflake_own_set(FunctionCallInfo fcinfo)
 static pg_noinline void
 comb_snowflake_range_error(const CombSnowflake *set)
 {
-	TimestampTz end = 0;		/* keep compiler quiet */
-
-	if (!comb_snowflake_instant(set, set->end, &end))
-		end = DT_NOEND;
 	ereport(ERROR,
 			(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 			 errmsg("the clock is out of range for Snowflakes of these parameters"),
 			 errdetail("With %d bits for the time, they can be made from %s until %s.",
 					   COMB_SNOWFLAKE_BITS - comb_snowflake_shift(set),
-					   comb_time_text(set->epoch_us + COMB_UNIX_EPOCH),
-					   comb_time_text(end)),
+					   comb_time_text(set->epoch_instant),
+					   comb_time_text(comb_snowflake_instant(set, set->end))),
 			 errhint("Use another \"epoch\", a longer \"tick\", or fewer \"instance_bits\" or \"sequence_bits\".")));
 }
 
