@@ -55,7 +55,6 @@ typedef struct CombCodec
 	int64		latest;
 	bool		(*decode) (const struct CombCodec *codec, uint64 field, int64 *at);
 	uint64		(*encode) (const struct CombCodec *codec, int64 at);
-	bool		gaps;			/* some numbers are not valid fields */
 } CombCodec;
 
 /* comb_codec.c */
