@@ -121,43 +121,32 @@ comb_check_no_key(const CombLayout *layout, const pg_uuid_t *bound,
 						 layout->label)));
 }
 
-/* The last end of a time that a call in a query returned */
-typedef struct CombLastEnd
-{
-	TimestampTz at;
-	pg_uuid_t	id;
-} CombLastEnd;
-
 /*
- * Return the smallest or the largest key of a time.  A filter asks in each row,
- * mostly for the same time.
+ * Return the smallest or the largest key of a time.  Filters without a layout
+ * ask in each row, so the times of the clock have a short way there.
  */
-static pg_uuid_t *
+static pg_always_inline pg_uuid_t *
 comb_time_end(FunctionCallInfo fcinfo, bool largest)
 {
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
-	const CombLayout *layout = comb_layout_arg_or_default(fcinfo, 1);
+	uint64		us = (uint64) at - (uint64) COMB_UNIX_EPOCH;
+	uint64		ones = largest ? PG_UINT64_MAX : 0;
 	pg_uuid_t  *id = (pg_uuid_t *) palloc(UUID_LEN);
-	CombLastEnd *last = PG_NARGS() == 1 ? fcinfo->flinfo->fn_extra : NULL;
+	const CombLayout *layout;
 
-	if (last && last->at == at)
+	if (PG_NARGS() == 1 && us <= COMB_CLOCK_MAX_US)
 	{
-		*id = last->id;
+		if (!largest)
+			us += COMB_US_PER_MS - 1;
+		comb_v7_write(id->data, us / COMB_US_PER_MS,
+					  ones >> (64 - COMB_TICK_BITS), ones);
 		return id;
 	}
+	layout = comb_layout_arg_or_default(fcinfo, 1);
 	comb_check_sorts(layout);
 	if (!(largest ? comb_upper_bound(layout, id->data, at) :
 		  comb_lower_bound(layout, id->data, at)))
 		comb_check_no_key(layout, id, at, largest);
-	if (PG_NARGS() == 1)
-	{
-		if (last == NULL)
-			last = (CombLastEnd *) MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
-													  sizeof(CombLastEnd));
-		last->at = at;
-		last->id = *id;
-		fcinfo->flinfo->fn_extra = last;
-	}
 	return id;
 }
 
