@@ -30,7 +30,6 @@ extern bool comb_enable_time_conditions;
 
 /* comb_layout.c */
 extern const CombLayout *comb_layout_find(const text *label);
-extern bool comb_arg_is_const(const FmgrInfo *flinfo, int argno);
 extern const CombLayout *comb_layout_arg_lookup(FunctionCallInfo fcinfo,
 												int argno, bool missing_ok);
 extern char *comb_clipped(const text *source);

@@ -95,14 +95,17 @@ extern void comb_clock_error(void);
 extern void comb_pool_fill(void);
 
 /*
- * Read the clock: seconds since 1970 and nanoseconds.  The coarse clock would be
- * cheaper, but lags by up to 4 ms.  GetCurrentTimestamp() would drop the
- * nanoseconds, and gettimeofday() of Windows has only 32 bits of seconds.
+ * Read the clock.  Raises 22008 before 1970 and after 4199.
+ *
+ * The coarse clock would be cheaper, but lags by up to 4 ms.
+ * GetCurrentTimestamp() would drop the nanoseconds, and gettimeofday() of
+ * Windows has only 32 bits of seconds.
  */
-static inline uint64
-comb_clock_read(uint64 *nsec)
+static inline CombTime
+comb_clock_time(void)
 {
 	int64		sec;
+	uint64		nsec;
 
 #ifdef WIN32
 	FILETIME	now;
@@ -111,28 +114,19 @@ comb_clock_read(uint64 *nsec)
 	GetSystemTimePreciseAsFileTime(&now);
 	time = ((uint64) now.dwHighDateTime << 32) | now.dwLowDateTime;
 	sec = (int64) (time / COMB_100NS_PER_S) - COMB_WINDOWS_EPOCH_S;
-	*nsec = time % COMB_100NS_PER_S * 100;
+	nsec = time % COMB_100NS_PER_S * 100;
 #else
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	sec = now.tv_sec;
-	*nsec = now.tv_nsec;
+	nsec = now.tv_nsec;
 #endif
 
 	if (unlikely(sec < 0 || sec > COMB_CLOCK_MAX_S))
 		comb_clock_error();
-	return (uint64) sec;
-}
-
-/* Read the clock as CombTime.  Raises 22008 before 1970 and after 4199 */
-static inline CombTime
-comb_clock_time(void)
-{
-	uint64		nsec;
-	uint64		sec = comb_clock_read(&nsec);
-
-	return sec * COMB_TIME_PER_S + (nsec << COMB_TIME_BITS) / COMB_NS_PER_US;
+	return (uint64) sec * COMB_TIME_PER_S +
+		(nsec << COMB_TIME_BITS) / COMB_NS_PER_US;
 }
 
 static inline int64

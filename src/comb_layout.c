@@ -130,7 +130,7 @@ comb_layout_find(const text *label)
  * PL/pgSQL keeps a call site while it evaluates the expression again with
  * other values.
  */
-bool
+static bool
 comb_arg_is_const(const FmgrInfo *flinfo, int argno)
 {
 	const Node *call = flinfo->fn_expr;
