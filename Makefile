@@ -11,7 +11,7 @@ EXTENSION  = $(filter $(EXTENSIONS),pg_comb pg_comb_ordered)
 MODULE_big = pg_comb
 PGFILEDESC = "pg_comb - time-ordered uuid keys"
 # Keys without state, and below src/ordered the order that needs state
-OBJS       = src/pg_comb.o src/comb_clock.o src/comb_codec.o src/comb_layout.o src/comb_time.o src/comb_convert.o \
+OBJS       = src/pg_comb.o src/comb_clock.o src/comb_layout.o src/comb_label.o src/comb_time.o src/comb_convert.o \
              src/comb_inspect.o src/comb_text.o src/comb_mask.o src/comb_generate.o src/comb_spread.o \
              src/comb_snowflake.o src/comb_period.o \
              src/comb_call.o src/comb_selfuncs.o src/comb_newest.o src/comb_planner.o src/comb_mssql.o \

@@ -17,8 +17,8 @@ COMMENT ON FUNCTION comb_period_support(internal) IS
 	'planner support for functions that read the time of a key, or compare a uuid with a period';
 
 --
--- comb_layout.c, comb_time.c, comb_convert.c, comb_inspect.c: layouts; the time
--- of a key, bounds, conversion
+-- comb_time.c, comb_convert.c, comb_inspect.c: layouts; the time of a key, bounds,
+-- conversion
 --
 
 /*

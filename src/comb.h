@@ -28,7 +28,7 @@
 extern int	comb_max_drift;		/* pg_comb.max_drift, in ms */
 extern bool comb_enable_time_conditions;
 
-/* comb_layout.c */
+/* comb_label.c */
 extern const CombLayout *comb_layout_find(const text *label);
 extern const CombLayout *comb_layout_arg_lookup(FunctionCallInfo fcinfo,
 												int argno, bool missing_ok);

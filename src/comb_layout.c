@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * comb_layout.c
- *	  The table of layouts, looking up labels, and errors about layouts.
+ *	  The table of layouts, and their codecs: conversion between the number in
+ *	  a time field and an instant.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -12,14 +13,227 @@
  */
 #include "postgres.h"
 
-#include "mb/pg_wchar.h"
-#include "nodes/primnodes.h"
-#include "utils/builtins.h"
-#include "utils/datetime.h"
-#include "utils/timestamp.h"
-#include "utils/varlena.h"
+#include "comb_layout.h"
 
-#include "comb.h"
+/* The epochs of other software, as instants */
+#define COMB_EPOCH_0001			(-INT64CONST(730119) * USECS_PER_DAY)
+#define COMB_EPOCH_1582			(-INT64CONST(152384) * USECS_PER_DAY)
+#define COMB_EPOCH_1900			(-INT64CONST(36524) * USECS_PER_DAY)
+
+/*
+ * The units of time fields.
+ *
+ * Codecs with the same unit share one struct, so comparing two pointers tells
+ * whether a field of one codec is a whole field of the other.  1/300 s and
+ * NHibernate's 3.333333 ms are different units: twice a day NHibernate's field
+ * gets one unit further ahead, and around that instant two fields of one unit
+ * fall into one field of the other.
+ *
+ * 1/300 s has 873,814 ticks, which need 20 bits, and 10 us have 2,622.  Keys with a unit of 100 ns
+ * count in 100 ns, without ticks.
+ */
+static const CombUnit comb_ms = {"1 ms", 1000, 1, COMB_TICK_BITS};
+static const CombUnit comb_300th = {"1/300 s", 10000, 3, 20};
+static const CombUnit comb_nhibernate_ms = {"3.333333 ms", 3333333, 1000, 20};
+static const CombUnit comb_4096th = {"1/4096 s", 15625, 64, 16};
+static const CombUnit comb_10us = {"10 us", 10, 1, 12};
+static const CombUnit comb_100ns = {"100 ns", 1, COMB_100NS_PER_US, 0};
+
+/*
+ * Return the first whole microsecond of a unit.  If units are shorter than a
+ * microsecond, return the one that it begins in.
+ *
+ * Rounding to the nearest microsecond would not do.  Every third field of
+ * 1/300 s would encode back to the field before, as it does with RT.Comb on
+ * .NET 7.
+ */
+static inline uint64
+comb_unit_start(const CombUnit *unit, uint64 n)
+{
+	/* most units are whole microseconds, and a division costs more */
+	if (likely(unit->per == 1))
+		return n * unit->us;
+	return (n * unit->us + Min(unit->us, unit->per) - 1) / unit->per;
+}
+
+/* Return the number of whole units in the microseconds */
+static inline uint64
+comb_units_in(const CombUnit *unit, uint64 us)
+{
+	return us * unit->per / unit->us;
+}
+
+/*
+ * A number of units since "earliest".  The number can be larger than any
+ * instant that the codec writes.
+ */
+static bool
+comb_count_decode(const CombCodec *codec, uint64 field, int64 *at)
+{
+	*at = codec->earliest + (int64) comb_unit_start(codec->unit, field);
+	return *at <= codec->latest;
+}
+
+static uint64
+comb_count_encode(const CombCodec *codec, int64 at)
+{
+	return comb_units_in(codec->unit, (uint64) (at - codec->earliest));
+}
+
+/* The codec of a number that counts units for so many microseconds */
+#define COMB_COUNT(unit, epoch, range) \
+	{&(unit), (epoch), (epoch) + (range) - 1, \
+		comb_count_decode, comb_count_encode}
+
+/*
+ * 48 bits of Unix milliseconds, as in RFC 9562, section 5.7, and in many
+ * older formats.  The range is 1970-01-01 to 10889-08-02 05:31:50.655.
+ */
+static const CombCodec comb_unix_ms =
+COMB_COUNT(comb_ms, COMB_UNIX_EPOCH, (INT64CONST(1) << 48) * COMB_US_PER_MS);
+
+/*
+ * 48 bits of milliseconds since the year 1, which is .NET's DateTime.Ticks /
+ * 10000 (SequentialGuid by jhtodd and Zaabee).  The range ends at 8920-08-03
+ * 05:31:50.655.
+ */
+static const CombCodec comb_ms0001 =
+COMB_COUNT(comb_ms, COMB_EPOCH_0001, (INT64CONST(1) << 48) * COMB_US_PER_MS);
+
+/*
+ * .NET ticks: 100 ns since the year 1, as a signed 64-bit number (Morris, EF
+ * Core, NewId).  DateTime ends with the year 9999, but the number can be
+ * larger.  The range has the microseconds whose ten ticks all fit.
+ */
+static const CombCodec comb_dotnet =
+COMB_COUNT(comb_100ns, COMB_EPOCH_0001, PG_INT64_MAX / COMB_100NS_PER_US);
+
+/*
+ * 60 bits of 100 ns since 1582-10-15, the start of the Gregorian calendar
+ * (RFC 9562, sections 5.1 and 5.6, and SQL Server's NEWSEQUENTIALID()).  The
+ * range ends in the year 5236.
+ */
+static const CombCodec comb_gregorian =
+COMB_COUNT(comb_100ns, COMB_EPOCH_1582,
+		   (INT64CONST(1) << 60) / COMB_100NS_PER_US);
+
+/*
+ * 48 bits of 10 us since 1970, in Laravel's Str::orderedUuid() and in keys of
+ * ramsey/uuid's CombGenerator.  The range ends at 2059-03-13 02:56:07.10655.
+ */
+static const CombCodec comb_unix_10us =
+COMB_COUNT(comb_10us, COMB_UNIX_EPOCH, (INT64CONST(1) << 48) * 10);
+
+/*
+ * 36 bits of seconds since 1970 and 12 bits of fraction, in keys of PyPI's
+ * uuid7.  The range ends in the year 4147.
+ */
+static const CombCodec comb_unix_4096th =
+COMB_COUNT(comb_4096th, COMB_UNIX_EPOCH, (INT64CONST(1) << 36) * USECS_PER_SEC);
+
+/*
+ * Unix milliseconds in the bytes 8 to 13 of keys of Hibernate.  Where the
+ * variant is, UUIDHexGenerator has bits of the time, and
+ * CustomVersionOneStrategy masks them.  The lower one is 0 in both, so the
+ * range ends with 46 bits, in the year 4199.
+ */
+static const CombCodec comb_unix_ms46 =
+COMB_COUNT(comb_ms, COMB_UNIX_EPOCH, (INT64CONST(1) << 46) * COMB_US_PER_MS);
+
+/*
+ * SQL Server's datetime: 16 bits of days since 1900, then 32 bits of 1/300 s
+ * since midnight.
+ *
+ * NHibernate's guid.comb has the same field, but with units of 3.333333 ms,
+ * computed in floating point.  The field runs fast by up to two units a day.
+ * We read it in NHibernate's unit.  The result is never later than the
+ * microsecond after the instant that the field was made from: a unit can begin
+ * inside a microsecond.  In SQL Server's unit the result would be up to 8.6 ms
+ * late, and would not encode back to the field.
+ *
+ * The original divides 100 ns by 10000.0, as TimeSpan's TotalMilliseconds
+ * does, and the result by 3.333333.  We compute the same whole units with
+ * integers, on every machine.  Doubles would not do, because the x87 keeps
+ * more digits than a double has.  test/models/units.c compares all units of
+ * a day.
+ */
+
+/* The double nearest to 3.333333 is this number / 2^51 */
+#define COMB_NHIBERNATE_DIVISOR	UINT64CONST(7505998628350889)
+
+/*
+ * Does the original compute less than "unit", where "unit" is the exact
+ * quotient?
+ *
+ * A double has 53 bits.  "ms" is the milliseconds as a double, times
+ * 2^shift.  The second division rounds to "unit" unless the quotient is below
+ * it by more than half of the last bit that doubles have there.  "less" is how
+ * far the quotient is below, and "half" is that half, both multiplied by the
+ * divisor and 2^51.  The two terms of "less" overflow 64 bits, but their
+ * difference does not.
+ */
+static bool
+comb_nhibernate_rounds_down(uint64 us, uint32 unit)
+{
+	int			shift = 52 - pg_leftmost_one_pos64(us / 1000);
+	uint64		ms = ((us << shift) + 500) / 1000;
+	uint64		less = COMB_NHIBERNATE_DIVISOR * unit - (ms << (51 - shift));
+	uint64		half = COMB_NHIBERNATE_DIVISOR >>
+		(53 - pg_leftmost_one_pos32(unit));
+
+	return (int64) less > (int64) half;
+}
+
+/*
+ * Return the number of whole units in the microseconds since midnight.
+ *
+ * Of NHibernate's, only an exact integer quotient needs care.  Any other is at
+ * least 3e-7 away from the next integer, and the rounding errors of doubles are
+ * below 1e-8.
+ */
+static inline uint32
+comb_units_of_day(const CombUnit *unit, uint64 us)
+{
+	uint32		n = (uint32) comb_units_in(unit, us);
+
+	if (unit == &comb_nhibernate_ms && n > 0 &&
+		n * (uint64) unit->us == us * unit->per &&
+		comb_nhibernate_rounds_down(us, n))
+		n--;
+	return n;
+}
+
+/* No encoder writes a unit that begins after the day's end */
+static bool
+comb_days_decode(const CombCodec *codec, uint64 field, int64 *at)
+{
+	uint32		n = (uint32) field;
+	uint64		us = comb_unit_start(codec->unit, n);
+
+	if (codec->unit == &comb_nhibernate_ms &&
+		comb_units_of_day(codec->unit, us) < n)
+		us++;					/* the unit begins a microsecond late */
+	*at = codec->earliest + (int64) (field >> 32) * USECS_PER_DAY + (int64) us;
+	return us < USECS_PER_DAY;
+}
+
+static uint64
+comb_days_encode(const CombCodec *codec, int64 at)
+{
+	uint64		us = (uint64) (at - codec->earliest);
+
+	return ((us / USECS_PER_DAY) << 32) |
+		comb_units_of_day(codec->unit, us % USECS_PER_DAY);
+}
+
+/* The codec of 16 bits of days since 1900, and of units since midnight */
+#define COMB_DAYS(unit) \
+	{&(unit), COMB_EPOCH_1900, \
+		COMB_EPOCH_1900 + INT64CONST(65536) * USECS_PER_DAY - 1, \
+		comb_days_decode, comb_days_encode}
+
+static const CombCodec comb_datetime = COMB_DAYS(comb_300th);
+static const CombCodec comb_nhibernate = COMB_DAYS(comb_nhibernate_ms);
 
 /* Databases, and the order in which each compares the bytes */
 #define PLAIN	COMB_SORTS_PLAIN, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
@@ -94,195 +308,3 @@ const CombLayout comb_layout_table[] = {
 	ROW("uuidv1_swapped", "version 1 with its parts swapped: MySQL, ramsey/uuid OrderedTime",
 		&comb_gregorian, 8, PLAIN, VERSION_AT(0, 1), VERSIONED, SPLIT)
 };
-
-/*
- * Is the text the layout's label?  The text is not zero-terminated.  strncmp()
- * stops at the label's end at the latest, and the last test rejects a mere
- * prefix of the label.
- */
-static inline bool
-comb_label_is(const CombLayout *layout, const text *label)
-{
-	size_t		length = VARSIZE_ANY_EXHDR(label);
-
-	return strncmp(layout->label, VARDATA_ANY(label), length) == 0 &&
-		layout->label[length] == '\0';
-}
-
-/* Return the layout that has the label, or NULL */
-const CombLayout *
-comb_layout_find(const text *label)
-{
-	int			i;
-
-	for (i = 0; i < COMB_NLAYOUTS; i++)
-	{
-		if (comb_label_is(&comb_layout_table[i], label))
-			return &comb_layout_table[i];
-	}
-	return NULL;
-}
-
-/*
- * Is this argument of the call a constant in the query?
- *
- * get_fn_expr_arg_stable() would not do, because it is true for parameters.
- * PL/pgSQL keeps a call site while it evaluates the expression again with
- * other values.
- */
-static bool
-comb_arg_is_const(const FmgrInfo *flinfo, int argno)
-{
-	const Node *call = flinfo->fn_expr;
-	const List *args = NIL;
-
-	if (call != NULL && IsA(call, FuncExpr))
-		args = ((const FuncExpr *) call)->args;
-	else if (call != NULL && IsA(call, OpExpr))
-		args = ((const OpExpr *) call)->args;
-	return argno < list_length(args) && IsA(list_nth(args, argno), Const);
-}
-
-/*
- * Clip a user's text to the length of a name, for a message.  The user could
- * pass a gigabyte, and messages also go to the server's log.
- *
- * A message must not divide characters of the database's encoding, or of the
- * client's in a database with SQL_ASCII.  Clients get no message that is
- * invalid in their encoding, but 22021 instead.  That can happen in a parallel
- * worker of such a database, which does not have the client's encoding.
- */
-char *
-comb_clipped(const text *source)
-{
-	const char *str = VARDATA_ANY(source);
-	int			size = VARSIZE_ANY_EXHDR(source);
-	int			shown = size;
-	int			encoding = GetDatabaseEncoding();
-
-	if (encoding == PG_SQL_ASCII)
-		encoding = pg_get_client_encoding();
-	if (size >= NAMEDATALEN)
-		shown = pg_encoding_mbcliplen(encoding, str, size, NAMEDATALEN - 1);
-	return psprintf("%.*s%s", shown, str, shown < size ? "..." : "");
-}
-
-/*
- * Raise 22023 for a label that no layout has.  The hint names the layout with the
- * nearest label, if at most four characters differ, and half of the user's.
- */
-static void
-comb_layout_error(const text *label)
-{
-	const char *clipped = comb_clipped(label);
-	int			length = strlen(clipped);
-	int			max = Min(4, length / 2);
-	const char *closest = NULL;
-	int			i;
-
-	for (i = 0; i < COMB_NLAYOUTS; i++)
-	{
-		const char *other = comb_layout_table[i].label;
-		int			distance =
-			varstr_levenshtein_less_equal(clipped, length, other, strlen(other),
-										  1, 1, 1, max, true);
-
-		if (distance <= max)
-		{
-			closest = other;
-			max = distance - 1;
-		}
-	}
-
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unrecognized layout: \"%s\"", clipped),
-			 closest != NULL ?
-			 errhint("Perhaps you meant the layout \"%s\".  comb_layouts() lists the layouts.", closest) :
-			 errhint("comb_layouts() lists the layouts.")));
-}
-
-/*
- * Look up the label in an argument, and remember the layout with the call
- * site.  Returns NULL for an unknown label if "missing_ok", and otherwise
- * raises 22023.
- *
- * A call can have several labels, so the call site remembers a layout for
- * each argument.  A label that is not constant, such as a column, can differ
- * in every row, but most rows repeat the label of the row before.
- */
-const CombLayout *
-comb_layout_arg_lookup(FunctionCallInfo fcinfo, int argno, bool missing_ok)
-{
-	CombCachedLabel *cache = (CombCachedLabel *) fcinfo->flinfo->fn_extra;
-	text	   *label = PG_GETARG_TEXT_PP(argno);
-	const CombLayout *layout;
-
-	if (cache == NULL)
-	{
-		cache = (CombCachedLabel *)
-			MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
-								   PG_NARGS() * sizeof(CombCachedLabel));
-		fcinfo->flinfo->fn_extra = cache;
-	}
-
-	layout = cache[argno].layout;
-	if (layout == NULL || !comb_label_is(layout, label))
-	{
-		layout = comb_layout_find(label);
-		cache[argno].layout = layout;
-		cache[argno].constant = (layout != NULL &&
-								 comb_arg_is_const(fcinfo->flinfo, argno));
-	}
-	if (layout == NULL && !missing_ok)
-		comb_layout_error(label);
-	return layout;
-}
-
-/*
- * Return the text of an instant, for messages.  It is in UTC whatever the
- * session's settings are, so that messages can be compared.
- */
-char *
-comb_time_text(TimestampTz at)
-{
-	struct pg_tm tm;
-	fsec_t		fsec;
-	char		buf[MAXDATELEN + 1];
-
-	if (TIMESTAMP_NOT_FINITE(at) ||
-		timestamp2tm(at, NULL, &tm, &fsec, NULL, NULL) != 0)
-		return pstrdup(at < 0 ? "-infinity" : "infinity");
-	tm.tm_isdst = 0;			/* -1 would leave the zone out */
-	EncodeDateTime(&tm, fsec, true, 0, NULL, USE_ISO_DATES, buf);
-	return pstrdup(buf);
-}
-
-/* Raise 22008 for a time that the layout cannot hold, such as an infinity */
-void
-comb_check_time(const CombLayout *layout, TimestampTz at)
-{
-	const CombCodec *codec = layout->codec;
-
-	if (at < codec->earliest || at > codec->latest)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-				 errmsg("timestamp out of range for layout \"%s\"",
-						layout->label),
-				 errdetail("The layout holds times from %s to %s.",
-						   comb_time_text(codec->earliest),
-						   comb_time_text(codec->latest))));
-}
-
-/* Raise 0A000 if no range of the layout's values is a range of time */
-void
-comb_check_sorts(const CombLayout *layout)
-{
-	if (layout->sorts_in == COMB_SORTS_NOWHERE)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("keys of layout \"%s\" do not sort by time",
-						layout->label),
-				 errhint("Compare comb_timestamp(id, '%s') instead.",
-						 layout->label)));
-}

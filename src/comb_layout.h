@@ -57,17 +57,6 @@ typedef struct CombCodec
 	uint64		(*encode) (const struct CombCodec *codec, int64 at);
 } CombCodec;
 
-/* comb_codec.c */
-extern const CombCodec comb_unix_ms;	/* Unix milliseconds */
-extern const CombCodec comb_ms0001; /* milliseconds since the year 1 */
-extern const CombCodec comb_datetime;	/* SQL Server's datetime */
-extern const CombCodec comb_nhibernate; /* NHibernate's variant of datetime */
-extern const CombCodec comb_dotnet; /* .NET ticks */
-extern const CombCodec comb_gregorian;	/* 100 ns since 1582 */
-extern const CombCodec comb_unix_10us;	/* 10 us since 1970 */
-extern const CombCodec comb_unix_4096th;	/* 1/4096 s since 1970 */
-extern const CombCodec comb_unix_ms46;	/* 46 bits of Unix milliseconds */
-
 /* The database that sorts a layout's keys by time */
 typedef enum CombSortsIn
 {

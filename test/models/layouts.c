@@ -2,12 +2,11 @@
  * layouts.c - laws of the layouts, for all inputs
  *
  * CBMC proves one law at a time, given by -DLAW, of one layout, given by
- * -DLAYOUT.  It reads src/comb_layout.h, src/comb_codec.c and the table of
- * src/comb_layout.c, and headers of the server from stub/.  Besides the laws
+ * -DLAYOUT.  It reads src/comb_layout.h and src/comb_layout.c, and headers
+ * of the server from stub/.  Besides the laws
  * CBMC proves that no shift is undefined and that no signed number overflows.
  */
-#include "comb_codec.c"
-#include "table.h"				/* cut out of comb_layout.c by test/models/run */
+#include "comb_layout.c"
 
 #define FIELD	1
 #define BOUNDS	2

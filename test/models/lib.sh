@@ -125,11 +125,8 @@ twins() {
 # Layouts
 #
 
-# What layouts.c and units.c include: the sources, and the table without the rest
-copy_layouts() {
-	mkdir -p "$1" && cp -R "$models"/*.c "$models/stub" "$tree"/src/comb_{codec.c,layout.h,clock.h} "$1" &&
-		sed -n '/^#define PLAIN/,/^};/p' "$tree/src/comb_layout.c" >"$1/table.h"
-}
+# What layouts.c and units.c include
+copy_layouts() { mkdir -p "$1" && cp -R "$models"/*.c "$models/stub" "$tree"/src/comb_{layout.c,layout.h,clock.h} "$1"; }
 
 # The layouts, in the order of the table
 labels() { sed -n 's/^\tROW("\([^"]*\)".*/\1/p' "$tree/src/comb_layout.c"; }

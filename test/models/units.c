@@ -24,7 +24,7 @@
  */
 #include <stdio.h>
 
-#include "comb_codec.c"
+#include "comb_layout.c"
 
 CombPool	comb_pool;
 int			MyProcPid;
