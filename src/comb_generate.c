@@ -177,10 +177,8 @@ static pg_uuid_t *
 comb_generate_100ns(const CombLayout *layout, CombTime now)
 {
 	const CombCodec *codec = layout->codec;
-	uint64		us = (uint64) comb_us_from_time(now);
-	uint64		below_us = now - comb_time_from_us(us);
-	Comb100ns	at = us * COMB_100NS_PER_US +
-		((below_us * COMB_100NS_PER_US) >> COMB_TIME_BITS);
+	Comb100ns	at = (now >> COMB_TIME_BITS) * COMB_100NS_PER_US +
+		(now % COMB_TIME_PER_US * COMB_100NS_PER_US >> COMB_TIME_BITS);
 	pg_uuid_t  *id;
 
 	at = comb_advance(&comb_last_100ns, at, COMB_100NS_PER_MS);

@@ -21,18 +21,13 @@
 
 #include "comb.h"
 
-/*
- * Is the text the layout's label?  The text is not zero-terminated.  strncmp()
- * stops at the label's end at the latest, and the last test rejects a mere
- * prefix of the label.
- */
 static inline bool
 comb_label_is(const CombLayout *layout, const text *label)
 {
 	size_t		length = VARSIZE_ANY_EXHDR(label);
 
-	return strncmp(layout->label, VARDATA_ANY(label), length) == 0 &&
-		layout->label[length] == '\0';
+	return strlen(layout->label) == length &&
+		memcmp(layout->label, VARDATA_ANY(label), length) == 0;
 }
 
 /* Return the layout that has the label, or NULL */
@@ -129,9 +124,7 @@ comb_layout_error(const text *label)
 }
 
 /*
- * Look up the label in an argument, and remember the layout with the call
- * site.  Returns NULL for an unknown label if "missing_ok", and otherwise
- * raises 22023.
+ * Look up the label in an argument, and remember the layout with the call site.
  *
  * A call can have several labels, so the call site remembers a layout for
  * each argument.  A label that is not constant, such as a column, can differ

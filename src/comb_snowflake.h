@@ -67,7 +67,7 @@ typedef uint64 CombSlotTime;
  */
 typedef struct CombSnowflake
 {
-	TimestampTz epoch_instant;	/* as given; CombTime below */
+	TimestampTz epoch_instant;
 	int32		instance_bits;
 	int32		sequence_bits;
 	Interval	tick;
@@ -76,8 +76,7 @@ typedef struct CombSnowflake
 	uint64		span;			/* of a tick */
 	uint64		slot;			/* of all slots but the last */
 	uint64		last_sequence;
-	CombSlotTime end;			/* the largest time that the bits can hold, and
-								 * the first that no id has */
+	CombSlotTime end;			/* the largest time, which no id has */
 	bool		slow;			/* slots are longer than COMB_SLOT_US_MAX */
 	CombSlotTime tick_time;
 	CombTime	tick_start;
