@@ -441,13 +441,8 @@ extern void comb_answer_keep(CombSeries series, Snapshot snapshot,
 #define COMB_UNKNOWN		UINT64CONST(0)
 
 extern void comb_plan_changed(Datum arg, Oid relid);
-extern void comb_plan_listen(void);
-extern bool comb_plan_started(CombSeries series);
-extern bool comb_plan_can_start(CombSeries series, const PlannerInfo *root);
-extern void comb_plan_start(CombSeries series, uint64 bound,
-							const PlannerInfo *root);
-extern void comb_plan_start_late(CombSeries series, uint64 bound);
-extern bool comb_plan_bound(CombSeries series, uint64 *bound);
+extern void comb_plan_begin(const PlannerInfo *root);
+extern bool comb_plan_knows(CombSeries series, uint64 bound, uint64 *before);
 extern void comb_plan_table(Oid relid);
 extern bool comb_plan_hides(Snapshot snapshot);
 

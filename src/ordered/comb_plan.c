@@ -18,16 +18,14 @@
  * If a parent has changed, we return the last bound found before this
  * transaction.  Plans know all tables with rows below that one: each transaction
  * begins with processing the messages, and each plan is checked or made in the
- * transaction that runs it.
+ * transaction that runs it.  A session's first transaction that asks has no bound
+ * from before.  Then it is one without the commits since the transaction's start.
+ * Times are compared, so the clock must not be set back between.
  *
- * A session's first query has no bound from before.
- * - The planner calls comb_settled_support(), which finds one with the snapshot
- *	 of the planning.  PostgreSQL took that snapshot before it looked for the
- *	 partitions of the query's tables.
- * - If there is a plan already, comb_settled_find() finds one without the commits
- *	 since the transaction's start.  Times are compared, so the clock must not be
- *	 set back between.  This bound comes without the end that a position needs,
- *	 so it is only for this case.
+ * Nor is known in this transaction what has changed before it asks, as the module
+ * may have been loaded only then.  So no query gets more than that bound, and none
+ * the end that a position needs, but for those that the planner announces early
+ * enough: comb_plan_begin().
  *
  * PostgreSQL itself can lose a table.  If a message for the parent is processed
  * while RelationBuildPartitionDesc() waits to look a partition up, the list that
@@ -35,8 +33,7 @@
  * the session reads the new partition until the parent changes again.  So we have
  * PostgreSQL forget every parent whose change we have counted, at a time when it
  * builds no such list.  The plans that were made with it are forgotten as well.
- * The first query that asks has PostgreSQL forget all lists when its planning
- * begins: comb_plan_listen().
+ * comb_plan_begin() also has PostgreSQL forget all lists that it had before.
  *
  * Not in the promise are
  * - what PostgreSQL has planned by then, a materialized WITH, by a list that was
@@ -89,17 +86,15 @@
 /* How many changed relations to remember before all count as parents */
 #define COMB_CHANGED		1024
 
-/* A bound, the transaction that found it, and how many changes it knew of */
+/* The last bound of a series, and the last one of earlier transactions */
 typedef struct CombFound
 {
-	LocalTransactionId lxid;	/* invalid = none was found yet */
+	LocalTransactionId lxid;	/* that found "bound"; invalid = none did */
 	uint64		bound;
-	uint64		changes;
+	uint64		before;
 } CombFound;
 
-/* The last bound, and the last one of the transactions before this one */
 static CombFound comb_found[COMB_NSERIES];
-static CombFound comb_before[COMB_NSERIES];
 
 /* Relations that have changed, and how many changes were those of parents */
 static Oid	comb_changed[COMB_CHANGED];
@@ -107,11 +102,11 @@ static int	comb_nchanged = 0;
 static uint64 comb_changes = 0;
 
 /*
- * The transaction that counted last, and how many changes were known when it
- * began.  Queries for the other series may have counted in those before.
+ * The transaction that counted last, and how many changes all of its plans know.
+ * 0 = nobody knows.
  */
 static LocalTransactionId comb_counted = InvalidLocalTransactionId;
-static uint64 comb_changes_before = 0;
+static uint64 comb_changes_known = 0;
 
 /*
  * Do we know what has changed?  Not before the first count, because the module
@@ -167,7 +162,7 @@ comb_is_parent(Oid relid)
 }
 
 /*
- * Return how many changes of parents this session has seen by now.  Other
+ * Count the changes of parents that this session has seen by now.  Other
  * relations change all the time: temporary tables come and go, and VACUUM and
  * ANALYZE update pg_class.
  *
@@ -177,7 +172,7 @@ comb_is_parent(Oid relid)
  * not listen while we forget relations: these messages are our own, and others
  * need no count beside the one for this parent.
  */
-static uint64
+static void
 comb_count_changes(void)
 {
 	int			i;
@@ -185,7 +180,7 @@ comb_count_changes(void)
 	if (comb_counted != comb_local_xid())
 	{
 		comb_counted = comb_local_xid();
-		comb_changes_before = comb_changes;
+		comb_changes_known = comb_changes;
 	}
 	AcceptInvalidationMessages();
 	for (i = 0; comb_listening && i < comb_nchanged; i++)
@@ -211,46 +206,6 @@ comb_count_changes(void)
 	}
 	comb_nchanged = 0;
 	comb_listening = true;
-	return comb_changes;
-}
-
-/*
- * The planner begins to plan a query that asks, and may not find the session's
- * first bound.  Have PostgreSQL forget lists of partitions from before the
- * module was loaded.
- */
-void
-comb_plan_listen(void)
-{
-	if (!comb_listening)
-		(void) comb_count_changes();
-}
-
-/* Has the session a bound from before? */
-bool
-comb_plan_started(CombSeries series)
-{
-	return comb_found[series].lxid != InvalidLocalTransactionId;
-}
-
-/*
- * The planner simplifies a query that asks.  May it find the session's first
- * bound?  Not if it has read lists of partitions, nor in a query that runs inside
- * another one, or that the planner of another one evaluates for its estimates:
- * that one has read its lists.  A client's statement is planned in MessageContext
- * or, before others in one message, in a child of it.  What runs has the memory of
- * a portal or transaction, and functions have contexts further below.  Nor while
- * a cursor of an older plan may be open.
- */
-bool
-comb_plan_can_start(CombSeries series, const PlannerInfo *root)
-{
-	return !comb_plan_started(series) && root != NULL &&
-		ThereAreNoReadyPortals() &&
-		root->parse != NULL &&	/* not so for a bare expression */
-		root->glob->partition_directory == NULL && MessageContext != NULL &&
-		(CurrentMemoryContext == MessageContext ||
-		 MemoryContextGetParent(CurrentMemoryContext) == MessageContext);
 }
 
 /*
@@ -285,25 +240,39 @@ comb_plan_has_looked(const PlannerInfo *root)
 }
 
 /*
- * A bound was found with the snapshot of a planning that has just begun.  It is
- * of no use if the planner has looked for children before, and so before we have
- * processed the messages: those of WITH and other subqueries that it plans before
- * this one, and of the queries around this one.
+ * The planner begins to plan a query that asks.  In a session's first transaction,
+ * this may be when we learn what changes, early enough for all plans in use.
+ *
+ * It is not if the planner has read lists of partitions, nor in a query that runs
+ * inside another one, or that the planner of another one evaluates for its
+ * estimates: that one has read its lists.  A client's statement is planned in
+ * MessageContext or, before others in one message, in a child of it.  What runs
+ * has the memory of a portal or transaction, and functions have contexts further
+ * below.  Nor while a cursor of an older plan may be open.  Nor if the planner has
+ * looked for children before we have processed the messages: those of WITH and
+ * other subqueries that it plans before this one, and of the queries around it.
  *
  * An expression of PL/pgSQL keeps a function in SQL, with its plans, until the
  * transaction ends, and PostgreSQL before 18 does not check these plans again.  So
- * it has to forget all plans of this transaction: they know less than the bound.
+ * it has to forget all plans of this transaction.
  */
 void
-comb_plan_start(CombSeries series, uint64 bound, const PlannerInfo *root)
+comb_plan_begin(const PlannerInfo *root)
 {
-	CombFound	found;
+	bool		early = comb_changes_known == 0 && root != NULL &&
+		ThereAreNoReadyPortals() &&
+		root->parse != NULL &&	/* not so for a bare expression */
+		root->glob->partition_directory == NULL && MessageContext != NULL &&
+		(CurrentMemoryContext == MessageContext ||
+		 MemoryContextGetParent(CurrentMemoryContext) == MessageContext);
 	ListCell   *cell;
 
-	found.lxid = comb_local_xid();
-	found.bound = bound;
+	if (comb_listening && !early)
+		return;
 	comb_listening = false;
-	found.changes = comb_count_changes();
+	comb_count_changes();
+	if (!early)
+		return;
 	foreach(cell, root->glob->subroots)
 	{
 		if (comb_plan_has_looked(lfirst_node(PlannerInfo, cell)))
@@ -314,47 +283,27 @@ comb_plan_start(CombSeries series, uint64 bound, const PlannerInfo *root)
 		if (comb_plan_has_looked(root))
 			return;
 	}
-	comb_found[series] = found;
-	comb_before[series] = found;
+	comb_changes_known = comb_changes;
 }
 
 /*
- * A bound was found that held when the transaction began.  Which parents have
- * changed since then is unknown, so all queries of the transaction get this
- * bound: no count is 0.
- */
-void
-comb_plan_start_late(CombSeries series, uint64 bound)
-{
-	comb_found[series].bound = bound;
-	comb_found[series].changes = 0;
-}
-
-/*
- * A bound has just been found.  Replace it with an older one if the plan may
- * be older.  Returns false in this case.
+ * A bound has just been found.  Does the query's plan know all tables with rows
+ * below it?  If not, "before" becomes a bound for which it does, or COMB_UNKNOWN
+ * if the session has none.
  */
 bool
-comb_plan_bound(CombSeries series, uint64 *bound)
+comb_plan_knows(CombSeries series, uint64 bound, uint64 *before)
 {
 	CombFound  *found = &comb_found[series];
-	CombFound  *before = &comb_before[series];
 	LocalTransactionId lxid = comb_local_xid();
-	uint64		changes = comb_count_changes();
 
 	if (found->lxid != lxid)
-	{
-		*before = *found;
-		if (before->changes != 0)
-			before->changes = comb_changes_before;
-	}
+		found->before = found->bound;
 	found->lxid = lxid;
-	found->bound = *bound;
-	found->changes = changes;
-	if (changes == before->changes)
-		return true;
-	*bound = Min(*bound, before->bound);
-	return false;
+	found->bound = bound;
+	*before = found->before;
+	comb_count_changes();
+	return comb_changes == comb_changes_known;
 }
 
 /*

@@ -325,6 +325,7 @@ comb_settled_find(CombSeries series, CombSettled *settled)
 {
 	Snapshot	snapshot = comb_settled_snapshot();
 	bool		hidden = comb_plan_hides(snapshot);
+	uint64		before;
 
 	if (comb_answer_find(series, snapshot, settled))
 	{
@@ -336,15 +337,18 @@ comb_settled_find(CombSeries series, CombSettled *settled)
 					 errhint("Run the transaction again.")));
 		return;
 	}
-	if (!comb_plan_started(series))
-	{
-		comb_settled_compute(series, snapshot,
-							 GetCurrentTransactionStartTimestamp(), settled);
-		comb_plan_start_late(series, settled->bound);
-	}
 	comb_settled_compute(series, snapshot, PG_INT64_MAX, settled);
-	if (!comb_plan_bound(series, &settled->bound) ||
-		snapshot->suboverflowed || MyProc->subxidStatus.overflowed ||
+	if (!comb_plan_knows(series, settled->bound, &before))
+	{
+		CombSettled late = {.bound = before};
+
+		if (before == COMB_UNKNOWN)
+			comb_settled_compute(series, snapshot,
+								 GetCurrentTransactionStartTimestamp(), &late);
+		settled->bound = Min(settled->bound, late.bound);
+		settled->end = 0;
+	}
+	if (snapshot->suboverflowed || MyProc->subxidStatus.overflowed ||
 		comb_announced[series])
 		settled->end = 0;
 	if (unlikely(hidden))
@@ -388,45 +392,26 @@ comb_settled(PG_FUNCTION_ARGS)
 }
 
 /*
- * Find a bound before the session's first query with comb_settled() is planned,
- * see comb_plan.c.  Only superusers can attach support functions, and these do
- * not look at what is simplified.
- */
-static Datum
-comb_settled_plan(PG_FUNCTION_ARGS, CombSeries series)
-{
-	SupportRequestSimplify *request =
-		(SupportRequestSimplify *) PG_GETARG_POINTER(0);
-	CombSettled settled;
-
-	if (IsA(request, SupportRequestSimplify) &&
-		comb_plan_can_start(series, request->root) &&
-		!RecoveryInProgress() && !IsParallelWorker())
-	{
-		comb_settled_compute(series, comb_settled_snapshot(), PG_INT64_MAX,
-							 &settled);
-		comb_plan_start(series, settled.bound, request->root);
-	}
-	else if (IsA(request, SupportRequestSimplify))
-		comb_plan_listen();
-	PG_RETURN_POINTER(NULL);
-}
-
-/*
  * comb_settled_support(internal) returns internal
  * comb_snowflake_settled_support(internal) returns internal
  *
- * Planner support functions, which change nothing in the plan.  Raise the
- * errors of comb_settled() that are not about standbys and parallel workers.
+ * Planner support functions, which change nothing in the plan, see comb_plan.c.
+ * Only superusers can attach support functions, and these do not look at what is
+ * simplified.
  */
 Datum
 comb_settled_support(PG_FUNCTION_ARGS)
 {
-	return comb_settled_plan(fcinfo, COMB_SERIES_ORDERED);
+	SupportRequestSimplify *request =
+		(SupportRequestSimplify *) PG_GETARG_POINTER(0);
+
+	if (IsA(request, SupportRequestSimplify))
+		comb_plan_begin(request->root);
+	PG_RETURN_POINTER(NULL);
 }
 
 Datum
 comb_snowflake_settled_support(PG_FUNCTION_ARGS)
 {
-	return comb_settled_plan(fcinfo, COMB_SERIES_SNOWFLAKE);
+	return comb_settled_support(fcinfo);
 }
