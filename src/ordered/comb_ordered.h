@@ -68,7 +68,7 @@ typedef union CombCounter
  * start of the server.
  *
  * "ends" counts the transactions with keys that have ended, in units of
- * COMB_END, and in the bits below the sessions that sleep until the next one
+ * COMB_END, and in the bits below the sessions that wait until the next one
  * ends.  So each transaction looks at one number, and what it adds and whom it
  * has to wake have one order for all processes.
  */
@@ -77,7 +77,6 @@ typedef struct CombDatabase
 	CombCounter last[COMB_NSERIES];
 	CombCounter ends;
 	ConditionVariable ended;	/* who sleeps until "ends" has another count */
-	pg_atomic_uint32 readers;	/* sessions in comb_wait() */
 	uint64		incarnation;
 	Oid			oid;
 	bool		seats_ready;	/* are the seats those of this database? */

@@ -40,7 +40,7 @@
  * memory of its own, there would be two counters, and keys would lose their
  * order.
  */
-#define COMB_SHMEM_VERSION	5
+#define COMB_SHMEM_VERSION	6
 
 /*
  * Name and size of the segment never change again, or a module would not find
@@ -201,7 +201,6 @@ comb_database_make(Oid dropped, uint64 incarnation)
 	 */
 	pg_atomic_init_u64(&database->ends.value, incarnation * COMB_END);
 	ConditionVariableInit(&database->ended);
-	pg_atomic_init_u32(&database->readers, 0);
 	database->incarnation = incarnation;
 	database->seats_ready = false;
 	database->oid = MyDatabaseId;
@@ -275,9 +274,9 @@ comb_shared_attach(void)
  * sessions that wait for one.  The transaction's rows are visible to new
  * snapshots, and it holds no bound back any more.
  *
- * A session that is going to sleep gets onto the list of "ended" first, then
- * adds itself to "ends", and then looks at the count.  If it has added itself
- * before us, we see it and wake it.  If not, it sees our end and does not sleep.
+ * A session adds itself to "ends", gets onto the list of "ended", and then looks
+ * at the count.  If we see none, it sees our end and does not sleep.  If we see it
+ * and it is not on the list yet, it looks after us, as the list has a lock.
  * Nothing here fails or allocates.
  */
 void

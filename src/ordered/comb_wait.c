@@ -58,15 +58,11 @@ PG_FUNCTION_INFO_V1(comb_wait);
 #define COMB_PREPARED_MS		10
 
 StaticAssertDecl(MAX_BACKENDS < COMB_END,
-				 "the sessions that sleep must not count as ends");
+				 "the sessions that wait must not count as ends");
 
-/*
- * When this process returned from comb_wait(), whether it is there, and whether
- * it sleeps there
- */
+/* When this process returned from comb_wait(), and whether it is there */
 static instr_time comb_returned;
 static bool comb_waiting = false;
-static bool comb_sleeping = false;
 
 static double
 comb_ms_since(instr_time start)
@@ -81,11 +77,8 @@ comb_ms_since(instr_time start)
 static void
 comb_wait_leave(void)
 {
-	if (comb_sleeping)
-		(void) pg_atomic_fetch_sub_u64(&comb_database->ends.value, 1);
 	if (comb_waiting)
-		(void) pg_atomic_fetch_sub_u32(&comb_database->readers, 1);
-	comb_sleeping = false;
+		(void) pg_atomic_fetch_sub_u64(&comb_database->ends.value, 1);
 	comb_waiting = false;
 }
 
@@ -104,21 +97,18 @@ comb_wait_aborted(XactEvent event, void *arg)
 static void
 comb_wait_pause(instr_time start, double ms, uint32 event)
 {
-	uint32		others = pg_atomic_read_u32(&comb_database->readers) - 1;
-	double		pause = 1000.0 / COMB_RETURNS_PER_S * others;
+	uint64		others =
+		pg_atomic_read_u64(&comb_database->ends.value) % COMB_END - 1;
+	double		left = Min(1000.0 / COMB_RETURNS_PER_S * others -
+						   comb_ms_since(comb_returned),
+						   ms - comb_ms_since(start));
 
-	for (;;)
-	{
-		double		left = pause - comb_ms_since(comb_returned);
-
-		left = Min(left, ms - comb_ms_since(start));
-		if (left < 1)
-			return;
+	/* what woke this process before must not end the pause */
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+	if (left >= 1)
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 (long) left, event);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
-	}
 }
 
 /* Sleep until the count is not "seen", or for "ms" from "start" */
@@ -131,9 +121,6 @@ comb_wait_sleep(uint64 seen, instr_time start, double ms, uint32 event)
 
 	ConditionVariablePrepareToSleep(ended);
 	COMB_INJECTION_POINT("comb-wait-listed");
-	/* on the list before the number that comb_count_end() looks at */
-	(void) pg_atomic_fetch_add_u64(ends, 1);
-	comb_sleeping = true;
 	for (;;)
 	{
 		bool		open = comb_count_prepared();
@@ -227,7 +214,7 @@ comb_wait(PG_FUNCTION_ARGS)
 		event = WaitEventExtensionNew("CombWait");
 	}
 	INSTR_TIME_SET_CURRENT(start);
-	(void) pg_atomic_fetch_add_u32(&comb_database->readers, 1);
+	(void) pg_atomic_fetch_add_u64(&comb_database->ends.value, 1);
 	comb_waiting = true;
 	comb_wait_pause(start, ms, event);
 	count = comb_wait_sleep(seen, start, ms, event);
