@@ -61,12 +61,9 @@ comb_seats_attach(void)
 		return;
 	comb_shared_attach();
 	LWLockAcquire(&comb_shared->lock, LW_EXCLUSIVE);
-	comb_seats = comb_seats_find();
+	comb_seats_find();
 	if (!comb_database->seats_ready)
-	{
-		comb_seats_init();
 		comb_seats_recover();
-	}
 	comb_database->seats_ready = true;
 	LWLockRelease(&comb_shared->lock);
 	/* not if memory for a prepared transaction's seats was missing */

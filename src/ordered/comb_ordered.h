@@ -280,8 +280,7 @@ extern CombSeat *comb_seat(CombSeries series, uint32 number);
 extern void comb_seat_make(uint32 place);
 extern void comb_seats_make(CombSeries series, uint32 number, uint32 n);
 extern void comb_seats_mark_used(pg_atomic_uint64 *used, uint32 number);
-extern void comb_seats_init(void);
-extern CombSeats *comb_seats_find(void);
+extern void comb_seats_find(void);
 extern void comb_history_put(CombSeat *seat, uint64 fxid, uint64 first);
 
 /*

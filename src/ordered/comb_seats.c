@@ -18,7 +18,6 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "storage/lwlock.h"
-#include "utils/memutils.h"
 
 #include "comb_ordered.h"
 
@@ -32,9 +31,6 @@ CommandId	comb_announced_command[COMB_NSERIES];
 
 /* This backend's seat, if the transaction has announced the series */
 CombSeat   *comb_own_seat[COMB_NSERIES];
-
-/* Where this process has mapped the seats of "places", or NULL */
-static CombSeat **comb_seats_mapped;
 
 /*
  * Complete an xid that is in use or was in use recently.  "next" is the full
@@ -105,21 +101,20 @@ comb_seat_init(CombSeat *seat)
 	}
 }
 
-/* Return the seat of a place, or NULL if nobody has taken it */
+/*
+ * Return the seat of a place, or NULL if nobody has taken it.  The first call maps
+ * the seat, and cannot fail later.
+ */
 static CombSeat *
 comb_seat_at(uint32 place)
 {
-	dsa_pointer pointer;
+	dsa_pointer pointer = dsa_pointer_atomic_read(&comb_seats->places[place]);
 
-	if (likely(comb_seats_mapped[place] != NULL))
-		return comb_seats_mapped[place];
-	pointer = dsa_pointer_atomic_read(&comb_seats->places[place]);
 	if (!DsaPointerIsValid(pointer))
 		return NULL;
 	/* the place before its seat, which was made first */
 	pg_read_barrier();
-	comb_seats_mapped[place] = (CombSeat *) comb_shared_address(pointer);
-	return comb_seats_mapped[place];
+	return (CombSeat *) comb_shared_address(pointer);
 }
 
 /* Return a seat of a series, or NULL.  Those of backends come first */
@@ -183,46 +178,33 @@ comb_seats_mark_used(pg_atomic_uint64 *used, uint32 number)
 }
 
 /*
- * Make the seats those of this database.  They are new, or those of a database
- * that was dropped.
+ * Find or make the seats of the database.  Unless these are ready, they are new, or
+ * those of a database that was dropped.  The caller holds the lock.
  */
 void
-comb_seats_init(void)
-{
-	uint32		i;
-
-	pg_atomic_init_u64(&comb_seats->used, 0);
-	pg_atomic_init_u64(&comb_seats->used_prepared, 0);
-	for (i = 0; i < COMB_NSERIES * comb_places(); i++)
-	{
-		if (comb_seat_at(i) != NULL)
-			comb_seat_init(comb_seat_at(i));
-	}
-}
-
-/* Find or make the seats of the database.  The caller holds the lock */
-CombSeats *
 comb_seats_find(void)
 {
 	uint32		nplaces = COMB_NSERIES * comb_places();
-	CombSeats  *seats;
-	dsa_pointer pointer = comb_database->seats;
+	bool		made = !DsaPointerIsValid(comb_database->seats);
 	uint32		i;
 
-	if (comb_seats_mapped == NULL)
-		comb_seats_mapped = (CombSeat **)
-			MemoryContextAllocZero(TopMemoryContext,
-								   mul_size(nplaces, sizeof(CombSeat *)));
-	if (DsaPointerIsValid(pointer))
-		return (CombSeats *) comb_shared_address(pointer);
-	pointer = comb_shared_allocate(add_size(offsetof(CombSeats, places),
-											mul_size(nplaces,
-													 sizeof(dsa_pointer_atomic))));
-	seats = (CombSeats *) comb_shared_address(pointer);
+	if (made)
+		comb_database->seats =
+			comb_shared_allocate(add_size(offsetof(CombSeats, places),
+										  mul_size(nplaces,
+												   sizeof(dsa_pointer_atomic))));
+	comb_seats = (CombSeats *) comb_shared_address(comb_database->seats);
+	if (comb_database->seats_ready)
+		return;
+	pg_atomic_init_u64(&comb_seats->used, 0);
+	pg_atomic_init_u64(&comb_seats->used_prepared, 0);
 	for (i = 0; i < nplaces; i++)
-		dsa_pointer_atomic_init(&seats->places[i], InvalidDsaPointer);
-	comb_database->seats = pointer;
-	return seats;
+	{
+		if (made)
+			dsa_pointer_atomic_init(&comb_seats->places[i], InvalidDsaPointer);
+		else if (comb_seat_at(i) != NULL)
+			comb_seat_init(comb_seat_at(i));
+	}
 }
 
 /*
