@@ -111,7 +111,8 @@ SELECT what, error_of(since) FROM (VALUES
 	(19, 'a large number', regexp_replace(:'p1', '[(].*', '(3:99999999999999999999:)')),
 	(20, 'a number as bound', regexp_replace(:'p1', '^(1 [0-9]+ [0-9]+) [^ ]+', '\1 5'))) AS given (n, what, since) ORDER BY n;
 SELECT what, error_of(regexp_replace(:'p1', '^((?:\S+ ){3})(\S+) ', '\1\2 ' || gaps)) FROM (VALUES
-	(1, 'a gap', 'B/B '),
+	(1, 'no gap', ''),
+	(2, 'an empty gap', 'B/B '),
 	(3, 'two gaps', 'B/B B/B '),
 	(4, 'a gap below the bound', '0/B '),
 	(5, 'a gap beyond the end', 'B/f '),

@@ -57,6 +57,7 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
 #include <limits.h>
 
 #include "access/detoast.h"
@@ -150,100 +151,118 @@ comb_position_error(const text *since)
 			 errhint("Pass the text unchanged.  NULL and '' are the beginning.")));
 }
 
-/* Read a number without sign, and the character after it */
-static bool
-comb_read_number(char **at, char end, uint64 *number)
+static char *
+comb_position_text(const CombPosition *position)
 {
-	char	   *from = *at;
-
-	errno = 0;
-	*number = strtoull(from, at, 10);
-	if (*from < '0' || *from > '9' || errno != 0 || **at != end)
-		return false;
-	if (end != '\0')
-		(*at)++;
-	return true;
-}
-
-/* Read a key, and the character after it unless the text ends there */
-static bool
-comb_read_key(char **at, char after, pg_uuid_t *key)
-{
-	char	   *from = *at;
-	char	   *end = from + strcspn(from, " /");
+	StringInfoData out;
 	int			i;
 
-	if (*end != after && *end != '\0')
-		return false;
-	*at = *end != '\0' ? end + 1 : end;
-	*end = '\0';
-	if (end - from != 36 || strspn(from, "0123456789abcdef-") != 36)
-		return false;
-	for (i = 0; i < 36; i++)
+	initStringInfo(&out);
+	appendStringInfo(&out, "%d %llu %u", COMB_POSITION_VERSION,
+					 (unsigned long long) GetSystemIdentifier(), MyDatabaseId);
+	comb_key_append(&out, ' ', &position->bound);
+	if (position->has_end)
 	{
-		if ((from[i] == '-') != (i == 8 || i == 13 || i == 18 || i == 23))
-			return false;
+		if (comb_key_compare(&position->gap_from, &position->gap_to) < 0)
+		{
+			comb_key_append(&out, ' ', &position->gap_from);
+			comb_key_append(&out, '/', &position->gap_to);
+		}
+		comb_key_append(&out, ' ', &position->end);
+		appendStringInfo(&out, " %llu (%llu:%llu:",
+						 (unsigned long long) position->incarnation,
+						 (unsigned long long) position->xmin,
+						 (unsigned long long) position->xmax);
+		for (i = 0; i < position->nxip; i++)
+			appendStringInfo(&out, i == 0 ? "%llu" : ",%llu",
+							 (unsigned long long) position->xip[i]);
+		appendStringInfoChar(&out, ')');
 	}
-	*key = *DatumGetUUIDP(DirectFunctionCall1(uuid_in, CStringGetDatum(from)));
-	return true;
+	return out.data;
 }
 
-/* Read the gap, if there is one, as from/to, and the end.  All are in order */
-static bool
-comb_read_gap(char **at, CombPosition *position)
+/* Read a number, and skip what ends it */
+static uint64
+comb_read_number(char **at)
 {
-	if ((*at)[strcspn(*at, " /")] == '/' &&
-		(!comb_read_key(at, '/', &position->gap_from) ||
-		 !comb_read_key(at, ' ', &position->gap_to)))
-		return false;
-	return comb_read_key(at, ' ', &position->end) &&
+	uint64		number = strtoull(*at, at, 10);
+
+	*at += (**at != '\0');
+	return number;
+}
+
+/* Read a key, and skip what ends it */
+static pg_uuid_t
+comb_read_key(char **at)
+{
+	static const char digits[] = "0123456789abcdef-";
+	pg_uuid_t	key = {{0}};
+	const char *digit;
+	int			n = 0;
+
+	while (**at != '\0' && (digit = strchr(digits, *(*at)++)) != NULL)
+	{
+		unsigned char *byte = &key.data[n / 2 % UUID_LEN];
+
+		if (*digit == '-')
+			continue;
+		*byte = (unsigned char) (*byte << 4 | (digit - digits));
+		n++;
+	}
+	return key;
+}
+
+/*
+ * Read what follows a position's bound: the gap, if there is one, as from/to, the
+ * end, and the snapshot.  False if they are not in order.
+ */
+static bool
+comb_read_end(CombPosition *position, char *at)
+{
+	uint64		from;
+	int			i;
+
+	if (at[strcspn(at, " /")] == '/')
+	{
+		position->gap_from = comb_read_key(&at);
+		position->gap_to = comb_read_key(&at);
+	}
+	position->end = comb_read_key(&at);
+	position->incarnation = comb_read_number(&at);
+	at += (*at == '(');
+	position->xmin = comb_read_number(&at);
+	position->xmax = comb_read_number(&at);
+	position->xip = (uint64 *) palloc((strlen(at) / 2 + 1) * sizeof(uint64));
+	while (isdigit((unsigned char) *at))
+		position->xip[position->nxip++] = comb_read_number(&at);
+
+	from = position->xmin;
+	for (i = 0; i < position->nxip && position->xip[i] >= from; i++)
+		from = position->xip[i] + 1;
+	return i == position->nxip && from <= position->xmax &&
 		comb_key_compare(&position->gap_from, &position->bound) >= 0 &&
-		comb_key_compare(&position->gap_to, &position->gap_from) >= 0 &&
-		(comb_key_compare(&position->gap_to, &position->gap_from) == 0 ||
+		(comb_key_compare(&position->gap_to, &position->bound) == 0 ||
 		 comb_key_compare(&position->end, &position->gap_to) >= 0);
 }
 
-/* Read (xmin:xmax:xid,xid,...) */
-static bool
-comb_read_snapshot(char *at, CombPosition *position)
-{
-	uint64		before = 0;
-	char		end;
-
-	if (*at++ != '(' ||
-		!comb_read_number(&at, ':', &position->xmin) ||
-		!comb_read_number(&at, ':', &position->xmax) ||
-		position->xmin > position->xmax)
-		return false;
-	position->xip = (uint64 *) palloc((strlen(at) / 2 + 1) * sizeof(uint64));
-	if (*at == ')')
-		return at[1] == '\0';
-	do
-	{
-		uint64		xid;
-
-		end = strchr(at, ',') ? ',' : ')';
-		if (!comb_read_number(&at, end, &xid) ||
-			xid <= before || xid < position->xmin || xid >= position->xmax)
-			return false;
-		position->xip[position->nxip++] = before = xid;
-	} while (end == ',');
-	return *at == '\0';
-}
-
-/* Read a position from text.  The arrays are in the current memory context. */
+/*
+ * Read a position from text.  The arrays are in the current memory context.  Only
+ * a text that we would write is one: so what is read need not be looked at closely.
+ */
 static void
 comb_position_read(CombPosition *position, const text *since)
 {
-	char	   *at = text_to_cstring(since);
+	char	   *given = text_to_cstring(since);
+	char	   *at = given;
 	uint64		version;
-	uint64		cluster = 0;
-	uint64		database = 0;
+	uint64		cluster;
+	uint64		database;
 
 	memset(position, 0, sizeof(CombPosition));
-	if (*at == '\0')
+	if (*given == '\0')
 		return;
-	if (!comb_read_number(&at, ' ', &version))
+	version = comb_read_number(&at);
+	if (version == 0)
 		comb_position_error(since);
 	if (version != COMB_POSITION_VERSION)
 		ereport(ERROR,
@@ -251,10 +270,8 @@ comb_position_read(CombPosition *position, const text *since)
 				 errmsg("position has version %d", (int) Min(version, INT_MAX)),
 				 errdetail("This version of pg_comb reads version %d.",
 						   COMB_POSITION_VERSION)));
-	if (!comb_read_number(&at, ' ', &cluster) ||
-		!comb_read_number(&at, ' ', &database) ||
-		!comb_read_key(&at, ' ', &position->bound))
-		comb_position_error(since);
+	cluster = comb_read_number(&at);
+	database = comb_read_number(&at);
 	if (cluster != GetSystemIdentifier() || database != MyDatabaseId)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -264,13 +281,12 @@ comb_position_read(CombPosition *position, const text *since)
 						   (unsigned long long) cluster, MyDatabaseId,
 						   (unsigned long long) GetSystemIdentifier()),
 				 errhint("Begin with the last key before which nothing is missing, by comb_position_after().")));
+	position->bound = comb_read_key(&at);
 	position->gap_from = position->gap_to = position->bound;
 	position->has_end = (*at != '\0');
 	position->next = comb_next_full_xid();
-	if (position->has_end &&
-		(!comb_read_gap(&at, position) ||
-		 !comb_read_number(&at, ' ', &position->incarnation) ||
-		 !comb_read_snapshot(at, position)))
+	if ((position->has_end && !comb_read_end(position, at)) ||
+		strcmp(comb_position_text(position), given) != 0)
 		comb_position_error(since);
 }
 
@@ -315,36 +331,6 @@ comb_since_position(FunctionCallInfo fcinfo, int argno)
 	kept->checked = false;
 	fcinfo->flinfo->fn_extra = kept;
 	return kept;
-}
-
-static text *
-comb_position_text(const CombPosition *position)
-{
-	StringInfoData out;
-	int			i;
-
-	initStringInfo(&out);
-	appendStringInfo(&out, "%d %llu %u", COMB_POSITION_VERSION,
-					 (unsigned long long) GetSystemIdentifier(), MyDatabaseId);
-	comb_key_append(&out, ' ', &position->bound);
-	if (position->has_end)
-	{
-		if (comb_key_compare(&position->gap_from, &position->gap_to) < 0)
-		{
-			comb_key_append(&out, ' ', &position->gap_from);
-			comb_key_append(&out, '/', &position->gap_to);
-		}
-		comb_key_append(&out, ' ', &position->end);
-		appendStringInfo(&out, " %llu (%llu:%llu:",
-						 (unsigned long long) position->incarnation,
-						 (unsigned long long) position->xmin,
-						 (unsigned long long) position->xmax);
-		for (i = 0; i < position->nxip; i++)
-			appendStringInfo(&out, i == 0 ? "%llu" : ",%llu",
-							 (unsigned long long) position->xip[i]);
-		appendStringInfoChar(&out, ')');
-	}
-	return cstring_to_text_with_len(out.data, out.len);
 }
 
 static int
@@ -436,7 +422,7 @@ comb_position(PG_FUNCTION_ARGS)
 	/* a gap that lies below the bound is then none */
 	if (comb_key_compare(&position.gap_from, &position.bound) < 0)
 		position.gap_from = position.bound;
-	PG_RETURN_TEXT_P(comb_position_text(&position));
+	PG_RETURN_TEXT_P(cstring_to_text(comb_position_text(&position)));
 }
 
 /*
@@ -456,7 +442,7 @@ comb_position_after(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("no key comes after this one")));
-	PG_RETURN_TEXT_P(comb_position_text(&position));
+	PG_RETURN_TEXT_P(cstring_to_text(comb_position_text(&position)));
 }
 
 /*
