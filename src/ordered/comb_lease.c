@@ -114,9 +114,9 @@ comb_lease_check(const CombPage *page)
 	int64		limit = page->value;
 	int64		now;
 
-	if (page->incarnation == comb_incarnation())
+	if (page->incarnation == comb_database->incarnation)
 		return;
-	if (page->incarnation == (comb_incarnation() | COMB_RESET_MARK))
+	if (page->incarnation == (comb_database->incarnation | COMB_RESET_MARK))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the limits of this database were reset"),
@@ -237,10 +237,9 @@ comb_lease_read(CombSeries series, CombTime at)
 	generation = comb_sequence_generation;
 	comb_lease_check(&page);
 	if (at > comb_limit_time(page.value))
-		comb_page_write(&page, comb_lease_limit(at), comb_incarnation());
-	comb_page_unlock(&page);
+		comb_page_write(&page, comb_lease_limit(at), comb_database->incarnation);
 	comb_page_flush(&page);
-	own = (page.incarnation == comb_incarnation());
+	own = (page.incarnation == comb_database->incarnation);
 	lease->limit_durable = comb_limit_time(page.value);
 	if (!own)
 		comb_lease_step_over(series, lease->limit_durable);
@@ -269,7 +268,7 @@ comb_lease_renew(CombSeries series, CombTime at)
 	COMB_INJECTION_POINT("comb-lease-ahead");
 	if (!comb_page_open(&page, series, COMB_PAGE_WRITE_NOWAIT))
 		return;
-	if (page.incarnation != comb_incarnation() || !comb_lease_known(series))
+	if (page.incarnation != comb_database->incarnation || !comb_lease_known(series))
 	{
 		lease->generation = 0;
 		comb_page_close(&page);
@@ -345,8 +344,8 @@ comb_lease_survives(CombSeries series, CombTime *at)
 		looked = comb_page_open(&page, series, COMB_PAGE_READ_NOWAIT);
 		if (looked)
 		{
-			comb_page_close(&page);
 			comb_page_flush(&page);
+			comb_page_close(&page);
 			lease->limit_durable = Max(lease->limit_durable,
 									   comb_limit_time(page.value));
 		}

@@ -121,9 +121,8 @@ comb_reset_limit(CombSeries series, int64 limit, int64 latest)
 	(void) comb_page_open(&page, series, COMB_PAGE_WRITE);
 	if (page.value > limit && page.value <= Min(limit + COMB_KEPT_US, latest))
 		limit = page.value;
-	comb_page_write(&page, limit, comb_incarnation() | COMB_RESET_MARK);
+	comb_page_write(&page, limit, comb_database->incarnation | COMB_RESET_MARK);
 	CacheInvalidateRelcache(page.relation);
-	comb_page_unlock(&page);
 	comb_page_flush(&page);
 	comb_page_close(&page);
 	return comb_time_text(limit + COMB_UNIX_EPOCH);

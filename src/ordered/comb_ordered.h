@@ -126,12 +126,6 @@ extern void *comb_shared_address(dsa_pointer pointer);
 extern void comb_count_end(void);
 extern void comb_shared_settings(void);
 
-static inline uint64
-comb_incarnation(void)
-{
-	return comb_database->incarnation;
-}
-
 /* Return the database's counter of a series */
 static inline pg_atomic_uint64 *
 comb_counter(CombSeries series)
@@ -191,8 +185,7 @@ extern void comb_sequence_forget(Datum arg, Oid relid);
 extern bool comb_page_open(CombPage *page, CombSeries series,
 						   CombPageMode mode);
 extern void comb_page_write(CombPage *page, int64 value, uint64 incarnation);
-extern void comb_page_unlock(CombPage *page);
-extern void comb_page_flush(const CombPage *page);
+extern void comb_page_flush(CombPage *page);
 extern void comb_page_close(CombPage *page);
 
 /*

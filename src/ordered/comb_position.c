@@ -408,7 +408,7 @@ comb_position(PG_FUNCTION_ARGS)
 		position.end = *comb_settled_key(settled.end);
 		position.gap_from = *comb_settled_key(settled.gap.from);
 		position.gap_to = *comb_settled_key(settled.gap.to);
-		position.incarnation = comb_incarnation();
+		position.incarnation = comb_database->incarnation;
 		comb_position_take_snapshot(&position, comb_settled_snapshot());
 		/* a snapshot that is older, from the same run, has nothing new */
 		if (previous.has_end && position.incarnation == previous.incarnation &&

@@ -277,21 +277,16 @@ comb_page_write(CombPage *page, int64 value, uint64 incarnation)
 	comb_page_read(page);
 }
 
-/* Unlock a page.  The sequence stays locked until comb_page_close() */
+/*
+ * Unlock a page, and flush its record.  A caller that relies on the number must do
+ * this even if another session wrote the record.  The sequence stays locked until
+ * comb_page_close().
+ */
 void
-comb_page_unlock(CombPage *page)
+comb_page_flush(CombPage *page)
 {
 	UnlockReleaseBuffer(page->buffer);
 	page->buffer = InvalidBuffer;
-}
-
-/*
- * Flush the record of a page that was unlocked.  A caller that relies on the
- * number must do this even if another session wrote the record.
- */
-void
-comb_page_flush(const CombPage *page)
-{
 	COMB_INJECTION_POINT("comb-lease-flush");
 	XLogFlush(page->lsn);
 }
@@ -300,6 +295,6 @@ void
 comb_page_close(CombPage *page)
 {
 	if (BufferIsValid(page->buffer))
-		comb_page_unlock(page);
+		UnlockReleaseBuffer(page->buffer);
 	relation_close(page->relation, page->lockmode);
 }

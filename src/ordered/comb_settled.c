@@ -47,7 +47,7 @@ PG_FUNCTION_INFO_V1(comb_snowflake_settled_support);
 /* A second range of an index costs more than the rows of a shorter gap */
 #define COMB_GAP_MIN		(10 * COMB_TIME_PER_MS)
 
-/* The times of each seat that may not be settled, in memory that is kept */
+/* The times of each seat that may not be settled, and room for one more */
 typedef struct CombHeld
 {
 	CombSpan   *spans;
@@ -183,31 +183,24 @@ comb_span_compare(const void *a, const void *b)
 static void
 comb_settled_between(CombSettled *settled, CombTime end)
 {
-	const CombSpan *spans = comb_held.spans;
+	CombSpan   *spans = comb_held.spans;
 	uint64		longest = COMB_GAP_MIN;
 	uint64		to;
 	uint32		i;
 
-	settled->bound = end;
+	spans[comb_held.n].from = spans[comb_held.n].to = end;
+	qsort(spans, comb_held.n + 1, sizeof(CombSpan), comb_span_compare);
+	settled->bound = to = spans[0].from;
 	settled->gap.from = settled->gap.to = 0;
-	if (comb_held.n == 0)
-		return;
-	if (comb_held.n > 1)
-		qsort(comb_held.spans, comb_held.n, sizeof(CombSpan),
-			  comb_span_compare);
-	settled->bound = to = Min(end, spans[0].from);
-	for (i = 0; i <= comb_held.n; i++)
+	for (i = 0; i <= comb_held.n && spans[i].from <= end; i++)
 	{
-		uint64		from = i < comb_held.n ? Min(end, spans[i].from) : end;
-
-		if (from > to && from - to >= longest)
+		if (spans[i].from > to && spans[i].from - to >= longest)
 		{
-			longest = from - to;
+			longest = spans[i].from - to;
 			settled->gap.from = to;
-			settled->gap.to = from;
+			settled->gap.to = spans[i].from;
 		}
-		if (i < comb_held.n)
-			to = Max(to, spans[i].to);
+		to = Max(to, spans[i].to);
 	}
 }
 
@@ -273,8 +266,7 @@ comb_settled_compute(CombSeries series, Snapshot snapshot, TimestampTz until,
 	if (comb_held.spans == NULL)
 		comb_held.spans = (CombSpan *)
 			MemoryContextAlloc(TopMemoryContext,
-							   (MaxBackends + max_prepared_xacts) *
-							   sizeof(CombSpan));
+							   (comb_places() + 1) * sizeof(CombSpan));
 	comb_settled_scan(series, &view, settled);
 }
 
