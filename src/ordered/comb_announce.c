@@ -38,12 +38,7 @@
 
 #include "access/parallel.h"
 #include "access/twophase.h"
-#include "access/xact.h"
 #include "miscadmin.h"
-#include "storage/lwlock.h"
-#include "storage/proc.h"
-#include "utils/memutils.h"
-#include "utils/snapmgr.h"
 
 #include "comb_ordered.h"
 
@@ -74,8 +69,8 @@ comb_seats_attach(void)
 static bool
 comb_announced_any(void)
 {
-	return comb_announced[COMB_SERIES_ORDERED] ||
-		comb_announced[COMB_SERIES_SNOWFLAKE];
+	return comb_own_seat[COMB_SERIES_ORDERED] != NULL ||
+		comb_own_seat[COMB_SERIES_SNOWFLAKE] != NULL;
 }
 
 /*
@@ -92,17 +87,17 @@ comb_take_back(uint64 fxid)
 	comb_preparing = false;
 	for (series = 0; series < COMB_NSERIES; series++)
 	{
-		if (comb_announced[series])
-		{
-			CombSeat   *seat = comb_seat(series, comb_proc_number());
+		CombSeat   *seat = comb_own_seat[series];
 
+		if (seat != NULL)
+		{
 			COMB_INJECTION_POINT("comb-end-seat");
 			if (fxid != 0)
 				comb_history_put(seat, fxid,
 								 pg_atomic_read_u64(&seat->first));
 			COMB_INJECTION_POINT("comb-end-clear");
 			pg_atomic_write_u64(&seat->first, 0);
-			comb_announced[series] = false;
+			comb_own_seat[series] = NULL;
 		}
 	}
 	/* last, so that the session that wakes finds all of the above done */
@@ -187,8 +182,7 @@ comb_announce(CombSeries series)
 	first = comb_series_last(series) + 1;
 	COMB_INJECTION_POINT("comb-announce");
 	pg_atomic_write_u64(&seat->first, first);
-	comb_own_seat[series] = seat;
 	comb_announced_command[series] = GetCurrentCommandId(false);
-	comb_announced[series] = true;
+	comb_own_seat[series] = seat;
 	COMB_INJECTION_POINT("comb-announced");
 }

@@ -123,7 +123,7 @@ comb_answer_find(CombSeries series, Snapshot snapshot, CombSettled *settled)
 			dlist_move_head(&answers->list, &answer->node);
 			*settled = answer->settled;
 			if (snapshot->suboverflowed ||
-				(comb_announced[series] &&
+				(comb_own_seat[series] != NULL &&
 				 snapshot->curcid > comb_announced_command[series]))
 				settled->end = 0;
 			return true;

@@ -155,7 +155,7 @@ comb_unsettled(PG_FUNCTION_ARGS)
 	int			series;
 
 	InitMaterializedSRF(fcinfo, 0);
-	comb_view_init(&view, comb_settled_snapshot());
+	comb_view_init(&view, comb_settled_snapshot(), PG_INT64_MAX);
 	comb_seats_attach();
 	for (series = 0; series < COMB_NSERIES; series++)
 	{

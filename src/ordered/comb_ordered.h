@@ -196,10 +196,8 @@ extern void comb_page_close(CombPage *page);
 #define COMB_PAST			21
 
 /*
- * A transaction of the seat announced "first", and the one before it was
- * "prev", which ended at "ended".  A snapshot that sees "prev" sees all
- * transactions of the seat with keys below "first".  "first" of an unused entry
- * is 0, which settles nothing.
+ * An entry of a seat's history, see comb_history_put().  "first" of an unused one is
+ * 0, which settles nothing.
  */
 typedef struct CombPast
 {
@@ -212,9 +210,8 @@ typedef struct CombPast
 #define COMB_TAKING			PG_UINT64_MAX
 
 /*
- * What one backend announces for one series, and the history of its seat.
- * "pid", "role" and "start" are only for comb_unsettled(), "commits" only for
- * who writes.
+ * What one backend announces for one series, and the history of its seat.  "pid",
+ * "role" and "start" are only for comb_unsettled(), "commits" only for who writes.
  */
 typedef struct CombSeat
 {
@@ -234,9 +231,9 @@ typedef struct CombSeat
 
 /*
  * The seats of a database.  For each series there are places for all backends
- * of the server, by number, and from MaxBackends on for all prepared
- * transactions (comb_prepared.c).  A place
- * leads to its seat once the seat was taken for the first time.
+ * of the server, by number, and from MaxBackends on for all prepared transactions
+ * (comb_prepared.c).  A place leads to its seat once the seat was taken for the
+ * first time.
  */
 typedef struct CombSeats
 {
@@ -260,13 +257,13 @@ typedef struct CombView
 } CombView;
 
 extern CombSeats *comb_seats;
-extern bool comb_announced[COMB_NSERIES];
-extern CommandId comb_announced_command[COMB_NSERIES];
 extern CombSeat *comb_own_seat[COMB_NSERIES];
+extern CommandId comb_announced_command[COMB_NSERIES];
 
 extern uint64 comb_next_full_xid(void);
 extern uint64 comb_full_xid(TransactionId xid, uint64 next);
-extern void comb_view_init(CombView *view, Snapshot snapshot);
+extern void comb_view_init(CombView *view, Snapshot snapshot,
+						   TimestampTz until);
 extern bool comb_in_progress(const CombView *view, uint64 fxid);
 extern uint32 comb_places(void);
 extern CombSeat *comb_seat(CombSeries series, uint32 number);
@@ -383,7 +380,7 @@ comb_lease_begin(CombSeries series)
 {
 	if (unlikely(!comb_lease_known(series)))
 		comb_lease_read(series, 0);
-	if (unlikely(!comb_announced[series]))
+	if (unlikely(comb_own_seat[series] == NULL))
 		comb_announce(series);
 }
 

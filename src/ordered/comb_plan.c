@@ -71,9 +71,7 @@
 
 #include "access/htup_details.h"
 #include "access/transam.h"
-#include "access/xact.h"
 #include "catalog/pg_class.h"
-#include "storage/proc.h"
 #include "storage/sinval.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"

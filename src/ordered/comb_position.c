@@ -62,16 +62,13 @@
 
 #include "access/detoast.h"
 #include "access/transam.h"
-#include "access/xact.h"
 #include "access/xlog.h"
 #include "lib/qunique.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
-#include "storage/proc.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/snapmgr.h"
-#include "utils/uuid.h"
 
 #include "comb_ordered.h"
 
@@ -486,20 +483,9 @@ comb_position_limit(PG_FUNCTION_ARGS)
 
 	comb_settled_find(COMB_SERIES_ORDERED, &settled);
 	limit = comb_settled_key(Max(settled.bound, settled.end));
-	if (settled.end != 0 && !comb_announced[COMB_SERIES_ORDERED])
+	if (settled.end != 0 && comb_own_seat[COMB_SERIES_ORDERED] == NULL)
 		memset(limit, 0xff, UUID_LEN);
 	PG_RETURN_UUID_P(limit);
-}
-
-/* Raise 0A000 for a row that no transaction of this server wrote */
-static pg_noinline void
-comb_xmin_error(void)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot tell whether a row with xmin 0 is new"),
-			 errdetail("Rows of foreign tables have no xmin."),
-			 errhint("Run the query on the server that stores the rows.")));
 }
 
 /*
@@ -516,7 +502,11 @@ comb_is_unread(CombPosition *position, const pg_uuid_t *key,
 	uint64		fxid;
 
 	if (unlikely(!TransactionIdIsValid(xmin)))
-		comb_xmin_error();
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot tell whether a row with xmin 0 is new"),
+				 errdetail("Rows of foreign tables have no xmin."),
+				 errhint("Run the query on the server that stores the rows.")));
 	if (comb_key_compare(key, &position->bound) < 0)
 		return false;
 	if (!position->has_end || comb_key_compare(key, &position->end) >= 0)

@@ -4,8 +4,10 @@
  *	  All that is about transactions prepared by PREPARE TRANSACTION.
  *
  * PostgreSQL does not call the module for COMMIT PREPARED and ROLLBACK PREPARED.
- * A transaction that is prepared therefore moves from its backend's seat to that
- * of its PGPROC, and enters the history there as if it had committed.
+ * Nobody could take an announcement back.  A transaction that is prepared therefore
+ * moves from its backend's seat to that of its PGPROC, and enters the history there
+ * as if it had committed.  To a snapshot that does not see it, that makes no
+ * difference.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -18,10 +20,7 @@
 
 #include "access/transam.h"
 #include "access/twophase.h"
-#include "access/xact.h"
 #include "miscadmin.h"
-#include "storage/lwlock.h"
-#include "storage/proc.h"
 #include "storage/procarray.h"
 
 #include "comb_ordered.h"
@@ -87,7 +86,7 @@ comb_before_prepare(void)
 	comb_preparing = true;
 	for (series = 0; series < COMB_NSERIES; series++)
 	{
-		if (comb_announced[series])
+		if (comb_own_seat[series] != NULL)
 			comb_seats_make((CombSeries) series, MaxBackends,
 							max_prepared_xacts);
 	}
@@ -120,10 +119,6 @@ comb_history_lower(CombSeat *seat, uint64 first)
  * The transaction has been prepared.  Enter it into the seats of its PGPROC,
  * before it leaves those of its backend.
  *
- * Nobody could take an announcement back.  The transaction therefore enters the
- * history as if it had committed.  To a snapshot that does not see it, that makes
- * no difference.
- *
  * Nobody else writes to these seats until PostgreSQL lets other sessions
  * finish the transaction, which is later.
  */
@@ -137,14 +132,13 @@ comb_prepared_enter(const PGPROC *proc)
 	comb_seats_mark_used(&comb_seats->used_prepared, number);
 	for (series = 0; series < COMB_NSERIES; series++)
 	{
-		CombSeat   *from;
+		CombSeat   *from = comb_own_seat[series];
 		CombSeat   *seat;
 		uint64		first;
 		uint64		latest;
 
-		if (!comb_announced[series])
+		if (from == NULL)
 			continue;
-		from = comb_seat((CombSeries) series, comb_proc_number());
 		seat = comb_seat((CombSeries) series, MaxBackends + number);
 		first = pg_atomic_read_u64(&from->first);
 		latest = pg_atomic_read_u64(&from->latest);

@@ -17,20 +17,16 @@
 #include "access/twophase.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
-#include "storage/lwlock.h"
 
 #include "comb_ordered.h"
 
 CombSeats  *comb_seats = NULL;
 
-/* Which series has this transaction announced? */
-bool		comb_announced[COMB_NSERIES];
-
-/* In which command?  Later ones can see rows with its keys */
-CommandId	comb_announced_command[COMB_NSERIES];
-
-/* This backend's seat, if the transaction has announced the series */
+/* This backend's seat, or NULL if the transaction has not announced the series */
 CombSeat   *comb_own_seat[COMB_NSERIES];
+
+/* In which command it has.  Later ones can see rows with its keys */
+CommandId	comb_announced_command[COMB_NSERIES];
 
 /*
  * Complete an xid that is in use or was in use recently.  "next" is the full
@@ -50,10 +46,10 @@ comb_next_full_xid(void)
 
 /* The xids of a snapshot are older than the next one, read afterwards */
 void
-comb_view_init(CombView *view, Snapshot snapshot)
+comb_view_init(CombView *view, Snapshot snapshot, TimestampTz until)
 {
 	view->snapshot = snapshot;
-	view->until = PG_INT64_MAX;
+	view->until = until;
 	view->next = comb_next_full_xid();
 	view->xmin = comb_full_xid(snapshot->xmin, view->next);
 	view->xmax = comb_full_xid(snapshot->xmax, view->next);

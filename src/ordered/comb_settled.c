@@ -28,11 +28,8 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
-#include "access/twophase.h"
 #include "access/xlog.h"
 #include "nodes/supportnodes.h"
-#include "storage/proc.h"
-#include "storage/procarray.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -47,14 +44,12 @@ PG_FUNCTION_INFO_V1(comb_snowflake_settled_support);
 /* A second range of an index costs more than the rows of a shorter gap */
 #define COMB_GAP_MIN		(10 * COMB_TIME_PER_MS)
 
-/* The times of each seat that may not be settled, and room for one more */
-typedef struct CombHeld
-{
-	CombSpan   *spans;
-	uint32		n;
-} CombHeld;
-
-static CombHeld comb_held;
+/*
+ * The times of each seat that may not be settled, in memory that is kept, and has
+ * room for one more
+ */
+static CombSpan *comb_held;
+static uint32 comb_nheld;
 
 /* Does the reader not count on a commit, which ended at "ended"? */
 static inline bool
@@ -166,7 +161,7 @@ comb_seats_held(CombSeries series, uint32 number, pg_atomic_uint64 *used,
 		if (span.to != COMB_TAKING)
 			span.to++;
 		span.to = Max(span.to, span.from);
-		comb_held.spans[comb_held.n++] = span;
+		comb_held[comb_nheld++] = span;
 	}
 }
 
@@ -183,16 +178,16 @@ comb_span_compare(const void *a, const void *b)
 static void
 comb_settled_between(CombSettled *settled, CombTime end)
 {
-	CombSpan   *spans = comb_held.spans;
+	CombSpan   *spans = comb_held;
 	uint64		longest = COMB_GAP_MIN;
 	uint64		to;
 	uint32		i;
 
-	spans[comb_held.n].from = spans[comb_held.n].to = end;
-	qsort(spans, comb_held.n + 1, sizeof(CombSpan), comb_span_compare);
+	spans[comb_nheld].from = spans[comb_nheld].to = end;
+	qsort(spans, comb_nheld + 1, sizeof(CombSpan), comb_span_compare);
 	settled->bound = to = spans[0].from;
 	settled->gap.from = settled->gap.to = 0;
-	for (i = 0; i <= comb_held.n && spans[i].from <= end; i++)
+	for (i = 0; i <= comb_nheld && spans[i].from <= end; i++)
 	{
 		if (spans[i].from > to && spans[i].from - to >= longest)
 		{
@@ -205,52 +200,18 @@ comb_settled_between(CombSettled *settled, CombTime end)
 }
 
 /*
- * Find the smallest time that is not settled, as of now, or COMB_UNKNOWN, the
- * end of the keys that the snapshot sees, and the gap.  The counter is read
- * after the snapshot was taken, so the end is beyond these keys.  A restart
- * continues from the end or later, so the end is not beyond keys made later.
+ * Find the smallest time that is not settled for a snapshot without the commits
+ * from a time on, or COMB_UNKNOWN, the end of the keys that the snapshot sees, and
+ * the gap.  The counter is read after the snapshot was taken, so the end is beyond
+ * these keys.  A restart continues from the end or later, so the end is not beyond
+ * keys made later.
  */
 static void
-comb_settled_scan(CombSeries series, const CombView *view,
+comb_settled_scan(CombSeries series, Snapshot snapshot, TimestampTz until,
 				  CombSettled *settled)
 {
-	CombTime	end = comb_series_last(series) + 1;
-
-	settled->end = comb_lease_survives(series, &end) ? end : 0;
-	comb_held.n = 0;
-
-	/*
-	 * The counters before "used" and the seats: a transaction that took a
-	 * time up to theirs has announced itself there before.  With two counters
-	 * this needs a full barrier: the transaction may have taken its time from
-	 * the one that another transaction has moved beyond it only later.
-	 */
-	if (series == COMB_SERIES_SNOWFLAKE)
-		pg_memory_barrier();
-	else
-		pg_read_barrier();
-	COMB_INJECTION_POINT("comb-counter-read");
-	comb_seats_held(series, 0, &comb_seats->used, view);
-	/* these seats before the next ones, which have what has left these */
-	pg_read_barrier();
-	COMB_INJECTION_POINT("comb-seats-read");
-	comb_seats_held(series, MaxBackends, &comb_seats->used_prepared, view);
-	comb_settled_between(settled, end);
-	/* what is forgotten took times below the gap, before the server started */
-	if (comb_any_forgotten(view))
-		settled->bound = COMB_UNKNOWN;
-}
-
-/*
- * Find what is settled for a snapshot without the commits from a time on.  The
- * lease must be known, because the counter is behind the keys of earlier
- * incarnations until then.
- */
-static void
-comb_settled_compute(CombSeries series, Snapshot snapshot, TimestampTz until,
-					 CombSettled *settled)
-{
 	CombView	view;
+	CombTime	end;
 
 	/* a standby took the snapshot, before it was promoted */
 	if (snapshot->takenDuringRecovery)
@@ -258,16 +219,36 @@ comb_settled_compute(CombSeries series, Snapshot snapshot, TimestampTz until,
 		memset(settled, 0, sizeof(CombSettled));
 		return;
 	}
-	comb_view_init(&view, snapshot);
-	view.until = until;
+	comb_view_init(&view, snapshot, until);
+	/* until then the counter is behind the keys of earlier incarnations */
 	if (!comb_lease_known(series))
 		comb_lease_read(series, 0);
 	comb_seats_attach();
-	if (comb_held.spans == NULL)
-		comb_held.spans = (CombSpan *)
+	if (comb_held == NULL)
+		comb_held = (CombSpan *)
 			MemoryContextAlloc(TopMemoryContext,
 							   (comb_places() + 1) * sizeof(CombSpan));
-	comb_settled_scan(series, &view, settled);
+	comb_nheld = 0;
+	end = comb_series_last(series) + 1;
+	settled->end = comb_lease_survives(series, &end) ? end : 0;
+
+	/*
+	 * The counters before "used" and the seats: a transaction that took a
+	 * time up to theirs has announced itself there before.  With two counters
+	 * this needs a full barrier: the transaction may have taken its time from
+	 * the one that another transaction has moved beyond it only later.
+	 */
+	pg_memory_barrier();
+	COMB_INJECTION_POINT("comb-counter-read");
+	comb_seats_held(series, 0, &comb_seats->used, &view);
+	/* these seats before the next ones, which have what has left these */
+	pg_read_barrier();
+	COMB_INJECTION_POINT("comb-seats-read");
+	comb_seats_held(series, MaxBackends, &comb_seats->used_prepared, &view);
+	comb_settled_between(settled, end);
+	/* what is forgotten took times below the gap, before the server started */
+	if (comb_any_forgotten(&view))
+		settled->bound = COMB_UNKNOWN;
 }
 
 /*
@@ -329,19 +310,19 @@ comb_settled_find(CombSeries series, CombSettled *settled)
 					 errhint("Run the transaction again.")));
 		return;
 	}
-	comb_settled_compute(series, snapshot, PG_INT64_MAX, settled);
+	comb_settled_scan(series, snapshot, PG_INT64_MAX, settled);
 	if (!comb_plan_knows(series, settled->bound, &before))
 	{
 		CombSettled late = {.bound = before};
 
 		if (before == COMB_UNKNOWN)
-			comb_settled_compute(series, snapshot,
-								 GetCurrentTransactionStartTimestamp(), &late);
+			comb_settled_scan(series, snapshot,
+							  GetCurrentTransactionStartTimestamp(), &late);
 		settled->bound = Min(settled->bound, late.bound);
 		settled->end = 0;
 	}
 	if (snapshot->suboverflowed || MyProc->subxidStatus.overflowed ||
-		comb_announced[series])
+		comb_own_seat[series] != NULL)
 		settled->end = 0;
 	if (unlikely(hidden))
 		memset(settled, 0, sizeof(CombSettled));

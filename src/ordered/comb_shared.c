@@ -24,7 +24,6 @@
 #include "access/transam.h"
 #include "access/xlog.h"
 #include "miscadmin.h"
-#include "storage/lwlock.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"

@@ -37,7 +37,6 @@
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "access/xact.h"
 #include "access/xlog.h"
 #include "executor/spi.h"
 #include "funcapi.h"
@@ -45,7 +44,6 @@
 #include "portability/instr_time.h"
 #include "postmaster/postmaster.h"
 #include "storage/latch.h"
-#include "storage/proc.h"
 #include "utils/timestamp.h"
 
 #include "comb_ordered.h"

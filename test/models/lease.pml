@@ -322,7 +322,7 @@ start:	{
 #endif
 
 #ifdef TELL
-/* comb_settled_compute() in database 0, for a client that keeps the bound */
+/* comb_settled_scan() in database 0, for a client that keeps the bound */
 proctype teller() {
 	byte durable, b, pval, pinc, y, z, q, d, s = TELLER;
 	bit  known;
