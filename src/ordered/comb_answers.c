@@ -48,30 +48,35 @@ typedef struct CombAnswer
 } CombAnswer;
 
 /*
- * The answers of this transaction for a series, in the order of their last
- * use, and the newest snapshot whose answer had to make room.
+ * The answers of a transaction for a series, in the order of their last use, and the
+ * newest snapshot whose answer had to make room.  They are in the transaction's
+ * memory.
  */
 typedef struct CombAnswers
 {
+	LocalTransactionId lxid;
 	dlist_head	list;
 	int			n;
 	bool		lost;
 	TransactionId lost_xmax;
 	uint32		lost_xcnt;
-	MemoryContextCallback forget;
 } CombAnswers;
 
-/* They are in the transaction's memory; NULL = nothing is kept yet */
-static CombAnswers *comb_answers[COMB_NSERIES];
+static CombAnswers comb_answers[COMB_NSERIES];
 
-/*
- * The transaction's memory is freed, and its answers with it.  "arg" is the
- * pointer to them.
- */
-static void
-comb_answers_forget(void *arg)
+/* Return the answers of this transaction.  Those of an earlier one are gone */
+static CombAnswers *
+comb_answers_here(CombSeries series)
 {
-	*(CombAnswers **) arg = NULL;
+	CombAnswers *answers = &comb_answers[series];
+
+	if (answers->lxid != comb_local_xid())
+	{
+		memset(answers, 0, sizeof(CombAnswers));
+		dlist_init(&answers->list);
+		answers->lxid = comb_local_xid();
+	}
+	return answers;
 }
 
 /*
@@ -104,11 +109,9 @@ comb_answer_lost(const CombAnswers *answers, TransactionId xmax, uint32 xcnt)
 bool
 comb_answer_find(CombSeries series, Snapshot snapshot, CombSettled *settled)
 {
-	CombAnswers *answers = comb_answers[series];
+	CombAnswers *answers = comb_answers_here(series);
 	dlist_iter	iter;
 
-	if (answers == NULL)
-		return false;
 	dlist_foreach(iter, &answers->list)
 	{
 		CombAnswer *answer = dlist_container(CombAnswer, node, iter.cur);
@@ -145,23 +148,11 @@ void
 comb_answer_keep(CombSeries series, Snapshot snapshot,
 				 const CombSettled *settled)
 {
-	CombAnswers *answers = comb_answers[series];
+	CombAnswers *answers = comb_answers_here(series);
 	CombAnswer *answer;
 
 	if (snapshot->regd_count == 0)
 		return;
-	if (answers == NULL)
-	{
-		answers = (CombAnswers *)
-			MemoryContextAllocZero(TopTransactionContext,
-								   sizeof(CombAnswers));
-		dlist_init(&answers->list);
-		answers->forget.func = comb_answers_forget;
-		answers->forget.arg = &comb_answers[series];
-		MemoryContextRegisterResetCallback(TopTransactionContext,
-										   &answers->forget);
-		comb_answers[series] = answers;
-	}
 	if (answers->n == COMB_ANSWERS)
 	{
 		/* make room: the last one was used least recently */
