@@ -11,15 +11,13 @@
  * In each database that it uses, a backend has a seat for each series, with
  * cache lines of its own (comb_seats.c):
  *
- * - Before its transaction takes the first time from a counter, the backend
- *	 writes into the seat a lower bound of the times that the transaction is
- *	 going to take: comb_announce().
+ * - Before its transaction takes the first time from a counter, it announces there
+ *	 a lower bound of the transaction's times: comb_announce().
  * - PostgreSQL calls the module after a commit has become visible to new
  *	 snapshots.  A reader's snapshot may be older.  So the commit enters the
  *	 seat's history before the backend takes the announcement back:
- *	 comb_history_put().
- * - A transaction that is prepared moves from its backend's seat to a seat of
- *	 prepared transactions (comb_prepared.c): comb_prepared_enter().
+ *	 comb_take_back().
+ * - A transaction that is prepared moves to another seat (comb_prepared.c).
  *
  * Seats outlive backends, and what their history says stays true.  They do not
  * outlive the server: comb_seats_recover().
@@ -146,7 +144,7 @@ comb_xact_callback(XactEvent event, void *arg)
  *
  * In a database without keys the announcement is 1, a time of 1970.  It is the
  * bound for a snapshot that misses more than a third of the seat's commits while
- * these are few, see comb_history_slot().
+ * these are few, see comb_history_put().
  */
 void
 comb_announce(CombSeries series)

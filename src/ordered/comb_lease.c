@@ -212,11 +212,9 @@ comb_lease_limit(CombTime at)
 /*
  * Read the lease of a series from its page.  If "at", a time just taken from
  * the counter, is beyond the limit, write the next limit.  With 0 for "at"
- * nothing is written.  Raises 55000 as comb_lease_check() does.
- *
- * If another incarnation wrote the limit, and the limit is not below "at", keys
- * up to the limit may exist.  The counter then moves to the limit, and the
- * lease does not cover "at".
+ * nothing is written.  If another incarnation wrote a limit that is not below "at",
+ * the counter moves there, and the lease does not cover "at".  Raises 55000 as
+ * comb_lease_check() does.
  *
  * The generation is read while the sequence is locked, so a later change of
  * the sequence makes the lease unknown again.

@@ -371,9 +371,8 @@ comb_check_jump(CombTime last, CombTime now)
 }
 
 /*
- * Prepare for taking a time from a series' counter.  The caller takes it, and
- * may use it if comb_lease_covers() says so.  If not, the caller must give the
- * time up and begin again.
+ * Prepare for taking a time from a series' counter.  If comb_lease_covers() is false
+ * for the time, the caller must give it up and begin again.
  */
 static inline void
 comb_lease_begin(CombSeries series)

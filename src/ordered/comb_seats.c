@@ -87,7 +87,7 @@ comb_seat_init(CombSeat *seat)
 	pg_atomic_init_u64(&seat->last, 0);
 	pg_atomic_init_u64(&seat->ended, (uint64) PG_INT64_MIN);
 	pg_atomic_init_u64(&seat->latest, 0);
-	seat->commits = 0;
+	seat->commits = UINT64CONST(1) << (COMB_PAST - 1);
 	pg_atomic_init_u64(&seat->counted, 0);
 	for (i = 0; i < COMB_PAST; i++)
 	{
@@ -204,27 +204,6 @@ comb_seats_find(void)
 }
 
 /*
- * Return the slot of an entry: the number of zeros at the end of the entry's
- * number.  Each slot keeps its latest entry.  Entry 0 is in the last slot.  After
- * 13 commits, from 0 to 12, the slots have
- *
- *		slot	0	1	2	3	...		20
- *		entry	11	10	12	8			0
- *
- * The history thus has the last two entries, and is less dense the older they
- * are.  A snapshot that misses k commits finds an entry among those from k to 3 k
- * commits before the end.  So the bound of an old snapshot lags behind, but moves
- * on with each later snapshot.
- */
-static uint32
-comb_history_slot(uint64 number)
-{
-	if (number == 0)
-		return COMB_PAST - 1;
-	return Min(pg_rightmost_one_pos64(number), COMB_PAST - 1);
-}
-
-/*
  * Remember a transaction that is leaving its seat, and what it announced.
  *
  * The entry says: a snapshot that sees the seat's last commit before this
@@ -233,17 +212,29 @@ comb_history_slot(uint64 number)
  * up to "prev".  A counter only grows, so this transaction and all later ones
  * have times from "first" on.  comb_history_lower() takes care of the exception.
  *
+ * The slot of an entry is the number of zeros at the end of the entry's number, and
+ * numbers begin at 2^20.  Each slot keeps its latest entry.  After 13 commits the
+ * slots have, without 2^20,
+ *
+ *		slot	0	1	2	3	...		20
+ *		entry	11	10	12	8			0
+ *
+ * The history thus has the last two entries, and is less dense the older they
+ * are.  A snapshot that misses k commits finds an entry among those from k to 3 k
+ * commits before the end.  So the bound of an old snapshot lags behind, but moves
+ * on with each later snapshot.
+ *
  * What an entry says stays true for ever.  So a reader may use any entries, from
  * whatever times, and takes the largest "first" whose "prev" it sees.
  *
- * A session's first query asks what was settled when its transaction began
- * (comb_plan.c).  For this, "ended" is when PostgreSQL began to commit "prev":
- * all its rows were written before.
+ * "ended" is when PostgreSQL began to commit "prev", after all its rows were written:
+ * for who asks what was settled when a transaction began (comb_plan.c).
  */
 void
 comb_history_put(CombSeat *seat, uint64 fxid, uint64 first)
 {
-	CombPast   *past = &seat->past[comb_history_slot(seat->commits++)];
+	int			slot = pg_rightmost_one_pos64(seat->commits++);
+	CombPast   *past = &seat->past[Min(slot, COMB_PAST - 1)];
 
 	pg_atomic_write_u64(&past->prev, pg_atomic_read_u64(&seat->last));
 	pg_atomic_write_u64(&past->ended, pg_atomic_read_u64(&seat->ended));

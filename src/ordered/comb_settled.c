@@ -251,10 +251,7 @@ comb_settled_scan(CombSeries series, Snapshot snapshot, TimestampTz until,
 		settled->bound = COMB_UNKNOWN;
 }
 
-/*
- * Return the snapshot of the calling statement.  Raises 55000 on a standby,
- * and 25000 in a parallel worker.
- */
+/* Return the calling statement's snapshot.  Raises 55000 and 25000, as below */
 Snapshot
 comb_settled_snapshot(void)
 {
@@ -281,17 +278,15 @@ comb_settled_snapshot(void)
 }
 
 /*
- * Find the smallest time of a series that is not settled, as the calling
- * statement sees the database, or COMB_UNKNOWN, and the end of the keys that the
- * statement sees.  Raises the errors of comb_settled_snapshot() and
- * comb_lease_read(), 54000 if too many other queries of the transaction have
- * asked since this one did, and 40001 if nothing is settled, and a query with the
- * same snapshot got a bound before.
+ * Find what is settled as the calling statement sees the database.  Raises the errors
+ * of comb_settled_snapshot() and comb_lease_read(), 54000 if too many other queries
+ * of the transaction have asked since this one did, and 40001 if nothing is settled,
+ * and a query with the same snapshot got a bound before.
  *
- * There is no end if the plan may lack a table, if the snapshot does not know
- * all subtransactions or nobody knows the transaction's own, and if the
- * transaction has made keys of its own: the statement sees their rows, and
- * nobody else does.
+ * There is no end if the plan may lack a table (comb_plan.c), if the snapshot does
+ * not know all subtransactions or nobody knows the transaction's own, and if the
+ * transaction has made keys of its own: the statement sees their rows, and nobody
+ * else does.
  */
 void
 comb_settled_find(CombSeries series, CombSettled *settled)
@@ -343,17 +338,10 @@ comb_settled_key(uint64 time)
 }
 
 /*
- * comb_settled() returns uuid
- *
- * Returns a bound for ordered keys of this database.  Every key below belongs
- * to a transaction that the calling statement sees, or to one that nobody
- * will ever see.  Returns the nil uuid, which is smaller than all keys, if
- * no bound is known to this snapshot.  Raises 55000 on a standby, and in the
- * cases in which comb_generate_ordered() raises it for the limit of this
- * database.  Raises an error of dynamic shared memory if there is none left.
- *
- * The bound is that of an earlier transaction of the session, if a table gets
- * partitions or children during this one (comb_plan.c).
+ * comb_settled() returns uuid: a bound for ordered keys of this database.  The nil
+ * uuid, which is smaller than all keys, if this snapshot knows none.  Raises the
+ * errors of comb_settled_find(), and one of dynamic shared memory if there is none
+ * left.
  */
 Datum
 comb_settled(PG_FUNCTION_ARGS)
@@ -369,8 +357,7 @@ comb_settled(PG_FUNCTION_ARGS)
  * comb_snowflake_settled_support(internal) returns internal
  *
  * Planner support functions, which change nothing in the plan, see comb_plan.c.
- * Only superusers can attach support functions, and these do not look at what is
- * simplified.
+ * Only superusers can attach them, so they do not look at what is simplified.
  */
 Datum
 comb_settled_support(PG_FUNCTION_ARGS)

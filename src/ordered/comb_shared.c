@@ -77,7 +77,7 @@ comb_shared_init(void *segment)
 }
 
 /* Attach to the area, and make it if no session has */
-static dsa_area *
+static void
 comb_area_attach(void)
 {
 	MemoryContext caller;
@@ -98,7 +98,7 @@ comb_area_attach(void)
 	dsa_pin_mapping(area);
 	MemoryContextSwitchTo(caller);
 	LWLockRelease(&comb_shared->lock);
-	return area;
+	comb_area = area;
 }
 
 /*
@@ -264,7 +264,7 @@ comb_shared_attach(void)
 				 errhint("Restart the server.")));
 	comb_register_tranche(comb_shared->tranche, "pg_comb");
 	if (comb_area == NULL)
-		comb_area = comb_area_attach();
+		comb_area_attach();
 	comb_database = comb_database_attach();
 }
 

@@ -9,10 +9,10 @@
  * now, the reader does not sleep.  So no end between the poll and the sleep is
  * missed.  Rollbacks count, because they let comb_settled() go on.
  *
- * PostgreSQL does not call the module for COMMIT PREPARED.  While a transaction
- * with keys is prepared, waiting sessions look every few milliseconds whether it
- * has ended.  The first one that finds it counts the end.  PREPARE itself counts
- * as an end, so that sessions that sleep without a limit notice it.
+ * While a transaction with keys is prepared, waiting sessions look every few
+ * milliseconds whether it has ended (comb_prepared.c).  The first one that finds it
+ * counts the end.  PREPARE itself counts as an end, so that sessions that sleep
+ * without a limit notice it.
  *
  * comb_wait() is a procedure that commits first.  A function could not let go
  * of its caller's snapshot, and VACUUM would have to keep what is older.  It
@@ -72,23 +72,16 @@ comb_ms_since(instr_time start)
 	return INSTR_TIME_GET_MILLISEC(now);
 }
 
+/*
+ * The transaction that slept ends.  PG_TRY is not for modules that another compiler
+ * than the server's builds, as on Windows.
+ */
 static void
-comb_wait_leave(void)
+comb_wait_leave(XactEvent event, void *arg)
 {
 	if (comb_waiting)
 		(void) pg_atomic_fetch_sub_u64(&comb_database->ends.value, 1);
 	comb_waiting = false;
-}
-
-/*
- * An error or the end of the process ends the transaction, too.  PG_TRY is not
- * for modules that another compiler than the server's builds, as on Windows.
- */
-static void
-comb_wait_aborted(XactEvent event, void *arg)
-{
-	if (event == XACT_EVENT_ABORT)
-		comb_wait_leave();
 }
 
 /* Let a moment pass since this process has returned, or "ms" from "start" */
@@ -189,11 +182,9 @@ comb_wait(PG_FUNCTION_ARGS)
 		if (!PG_ARGISNULL(1))
 		{
 			const Interval *timeout = PG_GETARG_INTERVAL_P(1);
-			double		days = (double) timeout->month * DAYS_PER_MONTH +
-				timeout->day;
+			double		days = timeout->month * (double) DAYS_PER_MONTH + timeout->day;
 
-			ms = Min(ms, days * SECS_PER_DAY * 1000 +
-					 (double) timeout->time / 1000);
+			ms = Min(ms, days * SECS_PER_DAY * 1000 + timeout->time / 1000.0);
 		}
 	}
 
@@ -208,7 +199,7 @@ comb_wait(PG_FUNCTION_ARGS)
 	comb_wait_commit(fcinfo);
 	if (event == 0)
 	{
-		RegisterXactCallback(comb_wait_aborted, NULL);
+		RegisterXactCallback(comb_wait_leave, NULL);
 		event = WaitEventExtensionNew("CombWait");
 	}
 	INSTR_TIME_SET_CURRENT(start);
@@ -216,7 +207,6 @@ comb_wait(PG_FUNCTION_ARGS)
 	comb_waiting = true;
 	comb_wait_pause(start, ms, event);
 	count = comb_wait_sleep(seen, start, ms, event);
-	comb_wait_leave();
 	INSTR_TIME_SET_CURRENT(comb_returned);
 	comb_wait_commit(fcinfo);
 	value = Int64GetDatum((int64) count);

@@ -112,7 +112,7 @@ byte started;			/* 0 = the seats are not made yet; another database may have set
 #define MAKE_SEATS skip
 #endif
 
-#define SLOT(n) ((n) == 0 -> PAST - 1 : MIN(PAST - 1, ((n) % 2 -> 0 : ((n) % 4 -> 1 : 2))))	/* comb_history_slot() */
+#define SLOT(n) ((n) == 0 -> PAST - 1 : MIN(PAST - 1, ((n) % 2 -> 0 : ((n) % 4 -> 1 : 2))))	/* comb_history_put() */
 
 /* The reader's snapshot; sxmin is published, as MyProc->xmin is.  255 = no snapshot */
 byte sxmin = 255, sxmax;
