@@ -27,19 +27,12 @@ CREATE FUNCTION comb_settled_support(internal) RETURNS internal
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION comb_settled_support(internal) IS
-	'planner support for comb_settled()';
+	'planner support for comb_settled() and comb_snowflake_settled()';
 
 ALTER FUNCTION comb_settled() SUPPORT comb_settled_support;
 
-CREATE FUNCTION comb_snowflake_settled_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'comb_snowflake_settled_support'
-	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION comb_snowflake_settled_support(internal) IS
-	'planner support for comb_snowflake_settled()';
-
 ALTER FUNCTION comb_snowflake_settled(timestamptz, int, int, interval)
-	SUPPORT comb_snowflake_settled_support;
+	SUPPORT comb_settled_support;
 
 --
 -- comb_position.c: a feed that waits for nobody

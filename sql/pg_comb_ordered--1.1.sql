@@ -123,13 +123,13 @@ COMMENT ON FUNCTION comb_snowflake_claim(int) IS
 -- comb_settled.c: up to which key a reader has seen everything
 --
 
--- The planner calls this, so that the bound is no younger than the plan.
+-- The planner calls this before it plans a query that asks.
 CREATE FUNCTION comb_settled_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'comb_settled_support'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION comb_settled_support(internal) IS
-	'planner support for comb_settled()';
+	'planner support for comb_settled() and comb_snowflake_settled()';
 
 CREATE FUNCTION comb_settled() RETURNS uuid
 	AS 'MODULE_PATHNAME', 'comb_settled'
@@ -139,13 +139,6 @@ CREATE FUNCTION comb_settled() RETURNS uuid
 COMMENT ON FUNCTION comb_settled() IS
 	'bound of ordered keys: all rows with smaller keys are visible, or never will be';
 
-CREATE FUNCTION comb_snowflake_settled_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'comb_snowflake_settled_support'
-	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION comb_snowflake_settled_support(internal) IS
-	'planner support for comb_snowflake_settled()';
-
 CREATE FUNCTION comb_snowflake_settled(
 	epoch timestamptz DEFAULT '2024-01-01 00:00:00+00',
 	instance_bits int DEFAULT 10,
@@ -154,7 +147,7 @@ CREATE FUNCTION comb_snowflake_settled(
 	RETURNS bigint
 	AS 'MODULE_PATHNAME', 'comb_snowflake_settled'
 	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
-	SUPPORT comb_snowflake_settled_support;
+	SUPPORT comb_settled_support;
 
 COMMENT ON FUNCTION comb_snowflake_settled(
 	timestamptz, int, int, interval) IS

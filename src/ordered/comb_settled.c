@@ -37,7 +37,6 @@
 
 PG_FUNCTION_INFO_V1(comb_settled);
 PG_FUNCTION_INFO_V1(comb_settled_support);
-PG_FUNCTION_INFO_V1(comb_snowflake_settled_support);
 
 #define COMB_NO_BOUND		PG_UINT64_MAX
 
@@ -353,11 +352,9 @@ comb_settled(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_settled_support(internal) returns internal
- * comb_snowflake_settled_support(internal) returns internal
- *
- * Planner support functions, which change nothing in the plan, see comb_plan.c.
- * Only superusers can attach them, so they do not look at what is simplified.
+ * comb_settled_support(internal) returns internal: a planner support function, which
+ * changes nothing in the plan, see comb_plan.c.  Only superusers can attach it, so it
+ * does not look at what is simplified.
  */
 Datum
 comb_settled_support(PG_FUNCTION_ARGS)
@@ -368,10 +365,4 @@ comb_settled_support(PG_FUNCTION_ARGS)
 	if (IsA(request, SupportRequestSimplify))
 		comb_plan_begin(request->root);
 	PG_RETURN_POINTER(NULL);
-}
-
-Datum
-comb_snowflake_settled_support(PG_FUNCTION_ARGS)
-{
-	return comb_settled_support(fcinfo);
 }
