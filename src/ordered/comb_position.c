@@ -106,7 +106,6 @@ typedef struct CombSince
 {
 	Size		size;
 	char	   *since;
-	bool		checked;		/* is it not too old? */
 	CombPosition position;
 } CombSince;
 
@@ -325,7 +324,6 @@ comb_since_position(FunctionCallInfo fcinfo, int argno)
 	kept->size = VARSIZE_ANY(since);
 	kept->since = (char *) kept->position.xip + xips;
 	memcpy(kept->since, since, kept->size);
-	kept->checked = false;
 	fcinfo->flinfo->fn_extra = kept;
 	return kept;
 }
@@ -534,18 +532,16 @@ comb_is_unread(CombPosition *position, const pg_uuid_t *key,
 Datum
 comb_unread_row(PG_FUNCTION_ARGS)
 {
-	CombSince  *since = comb_since_position(fcinfo, 2);
-	CombPosition *position = &since->position;
+	CombPosition *position = &comb_since_position(fcinfo, 2)->position;
 
-	if (unlikely(!since->checked) && position->has_end &&
-		position->next - position->xmin >= COMB_XIDS_HALF)
+	if (position->has_end &&
+		unlikely(position->next - position->xmin >= COMB_XIDS_HALF))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("position is too old"),
 				 errdetail("%llu transactions have begun since, and 2147483648 are too many.",
 						   (unsigned long long) (position->next - position->xmin)),
 				 errhint("Begin again with a key, by comb_position_after().  The bound of this position is in comb_position_bound().")));
-	since->checked = true;
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	PG_RETURN_BOOL(comb_is_unread(position, PG_GETARG_UUID_P(0),
