@@ -125,18 +125,7 @@ comb_lease_check(const CombPage *page)
 				 errhint("Restart the server to finish the reset.")));
 	now = comb_clock_us();
 	if (limit > 0 && limit < now)
-	{
-		/* not the clock's fault if setval() or a restore wrote the limit */
-		if (page->incarnation < COMB_INCARNATION_MIN &&
-			now - limit > (int64) COMB_JUMP_S * USECS_PER_SEC)
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("the limit of keys was set to a time more than ten years before the clock"),
-					 errdetail("Somebody set it to %s, by setval() or a restore, and the clock now is %s.",
-							   comb_us_text(limit), comb_us_text(now)),
-					 errhint("Correct the server's clock, or have comb_ordered_reset() called in this database and restart the server if the clock is right.")));
 		comb_check_jump(comb_time_from_us(limit), comb_time_from_us(now));
-	}
 	if (limit < 0 || limit > comb_lease_latest_us(now))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

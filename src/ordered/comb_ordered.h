@@ -104,9 +104,6 @@ typedef struct CombShared
 /* One end in CombDatabase.ends.  Below are as many bits as MAX_BACKENDS has */
 #define COMB_END				(UINT64CONST(1) << 18)
 
-/* Incarnations are at least this large; setval() and nextval() write less */
-#define COMB_INCARNATION_MIN	(UINT64CONST(1) << 61)
-
 /* What comb_ordered_reset() adds to the incarnation on the page of a sequence */
 #define COMB_RESET_MARK			1
 

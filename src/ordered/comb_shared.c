@@ -230,7 +230,7 @@ comb_database_attach(void)
 	 * the same number: setval() writes 0, and nextval() at most 32.
 	 */
 	incarnation = ((comb_random() >> 1) & ~(uint64) COMB_RESET_MARK) |
-		COMB_INCARNATION_MIN;
+		UINT64CONST(1) << 61;
 	dropped = comb_database_dropped();
 	LWLockAcquire(&comb_shared->lock, LW_EXCLUSIVE);
 	database = comb_database_find(MyDatabaseId);
