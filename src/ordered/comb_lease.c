@@ -5,10 +5,9 @@
  *
  * Ordered keys and Snowflakes take their times from counters in shared
  * memory, by compare-and-swap (comb_ordered.c, comb_snowflake_generate.c).
- * Shared memory does not survive a crash, and the clock cannot be trusted
- * after one.
- * A key is therefore handed out only if a limit above its time is already in
- * the WAL, and a server continues beyond the limit that it finds.
+ * Shared memory does not survive a crash, and the clock cannot be trusted after
+ * one.  A key is therefore handed out only if a limit above its time is already
+ * in the WAL, and a server continues beyond the limit that it finds.
  *
  * The limit is on the page of a sequence, in microseconds since 1970
  * (comb_sequence.c).  A commit that contains a key is later in the WAL than the
@@ -23,11 +22,10 @@
  * the first time.  An idle server renews nothing: only a key in the second half
  * of a lease does.
  *
- * A session that finds a limit may have to start beyond it.  If an
- * earlier incarnation of the server wrote the limit, keys up to the limit may
- * exist, and the session must.  If this incarnation wrote it, the session
- * must not, or each new session would push the counter one lease ahead of the
- * clock.  The database's shared memory therefore has a random number, its
+ * If an earlier incarnation of the server wrote the limit that a session finds,
+ * keys up to the limit may exist, and the session must start beyond it.  If this
+ * incarnation wrote it, the session must not, or each new session would push the
+ * counter one lease ahead of the clock.  The database's shared memory therefore has a random number, its
  * incarnation, and the page has the one with which the limit was written.  A
  * copy of a database begins with an incarnation that is not its own, so it
  * starts beyond the limit, too.
@@ -39,10 +37,8 @@
  * - While the server runs, the limit on a page only grows, unless somebody
  *	 writes the sequence by other means.
  *
- * comb_ordered_reset() writes the limit from which the series is to continue,
- * and marks the page.  The mark is for this incarnation: until the server
- * restarts, sessions make no key of the series in this database.  The next
- * incarnation starts beyond the limit, as it does beyond any.
+ * comb_ordered_reset() marks the page for this incarnation: until the server
+ * restarts, sessions make no key of the series in this database.
  *
  * Copyright (c) 2026, pg_comb developers
  *

@@ -207,8 +207,8 @@ typedef struct CombPast
 #define COMB_TAKING			PG_UINT64_MAX
 
 /*
- * What one backend announces for one series, and the history of its seat.  "pid",
- * "role" and "start" are only for comb_unsettled(), "commits" only for who writes.
+ * What one backend announces for one series, and the history of its seat.  From "pid"
+ * to "announced" all is only for comb_unsettled(), "commits" only for who writes.
  */
 typedef struct CombSeat
 {
@@ -220,6 +220,7 @@ typedef struct CombSeat
 	int32		pid;
 	Oid			role;
 	TimestampTz start;			/* of the running or prepared transaction */
+	uint64		announced;		/* "first" of a prepared one; 0 = unknown */
 	uint64		commits;
 	pg_atomic_uint64 counted;	/* of prepared transactions, see
 								 * comb_prepared.c */

@@ -147,6 +147,7 @@ comb_prepared_enter(const PGPROC *proc)
 			latest = comb_series_last((CombSeries) series);
 		seat->role = from->role;
 		seat->start = from->start;
+		seat->announced = first;
 		(void) pg_atomic_monotonic_advance_u64(&seat->latest, latest);
 		/* the rest before "last": for comb_unsettled() and comb_seats_held() */
 		pg_write_barrier();
@@ -265,7 +266,6 @@ comb_prepared_next(CombSeries series, const CombView *view, uint32 *number,
 	{
 		CombSeat   *seat = comb_seat(series, MaxBackends + (*number)++);
 		uint64		fxid;
-		int			i;
 
 		if (seat == NULL)
 			continue;
@@ -279,14 +279,7 @@ comb_prepared_next(CombSeries series, const CombView *view, uint32 *number,
 		row->series = series;
 		row->role = seat->role;
 		row->start = seat->start;
-		/* the last announcement of the history is the largest */
-		row->first = 0;
-		for (i = 0; i < COMB_PAST; i++)
-		{
-			uint64		first = pg_atomic_read_u64(&seat->past[i].first);
-
-			row->first = Max(row->first, first);
-		}
+		row->first = seat->announced;
 
 		/*
 		 * The rest before this look: nobody writes to the seat while the

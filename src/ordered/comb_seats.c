@@ -87,6 +87,7 @@ comb_seat_init(CombSeat *seat)
 	pg_atomic_init_u64(&seat->last, 0);
 	pg_atomic_init_u64(&seat->ended, (uint64) PG_INT64_MIN);
 	pg_atomic_init_u64(&seat->latest, 0);
+	seat->announced = 0;
 	seat->commits = UINT64CONST(1) << (COMB_PAST - 1);
 	pg_atomic_init_u64(&seat->counted, 0);
 	for (i = 0; i < COMB_PAST; i++)

@@ -136,8 +136,7 @@ comb_sequence_find(CombSeries series)
 }
 
 /*
- * Open and lock a sequence.  Returns NULL if there is none.  With "nowait" also
- * if the lock is taken, or if this process has not found the sequence before.
+ * Open and lock a sequence, or return NULL, as comb_page_open() says.
  *
  * Any catalog access can run the callback above, and so can locking.  We
  * therefore remember the OID only once we hold the lock: from then on the
