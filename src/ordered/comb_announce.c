@@ -162,7 +162,8 @@ comb_announce(CombSeries series)
 	if (unlikely(comb_preparing))
 		comb_seats_make(series, MaxBackends, max_prepared_xacts);
 	seat = comb_seat(series, comb_proc_number());
-	comb_seats_mark_used(&comb_seats->used, comb_proc_number());
+	(void) pg_atomic_monotonic_advance_u64(&comb_seats->used,
+										   comb_proc_number() + 1);
 	seat->pid = MyProcPid;
 	seat->role = GetSessionUserId();
 	seat->start = GetCurrentTransactionStartTimestamp();

@@ -232,10 +232,14 @@ typedef struct CombSeat
  * of the server, by number, and from MaxBackends on for all prepared transactions
  * (comb_prepared.c).  A place leads to its seat once the seat was taken for the
  * first time.
+ *
+ * Readers look only at seats below "used" and "used_prepared".  Whoever takes a seat
+ * raises the number before it takes a time from the counter, or before it leaves
+ * another seat.  So a reader that sees the time, or that finds the other seat empty,
+ * looks at this one: the exchange keeps its place among the writes.
  */
 typedef struct CombSeats
 {
-	/* seats from these numbers on were never taken: */
 	pg_atomic_uint64 used;
 	pg_atomic_uint64 used_prepared;
 	dsa_pointer_atomic places[FLEXIBLE_ARRAY_MEMBER];
@@ -267,7 +271,6 @@ extern uint32 comb_places(void);
 extern CombSeat *comb_seat(CombSeries series, uint32 number);
 extern void comb_seat_make(uint32 place);
 extern void comb_seats_make(CombSeries series, uint32 number, uint32 n);
-extern void comb_seats_mark_used(pg_atomic_uint64 *used, uint32 number);
 extern void comb_seats_find(void);
 extern void comb_history_put(CombSeat *seat, uint64 fxid, uint64 first);
 

@@ -69,7 +69,8 @@ comb_seats_recover(void)
 			pg_atomic_write_u64(&comb_seat(series, MaxBackends + number)->last,
 								comb_full_xid(proc->xid, next));
 		}
-		comb_seats_mark_used(&comb_seats->used_prepared, number);
+		(void) pg_atomic_monotonic_advance_u64(&comb_seats->used_prepared,
+											   number + 1);
 	}
 	LWLockRelease(TwoPhaseStateLock);
 }
@@ -93,7 +94,11 @@ comb_before_prepare(void)
 }
 
 /*
- * Let no entry of a seat's history promise more than an announcement.
+ * The transaction has been prepared.  Enter it into the seats of its PGPROC,
+ * before it leaves those of its backend.
+ *
+ * Nobody else writes to these seats until PostgreSQL lets other sessions
+ * finish the transaction, which is later.
  *
  * Prepared transactions of one seat follow each other, too: the PGPROC is free
  * when the transaction before has ended.  But a later one may have announced
@@ -103,25 +108,6 @@ comb_before_prepare(void)
  * before still finds the transaction in its backend's seat, where it stays
  * until all entries are lowered.
  */
-static void
-comb_history_lower(CombSeat *seat, uint64 first)
-{
-	int			i;
-
-	for (i = 0; i < COMB_PAST; i++)
-	{
-		if (pg_atomic_read_u64(&seat->past[i].first) > first)
-			pg_atomic_write_u64(&seat->past[i].first, first);
-	}
-}
-
-/*
- * The transaction has been prepared.  Enter it into the seats of its PGPROC,
- * before it leaves those of its backend.
- *
- * Nobody else writes to these seats until PostgreSQL lets other sessions
- * finish the transaction, which is later.
- */
 void
 comb_prepared_enter(const PGPROC *proc)
 {
@@ -129,13 +115,14 @@ comb_prepared_enter(const PGPROC *proc)
 	uint32		number = comb_prepared_number(proc);
 	int			series;
 
-	comb_seats_mark_used(&comb_seats->used_prepared, number);
+	(void) pg_atomic_monotonic_advance_u64(&comb_seats->used_prepared, number + 1);
 	for (series = 0; series < COMB_NSERIES; series++)
 	{
 		CombSeat   *from = comb_own_seat[series];
 		CombSeat   *seat;
 		uint64		first;
 		uint64		latest;
+		int			i;
 
 		if (from == NULL)
 			continue;
@@ -151,7 +138,11 @@ comb_prepared_enter(const PGPROC *proc)
 		(void) pg_atomic_monotonic_advance_u64(&seat->latest, latest);
 		/* the rest before "last": for comb_unsettled() and comb_seats_held() */
 		pg_write_barrier();
-		comb_history_lower(seat, first);
+		for (i = 0; i < COMB_PAST; i++)
+		{
+			if (pg_atomic_read_u64(&seat->past[i].first) > first)
+				pg_atomic_write_u64(&seat->past[i].first, first);
+		}
 		comb_history_put(seat, U64FromFullTransactionId(fxid), first);
 	}
 

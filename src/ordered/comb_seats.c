@@ -162,19 +162,6 @@ comb_seats_make(CombSeries series, uint32 number, uint32 n)
 }
 
 /*
- * Readers look only at seats below "used", or "used_prepared".  The caller marks
- * its seat before it takes a time from the counter, or before it leaves another
- * seat.  So a reader that sees the time, or that finds the other seat empty,
- * looks at this one: the exchange keeps its place among the caller's writes.
- */
-void
-comb_seats_mark_used(pg_atomic_uint64 *used, uint32 number)
-{
-	if (unlikely(pg_atomic_read_u64(used) <= number))
-		(void) pg_atomic_monotonic_advance_u64(used, (uint64) number + 1);
-}
-
-/*
  * Find or make the seats of the database.  Unless these are ready, they are new, or
  * those of a database that was dropped.  The caller holds the lock.
  */
@@ -211,7 +198,7 @@ comb_seats_find(void)
  * transaction, "prev", sees every transaction of the seat with times below
  * "first".  Transactions of a seat follow each other, so the snapshot sees all
  * up to "prev".  A counter only grows, so this transaction and all later ones
- * have times from "first" on.  comb_history_lower() takes care of the exception.
+ * have times from "first" on.  comb_prepared_enter() takes care of the exception.
  *
  * The slot of an entry is the number of zeros at the end of the entry's number, and
  * numbers begin at 2^20.  Each slot keeps its latest entry.  After 13 commits the

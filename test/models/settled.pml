@@ -37,7 +37,7 @@
  * - Leases are in lease.pml.  Counters only grow while a server runs.
  * - Other databases, whose seats and counters are their own.
  * - Subtransactions: keys are announced for the top-level transaction.
- * - comb_seats_mark_used(): the number of seats used grows before an announcement is written, and the
+ * - CombSeats.used: the number of seats used grows before an announcement is written, and the
  *   reader reads it before the seats.  A seat that the reader leaves out has nothing yet.
  * - Answers kept for a query.  Equal snapshots see the same, and a bound holds for good.
  */
@@ -181,7 +181,7 @@ ending:		if
 				atomic { announced[me] = f; wasprepared[me] = 1 };
 #endif
 				PREPARED_LATEST
-				do	/* comb_history_lower() */
+				do	/* comb_prepared_enter() */
 				:: n < PAST -> atomic { seat[place].low[n] = MIN(seat[place].low[n], f); n++ }
 				:: else -> break
 				od;
