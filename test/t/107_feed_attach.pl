@@ -160,6 +160,7 @@ foreach my $kind (sort keys %kinds)
 			junk    => sub { 'CREATE TABLE junk (i int); DROP TABLE junk;' x ($_[2] || 300) },
 			temp    => 'CREATE TEMP TABLE IF NOT EXISTS own (i int) PARTITION BY LIST (i); CREATE TEMP TABLE IF NOT EXISTS own1 PARTITION OF own DEFAULT',
 			settled => 'SELECT comb_settled() IS NOT NULL',
+			explain => 'EXPLAIN (COSTS OFF) SELECT comb_settled()',
 			slowexec => 'PREPARE slowcached AS ' . poll('id < comb_settled() AND n >= wait_here()') . '; EXECUTE slowcached',
 			slowposexec => 'PREPARE slowcached AS ' . position('AND n >= wait_here()') . '; EXECUTE slowcached',
 			loop    => 'SELECT loop()',
@@ -232,6 +233,9 @@ foreach my $kind (sort keys %kinds)
 	# a session's first transaction that begins with a plan has the bound of its start
 	a.first a.row0 r.fresh r.cached r.begin r.exec=1 b.row0 r.exec=0 r.commit r.exec=1 r.check
 	a.first a.row0 r.fresh w.lock r.slowfn=1 a.attach1 a.row1 b.row0 w.unlock r.fn=2 r.check
+	# but not if an earlier one has planned a query that asks
+	a.first a.row0 r.fresh r.explain=Result r.begin r.count=1 b.row0 r.fn=2 r.commit r.check
+	a.first a.row0 r.fresh r.explain=Result r.begin r.count=1 a.attach1 a.row1 b.row0 r.fn=1 r.commit r.fn=2 r.check
 	# a transaction that was open then has made a key
 	a.first a.row0 a.begin a.key b.row0 r.fresh w.lock r.slowfn=1 b.attach1 a.late1 a.commit b.row0 w.unlock r.fn=3 r.check
 	a.first a.row0 a.begin a.key b.row0 r.fresh w.lock r.slowexec=1 b.attach1 a.late1 a.commit b.row0 w.unlock r.fn=3 r.check
