@@ -126,7 +126,7 @@ $schedule->test(q{
 	a.begin a.event b.pause20 b.event r.poll=1 r.gaps=1 a.rollback a.begin a.event b.pause20 b.event r.poll=1 r.again=0 a.commit r.poll=1 r.check
 	a.begin a.event b.pause20 b.event z.begin z.event b.pause100 b.event r.poll=2 r.gaps=1 r.again=1 z.commit r.poll=1 r.again=0 a.commit r.poll=1 r.check
 	# the longest gap is the first one, one in the middle, or the last one
-	a.begin a.event b.pause300 b.event u.begin u.event b.pause20 b.event b.event w.begin w.event b.pause20 b.event r.poll=4 r.gaps=1 r.again=3 a.commit r.poll=1 u.commit w.commit r.poll=2 r.check
+	a.begin a.event b.pause300 b.event u.begin u.event b.pause20 b.event b.event w.begin w.event b.pause20 b.event b.event r.poll=5 r.gaps=1 r.again=4 a.commit r.poll=1 u.commit w.commit r.poll=2 r.check
 	a.begin a.event b.pause20 b.event b.event u.begin u.event b.pause300 b.event w.begin w.event b.pause20 b.event r.poll=4 r.gaps=1 r.again=3 u.commit w.commit a.commit r.poll=3 r.check
 	a.begin a.event b.pause20 b.event b.event u.begin u.event b.pause300 b.event r.poll=3 r.gaps=1 r.again=2 u.commit a.commit r.poll=2 r.check
 	a.begin a.event u.begin u.event b.pause20 a.event b.event r.poll=1 a.commit r.poll=2 u.commit r.poll=1 r.check
