@@ -94,11 +94,6 @@ none('the Makefile has what is installed',
 	unlisted($makefile, 'README.md', @scripts, glob('doc/*.md doc/*.svg sql/portable/*.sql')));
 none('doc/packaging/meson.build has sources and scripts', unlisted($meson, @c, @scripts));
 none('pg_regress runs all tests', unlisted($makefile, @regress));
-none('test/README.md says what each test is for', do {
-	my ($table) = slurp('test/README.md') =~ /^## What each file is for\n(.*?)^## /ms;
-	my @files = glob('test/*.* test/{t,t/*,pgtap,isolation/specs,fuzz,perl,cluster,partitioning,models}/*.*');
-	grep { !/^(?:lib|README)$/ && $table !~ /\b$_\b/ } map { basename($_) =~ s/\.\w+$//r } @files;
-});
 
 # pgindent lays out a type's name as it finds the name in the list.  A pointer to any
 # other type would look like a multiplication.
@@ -271,8 +266,7 @@ for my $page ('doc/feed.md', 'doc/feed_anywhere.md', 'doc/feed_readers.md', 'doc
 }
 
 # Snippets of clients: each line is a line of the program that the link above names, the
-# brackets have their partners, and every program has a snippet.  The versions are those
-# that npm and NuGet install.
+# brackets have their partners, and every program has a snippet.
 sub unpaired
 {
 	my ($code) = @_;
@@ -287,7 +281,6 @@ sub unpaired
 }
 
 my $clients = slurp('doc/clients.md') . slurp('doc/dotnet.md');
-my $versions = $clients . slurp('test/README.md');
 my %shown;
 
 my $program;
@@ -306,25 +299,6 @@ while ($clients =~ m{^\[[^\]]+\]\(\.\./(test/clients/[^)]+)\)\n\n|^```(?!console
 $shown{$_} = 1 for $clients =~ m{\]\(\.\./(test/clients/[^)]+)\)}g;
 none('doc/clients.md shows every client',
 	grep { !m{/(?:common|feed|pg-feed|psycopg3-feed|jdbc-feed)\.} && !$shown{$_} } glob('test/clients/*.{mjs,py,go,java,rs,rb,php,pl,cs}'));
-for (
-	[ 'package.json' => qr{^\s+"((?!reflect-|[^"]*/core")[^"]+)": "(\d[\d.]*)"}m ],
-	[ 'requirements.txt' => qr/^([\w-]+)\S*==([\d.]+)/m ],
-	[ 'Cargo.toml' => qr/^(?!chrono|uuid)([\w-]+) = .*"=([\d.]+)"/m ],
-	[ 'pom.xml' => qr{<artifactId>((?![^<]*(?:codegen|plugin))[^<]+)</artifactId><version>([^<]+)<} ],
-	[ 'go.mod' => qr{/(pgx|gorm|sqlc)(?:/v\d+)? v([\d.]+)} ])
-{
-	my ($file, $pattern) = @$_;
-	my %version = slurp("test/clients/$file") =~ /$pattern/g;
-	cmp_ok(scalar keys %version, '>', 1, "$file has versions");
-	none("test/README.md has the versions of $file",
-		grep { $versions !~ /(?<![\w-])\Q$_\E`? \Q$version{$_}\E\b/ } sort keys %version);
-}
-# The table of originals has the first word of a package's name.
-none('test/README.md has the versions of the programs for .NET', grep {
-	my ($name, $first, $version) = /^((\w+)[^@]*)@(.*)/;
-	$name !~ /^(?:Humanizer|Microsoft\.CodeAnalysis)/ && $versions !~ /\b(?:\Q$name\E`?|$first) \Q$version\E\b/;
-} map { slurp($_) =~ /^#:package (\S+)/mg } glob('test/clients/*.cs test/dotnet/*.cs'));
-
 # Links lead somewhere
 sub anchors
 {
