@@ -62,8 +62,6 @@ REGRESS_OPTS   = $(addprefix --load-extension=,$(EXTENSION)) --encoding=UTF8 --n
 # has more than one expected output.
 REGRESS_V18    = generate-v18
 REGRESS_V20    = generate-v20
-ISOLATION      = keys
-ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation $(addprefix --load-extension=,$(EXTENSION))
 # "make installcheck TAP_TESTS=1" also runs these, as autopkgtest does.  prove starts in
 # the source directory.
 PROVE_TESTS   ?= test/t/*.pl

@@ -130,7 +130,6 @@ lacking() {
 		warnings        gcc                                  gcc
 		warnings,analyzer  clang                             clang
 		regress         $tests/regress/pg_regress            $server-client-$major
-		isolation       $tests/isolation/pg_isolation_regress  $server-client-$major
 		pgtap           $share/pgtap.control                 $server-$major-pgtap
 		tap             IPC::Run                             libipc-run-perl
 		tap             $tests/perl/PostgreSQL/Test/Cluster.pm  $server-client-$major
@@ -460,7 +459,7 @@ close_report() {
 copy_tree() {
 	local left=(-name '*.zip')
 	[ -n "${RUN_OBJECTS:-}" ] || left+=(-o -name '*.o' -o -name '*.so')
-	as_owner mkdir -p "$1" && (cd "$tree" && find . \( -name .git -o -name results -o -name 'tmp_check*' -o -name output_iso \
+	as_owner mkdir -p "$1" && (cd "$tree" && find . \( -name .git -o -name results -o -name 'tmp_check*' \
 		-o -name 'build-*' -o -name node_modules -o -name bin -o -name obj \) -prune -o -type f ! \( "${left[@]}" \) -print0) |
 		tar -C "$tree" --null -T - -cf - | as_owner tar -C "$1" -xf -
 }

@@ -166,7 +166,7 @@ $schedule->test(q{
 
 my $create = 'CREATE EXTENSION pg_comb_ordered CASCADE';
 my $tables = 'CREATE TABLE made (n serial, key uuid DEFAULT comb_generate_ordered(),
-	id bigint DEFAULT comb_snowflake(instance_bits => 0)); CREATE TABLE claims (n serial, number bigint)';
+	id bigint DEFAULT comb_snowflake(instance_bits => 0), plain uuid DEFAULT comb_generate(), pid int DEFAULT pg_backend_pid()); CREATE TABLE claims (n serial, number bigint)';
 $node->safe_psql('postgres', 'CREATE DATABASE keys');
 $node->safe_psql('keys', "$create; $tables");
 $schedule = CombSchedule->new($node, 'a b c', database => 'keys', clean => "DROP EXTENSION pg_comb CASCADE;
@@ -174,6 +174,9 @@ $schedule = CombSchedule->new($node, 'a b c', database => 'keys', clean => "DROP
 	make  => 'INSERT INTO made SELECT FROM generate_series(1, 100)',
 	rows  => 'SELECT count(*) FROM made',
 	order => 'SELECT array_agg(n ORDER BY key) = array_agg(n ORDER BY n), array_agg(n ORDER BY id) = array_agg(n ORDER BY n), count(*) FROM made',
+	# the times of all sessions' keys, and the keys of each session
+	plain => 'SELECT bool_and(at >= before), bool_and(plain > own) FROM (SELECT plain, comb_timestamp(plain) AS at,
+		lag(comb_timestamp(plain)) OVER (ORDER BY n) AS before, lag(plain) OVER (PARTITION BY pid ORDER BY n) AS own FROM made) AS m',
 	claim => 'INSERT INTO claims (number) SELECT comb_snowflake_claim(2)',
 	steps => q{SELECT string_agg(((number - (SELECT number FROM claims WHERE n = 1) + 4) % 4)::text, '' ORDER BY n) FROM claims},
 	free  => 'DO $$ BEGIN PERFORM pg_advisory_unlock_all(); END $$',
@@ -188,7 +191,7 @@ $schedule = CombSchedule->new($node, 'a b c', database => 'keys', clean => "DROP
 
 $schedule->test(q{
 	# keys are in the order in which sessions made them, not in that of commits
-	a.make b.make a.make a.repeatable a.rows=300 b.make a.make b.make a.commit b.make a.order=t|t|700
+	a.make b.make a.make a.repeatable a.rows=300 b.make a.make b.make a.commit b.make a.order=t|t|700 a.plain=t|t
 	# each claim takes the next number, and wraps around; a number that is free comes when it is the next
 	a.claim b.claim c.claim a.claim b.claim=55006 c.steps=0123 a.free c.claim a.claim b.claim=55006 c.steps=012303
 	# another session drops the extension of a prepared statement, or during a statement
