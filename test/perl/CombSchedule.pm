@@ -150,12 +150,12 @@ sub restart
 	return;
 }
 
-# Whether a session waits for a lock, is held, or sleeps in comb_wait() (from version 17 on)
+# Whether a session waits for a lock, is held, or sleeps in comb_wait() (before 17 an "Extension")
 sub waits
 {
 	my ($self, $session) = @_;
 	return $self->observe("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND pid = $session->{pid})
-		OR EXISTS (SELECT FROM pg_stat_activity WHERE wait_event ~ '^(comb-|CombWait\$)' AND pid = $session->{pid})") eq 't';
+		OR EXISTS (SELECT FROM pg_stat_activity WHERE wait_event ~ '^(comb-|CombWait\$|Extension\$)' AND pid = $session->{pid})") eq 't';
 }
 
 # An injection point holds the session, or raises an error, and does nothing to others.

@@ -2,6 +2,7 @@
 # beside many writers, none of whose rows waits for a timeout.
 use lib 'test/perl';
 use CombFeed;
+use CombSchedule;
 use CombSession;
 use CombTest;
 use List::Util qw(min);
@@ -12,12 +13,12 @@ autovacuum = off
 max_connections = 150
 max_prepared_transactions = 5
 max_wal_senders = 4
-}, sql => $CombSession::setup . q{
+}, sql => $CombSchedule::setup . q{
 	CREATE TABLE number (id bigint PRIMARY KEY DEFAULT comb_snowflake(instance_bits => 0));
 	CREATE TABLE scratch (i integer);
 	CREATE DATABASE other;
 });
-$node->safe_psql('other', $CombSession::setup);
+$node->safe_psql('other', $CombSchedule::setup);
 
 my ($reader, $writer) = map { CombSession->new($node) } 1 .. 2;
 my $elsewhere = CombSession->new($node, 'other');
@@ -29,108 +30,78 @@ sub count
 	return ($session // $reader)->ask('CALL comb_wait(NULL)');
 }
 
+sub sleeps { return wait_until($node, "SELECT wait_event_type = 'Extension' AND state = 'active' FROM pg_stat_activity WHERE pid = $_[0]->{pid}") }
+
 # Begin to wait, and return once the session sleeps.
 sub wait_from
 {
 	my ($seen, $timeout) = @_;
 	$reader->send("CALL comb_wait($seen, '$timeout')");
-	wait_until($node, "SELECT wait_event_type = 'Extension' AND state = 'active' FROM pg_stat_activity WHERE pid = $reader->{pid}");
-	return;
-}
-
-# Sleep, and let others do this.  A session that nobody wakes ends the test, because many would
-# take long.
-sub woken
-{
-	my ($what) = @_;
-	my $seen = count();
-	wait_from($seen, '30 s');
-	$what->();
-	my $begin = time();
-	my ($count, $err) = $reader->result;
-	die "nobody wakes the reader: $err" if $err || $count == $seen || time() - $begin > 20;
-	return 'woken';
-}
-
-# Whether a session sleeps on while others do this.  Another session sees the count that would
-# have woken it, and wakes it at last.
-sub sleeps_on
-{
-	my ($what) = @_;
-	my $seen = count();
-	wait_from($seen, '1 minute');
-	$what->();
-	my $count = $node->safe_psql('postgres', 'CALL comb_wait(NULL)');
-	usleep(500_000);
-	return 'woken' if $reader->answered || $count ne $seen;
-	$node->safe_psql('postgres', 'SELECT comb_generate_ordered()');
-	($count) = $reader->result;
-	return $count eq $seen ? 'not woken by a key' : 'slept on';
+	return sleeps($reader);
 }
 
 like(count(), qr/^\d+$/, 'a count');
 
 #
-# What wakes
+# What wakes a reader ("wait" says whether the count is another one), and what lets it sleep on
 #
-foreach my $sql (
-	q{INSERT INTO event (what) VALUES ('autocommit')},
-	'INSERT INTO number DEFAULT VALUES',
-	q{BEGIN; INSERT INTO event (what) VALUES ('a block'); COMMIT},
-	q{BEGIN; SAVEPOINT s; INSERT INTO event (what) VALUES ('a subtransaction'); RELEASE s; COMMIT},
-	q{BEGIN; INSERT INTO event (what) VALUES ('a rollback'); ROLLBACK},
-	q{DO $$ BEGIN INSERT INTO event (what) VALUES ('a procedure'); COMMIT; END $$},
-	'SELECT comb_generate_ordered()')
-{
-	is(woken(sub { $writer->ask($sql) }), 'woken', "wakes: $sql");
-}
-{
-	my $dying = CombSession->new($node);
-	$dying->ask(q{BEGIN; INSERT INTO event (what) VALUES ('of a session that ends')});
-	is(woken(sub { $writer->ask("SELECT pg_terminate_backend($dying->{pid})") }), 'woken', 'a session with a key is terminated');
-}
+sub wait_for { return "\\set before :seen\nCALL comb_wait(:seen, '$_[0]') \\gset\nSELECT :seen <> :before" }
 
-#
-# What does not
-#
-is(sleeps_on(sub { $writer->ask($_) foreach ('INSERT INTO scratch VALUES (1)', 'SELECT comb_settled()', 'BEGIN; INSERT INTO scratch VALUES (2); ROLLBACK') }),
-	'slept on', 'transactions without keys');
-is(sleeps_on(sub { $writer->ask("BEGIN; INSERT INTO event (what) VALUES ('open')") }), 'slept on', 'an open transaction');
-is($writer->ask('ROLLBACK'), '', 'it rolls back');
-is(sleeps_on(sub { $elsewhere->event }), 'slept on', 'a row in another database');
+my $schedule = CombSchedule->new($node, 'a b o r u', other => 'o', statements => {
+	seen    => 'CALL comb_wait(NULL) \gset',
+	wait    => wait_for('30 s'),
+	short   => wait_for('400 ms'),
+	number  => 'INSERT INTO number DEFAULT VALUES',
+	flake   => "BEGIN; INSERT INTO number DEFAULT VALUES; PREPARE TRANSACTION 'pN'",
+	sub     => q{SAVEPOINT s; INSERT INTO event (what) VALUES ('sub'); RELEASE s},
+	block   => q{DO $$ BEGIN INSERT INTO event (what) VALUES ('block'); COMMIT; END $$},
+	scratch => 'INSERT INTO scratch VALUES (1)',
+	asks    => 'DO $$ BEGIN PERFORM comb_settled(); END $$',
+	pause   => 'DO $$ BEGIN PERFORM pg_sleep(N / 1000.0); END $$',
+	timeout => "SET statement_timeout = '100 ms'",
+	reset   => 'RESET statement_timeout',
+	cancel  => sub { $_[0]->observe("SELECT pg_cancel_backend($_[1]->{pid})"); return },
+	terminate => sub { $_[0]->observe("SELECT pg_terminate_backend($_[1]->{pid}, 60000)"); $_[1]->again; return } });
+$schedule->test(q{
+	# the end of each transaction with a key
+	r.seen r.wait=t a.event
+	r.seen r.wait=t a.number
+	r.seen r.wait=t a.key
+	r.seen r.wait=t a.block
+	a.begin a.event r.seen r.wait=t a.commit
+	a.begin a.sub r.seen r.wait=t a.commit
+	a.begin a.event r.seen r.wait=t a.rollback
+	a.begin a.event r.seen r.wait=t a.terminate
+	# one that came before the wait
+	r.seen a.event r.wait=t r.short=f
+	# but neither one without a key, an open one, nor one of another database
+	r.seen r.short=f a.scratch a.asks a.begin a.scratch a.rollback u.pause500
+	r.seen r.short=f a.begin a.event u.pause500 a.rollback
+	r.seen r.short=f o.event u.pause500
+	# prepared transactions, of which nobody is told: before and during the wait
+	r.seen r.wait=t a.prepared1 b.commitp1
+	a.prepared1 r.seen r.wait=t b.commitp1
+	a.prepared1 r.seen r.wait=t b.rollbackp1
+	a.prepared1 r.seen b.commitp1 r.wait=t
+	a.prepared1 r.seen b.rollbackp1 r.wait=t
+	a.flake1 r.seen r.wait=t b.commitp1
+	# another one takes the seat of one whose end nobody has counted
+	a.prepared1 r.seen b.commitp1 a.prepared2 r.wait=t r.seen b.commitp2 r.wait=t
+	# a reader that is cancelled can wait again, and others go on
+	r.seen r.wait=f=57014 r.cancel r.seen r.wait=t a.event
+	r.seen r.timeout r.wait=f=57014 r.reset r.seen r.wait=t a.event
+});
+# a woken reader finds the row below comb_settled()
+$schedule->test('r.seen r.wait=t a.event r.poll=1 ' x 49 . 'r.seen r.wait=t a.event r.poll=1');
 
-#
-# Nothing is missed between a poll and the wait.
-#
 my $seen = count();
-$writer->event;
-my $begin = time();
-my $now = $reader->ask("CALL comb_wait($seen, '1 minute')");
-ok($now != $seen && time() - $begin < 20, 'a row that came before the wait');
-is($reader->ask("CALL comb_wait($now, '0')"), $now, 'the count stays');
-cmp_ok($now, '<', 2**53, 'a program may read the count as a double');
-$elsewhere->event;
-my $count = count($elsewhere);
-is($elsewhere->ask("CALL comb_wait($count, '10 ms')"), $count, 'another database has its own count');
-isnt($count, count(), 'which begins elsewhere');
-
-# The row that a reader was woken for is below comb_settled(), and in a new snapshot.
-my $missed = 0;
-for (1 .. 50)
-{
-	$seen = count();
-	my $rows = $reader->ask('SELECT count(*) FROM event WHERE id < comb_settled()');
-	wait_from($seen, '1 minute');
-	$writer->event;
-	$reader->result;
-	$missed++ if $reader->ask('SELECT count(*) FROM event WHERE id < comb_settled()') != $rows + 1;
-}
-is($missed, 0, 'a woken reader finds the row');
+my $begin;
+cmp_ok($seen, '<', 2**53, 'a program may read the count as a double');
+isnt(count($elsewhere), $seen, 'counts of another database begin elsewhere');
 
 #
 # Time
 #
-$seen = count();
 foreach ([ "'150 ms'", 0.15 ], [ "'0'", 0 ], [ "'-1 s'", 0 ], [ "'150 ms'::interval + '1 month' - '30 days'", 0.15 ])
 {
 	my ($timeout, $least) = @$_;
@@ -159,27 +130,24 @@ is($writer->ask("SELECT backend_xmin IS NULL, backend_xid IS NULL FROM pg_stat_a
 is($writer->ask("SELECT count(*) FROM pg_locks WHERE pid = $reader->{pid} AND locktype <> 'virtualxid'"), '0', 'no lock is held');
 is($writer->ask("SELECT wait_event FROM pg_stat_activity WHERE pid = $reader->{pid}"),
 	$node->pg_version >= 17 ? 'CombWait' : 'Extension', 'the name of the wait');
-$writer->ask("SELECT pg_cancel_backend($reader->{pid})");
-like(($reader->result)[1], qr/ERROR:  57014: canceling statement due to user request/, 'cancelled');
-like($reader->complaints("SET statement_timeout = '100 ms'; CALL comb_wait($seen, '1 minute')"), qr/57014: canceling statement due to statement timeout/, 'statement_timeout');
-$reader->ask('RESET statement_timeout');
-is(woken(sub { $writer->event }), 'woken', 'it waits again afterwards');
+$writer->event;
+$reader->result;
+
 {
 	my $dying = CombSession->new($node);
-	$seen = count();
-	$dying->send("CALL comb_wait($seen, '1 minute')");
-	wait_until($node, "SELECT wait_event_type = 'Extension' AND state = 'active' FROM pg_stat_activity WHERE pid = $dying->{pid}");
+	$dying->send("CALL comb_wait(@{[ count() ]}, '1 minute')");
+	sleeps($dying);
 	$writer->ask("SELECT pg_terminate_backend($dying->{pid})");
-	like(($dying->result)[1], qr/57P01/, 'terminated');
-	is(woken(sub { $writer->event }), 'woken', 'the others go on');
+	like(($dying->result)[1], qr/57P01/, 'a session that waits is terminated');
 }
+$schedule->test('r.seen r.wait=t a.event');
 
 # The extension is dropped, and made again, while a session sleeps.
 {
 	my $sleeper = CombSession->new($node, 'other');
 	$seen = count($sleeper);
 	$sleeper->send("CALL comb_wait($seen, '1 minute')");
-	wait_until($node, "SELECT wait_event_type = 'Extension' AND state = 'active' FROM pg_stat_activity WHERE pid = $sleeper->{pid}");
+	sleeps($sleeper);
 	$elsewhere->ask($_)
 		foreach 'DROP EXTENSION pg_comb_ordered CASCADE', 'CREATE EXTENSION pg_comb_ordered', 'SELECT comb_generate_ordered()';
 	my ($count, $err) = $sleeper->result;
@@ -228,7 +196,7 @@ foreach my $level ('read committed', 'repeatable read', 'serializable')
 	$reader->ask("SET default_transaction_isolation = '$level'; TRUNCATE woken");
 	$reader->send('CALL consume(2)');
 	wait_until($node, 'SELECT count(*) = 1 FROM woken', "$level: what came before the wait is not committed");
-	wait_until($node, "SELECT wait_event_type = 'Extension' FROM pg_stat_activity WHERE pid = $reader->{pid}");
+	sleeps($reader);
 	is($writer->ask("SELECT backend_xmin IS NULL FROM pg_stat_activity WHERE pid = $reader->{pid}"), 't', "$level: a procedure holds no snapshot");
 	$writer->event;
 	is(($reader->result)[1], '', "$level: a procedure waits");
@@ -263,7 +231,7 @@ foreach my $change ('ANALYZE parted', q{CREATE TABLE part2 PARTITION OF parted F
 	$reader->ask('SELECT comb_settled()');
 	$reader->send('CALL follow()');
 	wait_until($node, 'SELECT count(*) = 1 FROM got');
-	wait_until($node, "SELECT wait_event_type = 'Extension' FROM pg_stat_activity WHERE pid = $reader->{pid}");
+	sleeps($reader);
 	$writer->ask($change);
 	$writer->ask("INSERT INTO parted (what) VALUES ('one')");
 	wait_until($node, 'SELECT count(*) > 1 FROM got');
@@ -275,26 +243,10 @@ foreach my $change ('ANALYZE parted', q{CREATE TABLE part2 PARTITION OF parted F
 #
 # Prepared transactions
 #
-sub prepare
-{
-	my ($name, $sql) = @_;
-	$writer->ask("BEGIN; $sql; PREPARE TRANSACTION '$name'");
-	return;
-}
-my $row = q{INSERT INTO event (what) VALUES ('prepared')};
-foreach my $end ('COMMIT', 'ROLLBACK')
-{
-	prepare('p', $row);
-	is(woken(sub { $elsewhere->ask('SELECT 1'); $writer->ask("$end PREPARED 'p'") }), 'woken', "$end PREPARED");
-	is(woken(sub { prepare('p', $row) }), 'woken', 'PREPARE TRANSACTION');
-	$seen = count();
-	$writer->ask("$end PREPARED 'p'");
-	isnt($reader->ask("CALL comb_wait($seen, '1 minute')"), $seen, "$end PREPARED before the wait");
-}
-prepare('p', 'INSERT INTO number DEFAULT VALUES');
-is(woken(sub { $writer->ask(q{COMMIT PREPARED 'p'}) }), 'woken', 'COMMIT PREPARED of a Snowflake');
+sub prepare { return $writer->ask(q{BEGIN; INSERT INTO event (what) VALUES ('prepared'); PREPARE TRANSACTION 'p'}) }
+
 # Of readers that find the end at the same time one counts it, and all are woken.
-prepare('p', $row);
+prepare();
 my @readers = map { CombSession->new($node) } 1 .. 5;
 $seen = count();
 $_->send("CALL comb_wait($seen, '1 minute')") foreach @readers;
@@ -304,20 +256,12 @@ $begin = time();
 $writer->ask(q{COMMIT PREPARED 'p'});
 my %counts = map { ($_->result)[0] => 1 } @readers;
 ok(keys(%counts) == 1 && !$counts{$seen} && time() - $begin < 20, 'and are woken with one count');
-# A prepared transaction takes the seat of one whose end nobody has counted.
-prepare('p', $row);
-$seen = count();
-$writer->ask(q{COMMIT PREPARED 'p'});
-prepare('p', $row);
-isnt($reader->ask("CALL comb_wait($seen, '1 minute')"), $seen, 'another transaction is prepared meanwhile');
-$writer->ask(q{COMMIT PREPARED 'p'});
-isnt($reader->ask("CALL comb_wait($seen, '1 minute')"), $seen, 'and commits');
 
 #
 # A restart and a crash: an old count does not hold a reader up.
 #
 my @first;
-prepare('p', $row);
+prepare();
 foreach my $restart ('restart', 'crash')
 {
 	$seen = count();
@@ -330,7 +274,10 @@ foreach my $restart ('restart', 'crash')
 	push @first, count();
 }
 isnt($first[0], $first[1], 'counts begin elsewhere at each start');
-is(woken(sub { $writer->ask(q{COMMIT PREPARED 'p'}) }), 'woken', 'COMMIT PREPARED after a restart');
+$seen = count();
+wait_from($seen, '1 minute');
+$writer->ask(q{COMMIT PREPARED 'p'});
+isnt(($reader->result)[0], $seen, 'COMMIT PREPARED after a restart');
 
 #
 # A standby, and its promotion
@@ -415,10 +362,7 @@ $elsewhere->quit;
 my @workers = map { CombSession->new($node) } 1 .. 2;
 $reader->ask('CREATE TABLE job (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), what text)');
 $_->send($seen_recipe =~ s/\$seen/count($reader)/er =~ s/10 s/30 s/r) foreach @workers;
-foreach my $worker (@workers)
-{
-	wait_until($node, "SELECT wait_event_type = 'Extension' AND state = 'active' FROM pg_stat_activity WHERE pid = $worker->{pid}");
-}
+sleeps($_) foreach @workers;
 my $began = time();
 $reader->ask("INSERT INTO job (what) VALUES ('one')");
 $_->result foreach @workers;
