@@ -4,7 +4,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.types.range import TimestamptzRange
 
-from common import check_client, test
+from common import check_client
 
 connection = psycopg.connect(autocommit=True, row_factory=dict_row)
 
@@ -28,19 +28,3 @@ def copy(items):
 check_client(query=query, range=TimestamptzRange, copy=copy,
              ways={"prepared": lambda text, values: query(text, values, prepare=True),
                    "by a client cursor": client_side})
-
-
-def feed_goes_to_this_version():
-    def run(file):
-        connection.execute(open(file).read())
-
-    run("../data/pg_comb_feed-1.0.sql")
-    connection.execute("CREATE TABLE feed (id bigserial); SELECT comb_feed_add('feed_id_seq');"
-                       "INSERT INTO feed DEFAULT VALUES; SELECT comb_feed_advance()")
-    before = query("SELECT number FROM comb_feed", {})
-    run("../../sql/portable/pg_comb_feed.sql")
-    assert query("SELECT number FROM comb_feed", {}) == before == [{"number": before[0]["number"]}]
-    connection.execute("SELECT comb_feed_remove('feed_id_seq'); DROP TABLE comb_feed CASCADE; DROP TABLE feed")
-
-
-test("the feed's file of 1.0 goes to this version, and its bounds stay", feed_goes_to_this_version)

@@ -3,6 +3,7 @@
 # is promised.
 use lib 'test/perl';
 use CombFeed;
+use CombSchedule;
 use CombSession;
 use CombTest;
 
@@ -10,7 +11,7 @@ my $node = server('main', init => [ allows_streaming => 1 ], conf => q{
 autovacuum = off
 max_prepared_transactions = 5
 pg_comb.lease_duration = 1min
-}, sql => $CombSession::setup . q{
+}, sql => $CombSchedule::setup . q{
 	CREATE TABLE other (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), what text);
 	CREATE VIEW shown AS SELECT id, what, xmin FROM event;
 	CREATE VIEW hidden AS SELECT id, what FROM event;
@@ -75,98 +76,63 @@ sub rows_held
 }
 
 #
-# Rewrites
+# Rewrites, COPY FREEZE, views, exported snapshots and two tables.  Row 1 has "1" in the column what.  The reader's
+# position is a variable of psql, and "pos" shows what has come.
 #
-row($writer, 'zero');
-is(poll($reader), 'zero', 'the first row');
-rows_held('one', 'two');
-is(poll($reader), 'one two', 'rows beside an open transaction');
-is(poll($reader), '', 'come once');
-row($writer, 'three');
-$writer->ask('ALTER TABLE event ADD COLUMN n integer; ALTER TABLE event ALTER COLUMN n TYPE bigint USING 0');
-is(poll($reader), 'one three two', 'after a rewrite, rows above the bound come again, and none below');
-$idle->ask("INSERT INTO event (what) VALUES ('late'); COMMIT");
-is(poll($reader), 'late', 'the row of the open transaction');
-$writer->ask('ALTER TABLE event ALTER COLUMN n TYPE integer');
-is(poll($reader), '', 'no rows come again when nothing is open');
+sub pos_in
+{
+	my $rows = join(' UNION ALL ', map { "SELECT what FROM $_ WHERE comb_unread(id, $_.xmin, :'position')" } @_);
+	return "SELECT comb_position(:'position') AS next, (SELECT coalesce(string_agg(what, '+' ORDER BY what), '-') FROM ($rows) AS r) AS got \\gset\n"
+	  . "\\set position :next\nSELECT :'got'";
+}
+
+my ($exported, $file);
+my $of_file = 'SELECT pg_relation_filenode($$event$$)';
+my $schedule = CombSchedule->new($node, 'b i r x', clean => 'TRUNCATE event, other, seen', statements => {
+	start  => q{\set position ''},
+	pos    => pos_in('event'),
+	view   => pos_in('shown'),
+	two    => pos_in('event', 'other'),
+	hidden => "SELECT FROM hidden WHERE comb_unread(id, hidden.xmin, :'position')",
+	row    => "INSERT INTO event (what) VALUES ('N')",
+	sub    => "SAVEPOINT s; INSERT INTO event (what) VALUES ('N')",
+	other  => "INSERT INTO other (what) VALUES ('N')",
+	others => 'SELECT count(*) FROM other',
+	grow   => 'ALTER TABLE event ADD COLUMN n integer; ALTER TABLE event ALTER COLUMN n TYPE bigint USING 0',
+	shrink => 'ALTER TABLE event ALTER COLUMN n TYPE integer',
+	freeze => "BEGIN; TRUNCATE event; COPY event (what) FROM PROGRAM 'echo N' WITH (FREEZE); COMMIT",
+	export => sub { $exported = $_[1]->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_export_snapshot()'); return },
+	import => sub { "BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$exported'" },
+	repack => sub {
+		$file = $_[0]->observe($of_file);
+		$node->command_ok([ 'pg_repack', '-h', $node->host, '-p', $node->port, '-d', 'postgres', '-t', 'event' ], 'pg_repack');
+		isnt($_[0]->observe($of_file), $file, 'it writes the table anew');
+		return;
+	} });
+$schedule->test(q{
+	# rows that come again to each poll, because a transaction has keys on both sides, come once to the reader.
+	# After a rewrite those above the bound come again, and none below, nor any when nothing is open.
+	r.start b.row0 r.pos=0 i.begin i.key b.row1 b.row2 i.key r.pos=1+2 r.pos=- b.row3 b.grow r.pos=1+2+3 i.row4 i.commit r.pos=4 b.shrink r.pos=-
+	# frozen rows are visible to older snapshots, which read none
+	r.start b.row0 r.pos=0 r.repeatable r.others=0 b.freeze1 r.pos=- r.commit r.pos=1 r.pos=-
+	r.start i.begin i.key b.row0 i.key b.freeze1 i.key r.pos=1 r.pos=- i.commit
+	# a view without xmin, and one with it
+	r.start b.row1 r.hidden=42703 r.view=1 r.view=-
+	# two tables with one position
+	r.start i.begin i.other1 i.row2 b.row3 b.other4 r.two=3+4 i.commit r.two=1+2 r.two=-
+	# exported snapshots
+	r.start i.begin i.row1 i.sub2 b.row3 x.export b.row4 r.import r.pos=3 r.commit r.pos=4 r.import r.pos=- r.commit i.commit b.row5 r.pos=1+2+5 r.pos=- x.commit
+});
 
 # pg_repack waits for all open transactions, but not for prepared ones.
 SKIP:
 {
-	skip 'pg_repack is not installed', 5
+	skip 'pg_repack is not installed', 3
 	  if $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_repack'") == 0;
 	$node->safe_psql('postgres', 'CREATE EXTENSION pg_repack');
-	rows_held('four', 'five');
-	$idle->ask(q{PREPARE TRANSACTION 'p'});
-	is(poll($reader), 'five four', 'rows beside a prepared transaction');
-	row($writer, 'six');
-	my $file = $node->safe_psql('postgres', q{SELECT pg_relation_filenode('event')});
-	$node->command_ok([ 'pg_repack', '-h', $node->host, '-p', $node->port, '-d', 'postgres', '-t', 'event' ], 'pg_repack');
-	isnt($node->safe_psql('postgres', q{SELECT pg_relation_filenode('event')}), $file, 'it writes the table anew');
-	is(poll($reader), 'five four six', 'rows above the bound come again, and none below');
-	$writer->ask(q{COMMIT PREPARED 'p'});
-	is(poll($reader), '', 'and not once more');
+	$schedule->test('r.start i.begin i.key b.row0 b.row1 i.key i.prepare1 r.pos=0+1 b.row2 repack r.pos=0+1+2 b.commitp1 r.pos=-');
 }
-
-#
-# COPY FREEZE
-#
-my $freeze = q{TRUNCATE event; COPY event (what) FROM PROGRAM 'echo frozen' WITH (FREEZE)};
-$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM other');
-$writer->ask("BEGIN; $freeze; COMMIT");
-is(poll($reader), '', 'frozen rows are visible to older snapshots, which read none');
-$reader->ask('COMMIT');
-is(poll($reader), 'frozen', 'they come to a new one');
-is(poll($reader), '', 'once');
-rows_held('truncated');
-$writer->ask("BEGIN; $freeze; COMMIT");
-$idle->ask('SELECT comb_generate_ordered()');
-is(poll($reader), 'frozen', 'a frozen row beside an open transaction');
-is(poll($reader), '', 'comes once');
-$idle->ask('COMMIT');
-
-#
-# Views
-#
-row($writer, 'of a view');
-like($reader->complaints("SELECT what FROM hidden WHERE comb_unread(id, hidden.xmin, '$position')"), qr/ERROR:  42703: column hidden.xmin does not exist/, 'a view without xmin');
-is(poll($reader, 'shown'), 'of a view', 'a view with xmin');
-is(poll($reader, 'shown'), '', 'shows the row once');
-
-#
-# Two tables with one position
-#
-$idle->ask("BEGIN; INSERT INTO other (what) VALUES ('late other'); INSERT INTO event (what) VALUES ('late event')");
-row($writer, 'event');
-$writer->ask("INSERT INTO other (what) VALUES ('other')");
-is(poll($reader, 'event', 'other'), 'event other', 'two tables');
-$idle->ask('COMMIT');
-is(poll($reader, 'event', 'other'), 'late event late other', 'and rows that commit late');
-is(poll($reader, 'event', 'other'), '', 'come once');
-
-#
-# Exported snapshots
-#
-{
-	my $exporter = CombSession->new($node);
-	$idle->ask("BEGIN; INSERT INTO event (what) VALUES ('top'); SAVEPOINT s; INSERT INTO event (what) VALUES ('sub')");
-	row($writer, 'before');
-	my $snapshot = $exporter->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_export_snapshot()');
-	row($writer, 'after');
-	my $import = "BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$snapshot'";
-	$reader->ask($import);
-	is(poll($reader), 'before', 'an imported snapshot');
-	$reader->ask('COMMIT');
-	is(poll($reader), 'after', 'a newer snapshot');
-	$reader->ask($import);
-	is(poll($reader), '', 'the imported one again');
-	$reader->ask('COMMIT');
-	$idle->ask('COMMIT');
-	row($writer, 'end');
-	is(poll($reader), 'end sub top', 'and a new one');
-	is(poll($reader), '', 'each row comes once');
-	$exporter->quit;
-}
+$_->quit foreach $schedule->all;
 
 #
 # Another database has the rows, as after a dump and restore.
