@@ -69,24 +69,6 @@ SELECT is_empty($$ SELECT call FROM (SELECT call, remainder(id, 16) AS place, co
                    GROUP BY call, div(extract(epoch FROM comb_timestamp) * 1000, 64) HAVING count(DISTINCT place) <> 1 $$,
   'the partition depends on the session and the key''s time only');
 
--- a table of ranges of keys, with hash partitions below
-CREATE TABLE two (id uuid PRIMARY KEY DEFAULT comb_spread(comb_generate(), 3)) PARTITION BY RANGE (id);
-DO $$
-BEGIN
-  FOR d IN -1 .. 1 LOOP
-    EXECUTE format('CREATE TABLE two_%s PARTITION OF two FOR VALUES FROM (%L) TO (%L) PARTITION BY HASH (id)',
-                   d + 1, comb_min(current_date + d), comb_min(current_date + d + 1));
-    FOR r IN 0 .. 2 LOOP
-      EXECUTE format('CREATE TABLE two_%s_%s PARTITION OF two_%1$s FOR VALUES WITH (MODULUS 3, REMAINDER %2$s)', d + 1, r);
-    END LOOP;
-  END LOOP;
-END $$;
-INSERT INTO two SELECT FROM generate_series(1, 1000);
-INSERT INTO two SELECT comb_spread(comb_at(current_date + n * interval '64 ms'), 3) FROM generate_series(-300, 299) n;
-SELECT is_empty($$ SELECT * FROM two WHERE right(tableoid::regclass::text, 1)::int <> remainder(id, 3) $$,
-  'below ranges, keys are in the partition that the rule says');
-SELECT is(count(DISTINCT tableoid), 6::bigint, 'and in all of two days') FROM two WHERE comb_timestamp(id) < current_date + interval '1 min';
-
 -- calls for different tables in turn
 SELECT is(count(DISTINCT (n, place)), 3::bigint, 'tables with different numbers of partitions do not get in each other''s way')
 FROM (SELECT n, remainder(comb_spread('01a1f746-65a8-7b2a-86fb-70e6f2158327', n), n) AS place

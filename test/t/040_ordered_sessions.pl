@@ -1,5 +1,5 @@
-# Sixteen sessions make ordered keys and Snowflakes: no key repeats, and each key is
-# larger than all keys committed before the call
+# Sessions at full rate make keys of all kinds: no key repeats, and those of each session rise.
+# Then sixteen make a key in each transaction, which is larger than all committed before the call.
 use lib 'test/perl';
 use CombTest;
 
@@ -7,9 +7,25 @@ my $node = server('main', conf => 'pg_comb.snowflake_instance = 5', sql => q{
 	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE TABLE made (key uuid PRIMARY KEY DEFAULT comb_generate_ordered(),
 	                   id bigint UNIQUE DEFAULT comb_snowflake(),
-	                   plain uuid UNIQUE DEFAULT comb_generate(),
 	                   n serial, client int, key_before uuid, id_before bigint);
-	INSERT INTO made DEFAULT VALUES});
+	INSERT INTO made DEFAULT VALUES;
+	CREATE UNLOGGED TABLE quick (client int, n int, key uuid, ordered uuid, snowflake bigint)});
+
+my $each = 125_000;
+$node->pgbench("-n -c 8 -j 8 -t 1", 0, [qr{actually processed: 8/8}], [qr{^$}], "eight sessions make $each keys of each kind",
+	{ '040_quick' => "INSERT INTO quick SELECT :client_id, n, comb_generate(), comb_generate_ordered(), comb_snowflake()
+		FROM generate_series(1, $each) AS n" });
+# The sessions must have run at the same time; otherwise the test proves little.
+is($node->safe_psql('postgres', q{
+	SELECT count(*) > 1 FROM (SELECT max(snowflake) AS last, max(min(snowflake)) OVER () AS first FROM quick GROUP BY client) AS c
+	WHERE last > first}), 't', 'sessions overlap in time');
+foreach my $kind ('key', 'ordered', 'snowflake')
+{
+	is($node->safe_psql('postgres', qq{
+		SELECT count(*) FILTER (WHERE $kind <= before), count(DISTINCT $kind)
+		FROM (SELECT $kind, lag($kind) OVER (PARTITION BY client ORDER BY n) AS before FROM quick) AS lagged}),
+		'0|' . 8 * $each, "$kind: those of a session rise, and none comes twice");
+}
 
 # Each transaction asks for the largest committed key, and checks that its own key
 # is larger.
@@ -33,12 +49,6 @@ is( $node->safe_psql(
 		       count(DISTINCT client) FROM made}),
 	'8001|0|0|16',
 	'keys are larger than those of transactions that have ended');
-is( $node->safe_psql(
-		'postgres', q{
-		SELECT count(*) FILTER (WHERE plain <= before)
-		FROM (SELECT plain, lag(plain) OVER (PARTITION BY client ORDER BY n) AS before FROM made) lagged}),
-	'0', 'the keys of comb_generate() rise in each session');
-
 # Instance numbers for other generators: sixteen sessions claim at once
 $node->safe_psql('postgres', 'CREATE TABLE claims (number int)');
 $node->pgbench(

@@ -1,6 +1,7 @@
 # Nobody moves another database's clock: the owner of a database sets its limits ahead, and the keys
 # and feeds of the others stay where they are.  Databases that come and go share memory.
 use lib 'test/perl';
+use CombSchedule;
 use CombSession;
 use CombTest;
 
@@ -10,7 +11,7 @@ max_prepared_transactions = 2
 pg_comb.snowflake_instance = 5
 }, sql => 'CREATE ROLE tenant LOGIN');
 $node->safe_psql('postgres', $_) foreach ('CREATE DATABASE tenant OWNER tenant', 'CREATE DATABASE other');
-$node->safe_psql($_, $CombSession::setup) foreach ('postgres', 'tenant', 'other');
+$node->safe_psql($_, $CombSchedule::setup) foreach ('postgres', 'tenant', 'other');
 $node->safe_psql('tenant', 'GRANT ALL ON ALL TABLES IN SCHEMA public TO tenant; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO tenant');
 
 my $ahead = q{
@@ -58,20 +59,13 @@ is($reader->poll, 2, 'the feed goes on');
 $reader->reads_all('the feed misses nothing');
 $_->quit foreach ($writer, $reader);
 
-# the tenant's own feed, beside transactions of others
-($writer, $reader) = map { CombSession->new($node, 'tenant') } 1 .. 2;
-my $beside = CombSession->new($node);
-$beside->ask('BEGIN; SELECT comb_generate_ordered()');
-$writer->event;
-is($reader->poll, 1, 'the tenant has a feed, which others do not hold back');
-is($reader->ask('SELECT count(*) FROM comb_unsettled()'), 0, 'nor see');
-$writer->ask('BEGIN');
-$writer->event;
-is($reader->poll, 0, 'its own transactions do');
-is($beside->ask('SELECT count(*) FROM comb_unsettled()'), 1, 'and others see only their own');
-$writer->ask('COMMIT');
-is($reader->poll, 1, 'until they commit');
-$_->quit foreach ($writer, $reader, $beside);
+# The tenant's own feed: others neither hold it back nor see it.
+my $schedule = CombSchedule->new($node, 'a o r', database => 'tenant', other => 'o',
+	statements => { unsettled => 'SELECT count(*) FROM comb_unsettled()' });
+$schedule->test(q{
+	o.begin o.key a.event r.poll=1 r.unsettled=0 a.begin a.event r.poll=0 r.unsettled=1 o.unsettled=1 a.commit r.poll=1 r.unsettled=0 o.commit r.check
+});
+$_->quit foreach $schedule->all;
 
 crash($node);
 $node->start;
@@ -160,25 +154,16 @@ is($node->safe_psql('fresh', 'SELECT comb_snowflake() > 0'), 't', 'a limit of lo
 
 # What ordered.md says of denial: a role without rights on any table holds the readers below
 # comb_settled(), and more than 64 savepoints in another database those of positions.
-$node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN');
-($writer, $reader) = map { CombSession->new($node) } 1 .. 2;
-$reader->poll;
-my $position = $reader->ask('SELECT comb_position(NULL)');
-my $new = "SELECT count(*) FROM event WHERE comb_unread(id, xmin, '$position')";
-my @nobody = map { CombSession->new($node, $_, user => 'nobody') } ('postgres', 'other');
-$nobody[0]->ask('BEGIN; SELECT comb_generate_ordered()');
-$writer->event;
-is($reader->poll, 0, 'a role without rights holds a feed back');
-is($reader->ask($new), 1, 'and no position');
-$nobody[1]->ask('CREATE TEMPORARY TABLE own (i integer); BEGIN');
-foreach my $n (64, 1)
-{
-	$nobody[1]->ask("DO \$\$ BEGIN FOR i IN 1..$n LOOP BEGIN INSERT INTO own VALUES (i); EXCEPTION WHEN division_by_zero THEN NULL; END; END LOOP; END \$\$");
-	$writer->event;    # without an end of a transaction the next snapshot would be this one
-	is($reader->ask($new), $n == 64 ? 2 : 0, 'savepoints of another database and positions: ' . ($n == 64 ? 64 : 65));
-}
-$nobody[1]->ask('COMMIT');
-is($reader->ask($new), 3, 'until they end');
-$_->quit foreach ($writer, $reader, @nobody);
+$node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN; TRUNCATE event');
+$schedule = CombSchedule->new($node, 'a n o r', other => 'o', user => { n => 'nobody', o => 'nobody' }, statements => {
+	position => 'SELECT comb_position(NULL) AS position \gset',
+	new      => q{SELECT count(*) FROM event WHERE comb_unread(id, xmin, :'position')},
+	own      => 'CREATE TEMPORARY TABLE own (i integer)',
+	saved    => 'DO $$ BEGIN FOR i IN 1..N LOOP BEGIN INSERT INTO own VALUES (i); EXCEPTION WHEN division_by_zero THEN NULL; END; END LOOP; END $$' });
+# Each event ends a transaction, or the next snapshot would be that of before.
+$schedule->test(q{
+	r.position n.begin n.key a.event r.poll=0 r.new=1 o.own o.begin o.saved64 a.event r.new=2 o.saved1 a.event r.new=0 o.commit r.new=3 n.commit r.check
+});
+$_->quit foreach $schedule->all;
 
 done_testing();

@@ -12,7 +12,7 @@ use Cwd qw(getcwd);
 
 my $data = getcwd() . '/test/data/mssql';
 my %layouts = (customers => 'sequential_end', orders => 'rtcomb_sql', messages => 'nhibernate');
-my $node = server('migration', sql => q{
+my $node = server('migration', conf => "timezone = 'UTC'\n", sql => q{
 	CREATE EXTENSION pg_comb;
 	CREATE TABLE customers (id uuid NOT NULL, name text);
 	CREATE TABLE orders (id uuid NOT NULL, customer_id uuid NOT NULL, placed timestamp);
@@ -107,5 +107,42 @@ query(q{ALTER TABLE messages DROP CONSTRAINT messages_fk;
         INSERT INTO messages SELECT 'c2eb258a-147f-4f26-97d7-0000f053cca8', order_id FROM messages LIMIT 1});
 like(error_of($node, 'postgres', q{ALTER TABLE messages ALTER id TYPE uuid USING comb_convert(id, 'nhibernate', 'uuidv7')}),
 	qr/column "id" of relation "messages" contains null values/, 'a key without a time cannot be converted, and the error says which column');
+
+my ($section) = slurp_file('doc/dotnet.md') =~ /^## Laravel\n(.*?)^## /ms;
+my ($tables, $conversion) = $section =~ /^```sql\n(.*?)(^BEGIN;\n.*?)^```/ms;
+
+# The recipe of dotnet.md that converts keys of Laravel and of PyPI's uuid7, as it stands there, on tables of
+# 100,000 rows with foreign keys, beside UUIDv7 of the libraries' newer versions
+foreach my $layout ('laravel', 'uuid7_pypi')
+{
+	$node->safe_psql('postgres', "CREATE DATABASE $layout");
+	my $sql = sub { return $node->safe_psql($layout, $_[0]) };
+	$sql->("CREATE EXTENSION pg_comb; $tables");
+	$sql->(q{DELETE FROM author});
+
+	# Three keys a unit of time, in order as the library makes them, and 1,000 new UUIDv7
+	$sql->(qq{
+		CREATE TABLE made AS
+		SELECT n, comb_stamp(('000000000000@{[ $layout eq 'laravel' ? 4 : 7 ]}0008' || lpad(to_hex(n), 7, '0') || '00000000')::uuid,
+			timestamptz '2026-11-20' + n / 3 * interval '250 us', '$layout') AS id
+		FROM generate_series(1, 100000) n;
+		INSERT INTO made SELECT 100000 + n, comb_at(timestamptz '2026-11-27' + n * interval '1 ms') FROM generate_series(1, 1000) n;
+		INSERT INTO author SELECT id, n FROM made;
+		INSERT INTO book SELECT id FROM made});
+	is($sql->(q{SELECT name::int > 100000 FROM author ORDER BY id DESC LIMIT 1}), 'f', "$layout: the newest row is an old one");
+	(my $statements = $conversion) =~ s/'laravel'/'$layout'/g;
+	$sql->($statements);
+
+	is($sql->(q{SELECT count(*), count(DISTINCT author.id) FROM author JOIN book ON author_id = author.id}),
+		'101000|101000', 'each row still refers to its own');
+	is($sql->(q{SELECT count(*) FROM (SELECT id <= lag(id) OVER (ORDER BY name::int) AS back FROM author) a WHERE back}),
+		'0', 'the keys have the order in which they were made, and the new ones are the newest');
+	is($sql->(qq{SELECT count(*) FROM made JOIN author ON name::int = n WHERE author.id IS DISTINCT FROM
+			CASE WHEN n > 100000 THEN made.id ELSE comb_convert(made.id, '$layout', 'uuidv7') END}),
+		'0', 'UUIDv7 stay as they are');
+	is($sql->(qq{SELECT count(*) FROM made JOIN author ON name::int = n WHERE n <= 100000 AND comb_timestamp(author.id)
+			IS DISTINCT FROM date_trunc('milliseconds', comb_timestamp(made.id, '$layout'))}),
+		'0', 'the times are the same to the millisecond');
+}
 
 done_testing();
