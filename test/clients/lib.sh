@@ -14,7 +14,7 @@
 all_clients=(pg postgresjs knex kysely sequelize drizzle typeorm mikro-orm prisma
 	psycopg2 psycopg3 asyncpg sqlalchemy django
 	pgx gorm sqlc jdbc hibernate jooq mybatis spring r2dbc flyway
-	tokio-postgres sqlx diesel sea-orm activerecord pdo dbd-pg feed pg-feed psycopg3-feed jdbc-feed
+	tokio-postgres sqlx diesel sea-orm activerecord pdo dbd-pg pg-feed psycopg3-feed jdbc-feed
 	npgsql dapper efcore nhibernate linq2db marten npgsql-feed)
 
 install_limit=600            # seconds for packages, or a build
