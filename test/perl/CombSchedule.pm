@@ -109,7 +109,7 @@ my %common = (
 # Connect sessions of these names.  The options are
 #   statements  more than the common ones
 #   database    what they use, by default postgres
-#   other       the names of those that use the database other
+#   other, in   the names of those that use the database other, and databases by name
 #   user        roles by name
 #   clean       a statement after each schedule
 sub new
@@ -118,14 +118,14 @@ sub new
 	my $self = bless {
 		node => $node, database => 'postgres', clean => 'TRUNCATE event, seen', %with,
 		statements => { %common, %{ $with{statements} // {} } } }, $class;
-	my %elsewhere = map { $_ => 'other' } split(/ /, $with{other} // '');
+	my %elsewhere = (%{ $with{in} // {} }, map { $_ => 'other' } split(/ /, $with{other} // ''));
 
 	foreach my $name (split(/ /, $names))
 	{
 		my @user = exists $with{user}{$name} ? (user => $with{user}{$name}) : ();
 		$self->{session}{$name} = CombSession->new($node, $elsewhere{$name} // $self->{database}, @user);
 	}
-	$self->{observer} = [ map { CombSession->new($node, $_) } ($self->{database}, %elsewhere ? 'other' : ()) ];
+	$self->{observer} = [ map { CombSession->new($node, $_) } ($self->{database}, $with{other} ? 'other' : ()) ];
 	return $self;
 }
 

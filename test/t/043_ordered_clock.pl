@@ -3,6 +3,7 @@
 # step as administration.md says.  Databases that made no keys meanwhile go on, and so does a
 # consumer that was behind.
 use lib 'test/perl';
+use CombSchedule;
 use CombSession;
 use CombTest;
 
@@ -17,198 +18,116 @@ pg_comb.snowflake_instance = 5
 my $clock = $node->basedir . '/clock';
 start_with_clock($node, $clock);
 $node->safe_psql('postgres', "CREATE DATABASE $_") foreach ('other', 'third', 'fourth');
-$node->safe_psql($_, $CombSession::setup) foreach ('postgres', 'other', 'third', 'fourth');
+$node->safe_psql($_, $CombSchedule::setup) foreach ('postgres', 'other', 'third', 'fourth');
 
-my @sessions = map { CombSession->new($node, $_) } qw(postgres postgres other third fourth);
-my ($writer, $consumer, $other, $third, $fourth) = @sessions;
-my @functions = ('comb_generate_ordered()', 'comb_snowflake()');
-
+# Restart a server, by the clock N days ahead, and connect again.
 sub restart
 {
-	my ($mode, $shift) = @_;
-	$node->stop($mode);
-	start_with_clock($node, $clock, $shift);
-	$_->again foreach @sessions;
-	return;
+	my ($mode) = @_;
+	return sub {
+		my ($schedule, undef, $days) = @_;
+		$node->stop($mode);
+		start_with_clock($node, $clock, $days eq '' ? undef : "+${days}d");
+		$_->again foreach $schedule->all;
+		return;
+	};
 }
 
-# New keys are larger than those that the session made before.
+# New keys are larger than those of the session before, and "made" shows whether their time is the clock's, but for leases
+# of a minute.
 sub rises
 {
-	my ($name, @makers) = @_;
-	foreach my $session (@makers)
-	{
-		my ($key_before, $id_before) = @{ $session->{made} // [ '', 0 ] };
-		my ($key, $id) = split(/\|/, $session->ask('SELECT ' . join(', ', @functions)));
-		ok($key gt $key_before && $id > $id_before, "$name: keys of database $session->{database}");
-		$session->{made} = [ $key, $id ];
-	}
-	return;
+	my (undef, $session, $any) = @_;
+	my ($key_before, $id_before) = @{ $any eq '' && $session->{made} || [ '', 0 ] };
+	my ($key, $id) = split(/\|/, $session->ask('SELECT comb_generate_ordered(), comb_snowflake()'));
+	$session->{made} = [ $key, $id ];
+	return 'SELECT ' . ($key gt $key_before && $id > $id_before ? 'true' : 'false') if $any eq '';
+	return "SELECT greatest(comb_timestamp('$key'), comb_snowflake_timestamp($id)) < clock_timestamp() + interval '10 minutes'";
 }
 
-# New keys have the clock's time, but for leases of a minute.  They need not be larger.
-sub at_the_clock
-{
-	my ($name, $session) = @_;
-	delete $session->{made};
-	rises($name, $session);
-	my ($key, $id) = @{ $session->{made} };
-	is($session->ask(qq{
-		SELECT greatest(comb_timestamp('$key'), comb_snowflake_timestamp($id)) < clock_timestamp() + interval '10 minutes'}),
-		't', "$name: they have the clock's time");
-	return;
-}
+my %told = (
+	next  => qr/^the next key would be too far ahead of the clock.*HINT: .*comb_ordered_reset\(\) called and restart the server/s,
+	made  => qr/^keys were made in this database under a clock too far ahead.*HINT: .* or have comb_ordered_reset\(\) called in this database and restart the server/s,
+	reset => qr/^the limits of this database were reset\n.*HINT:  Restart the server to finish the reset\./s,
+	jump  => qr/^the clock is more than ten years ahead of the last key.*HINT:  Correct the server's clock, or have comb_ordered_reset\(\) called and restart the server if the clock is right\./s);
+my @functions = ('comb_generate_ordered()', 'comb_snowflake()', 'comb_settled()', 'comb_snowflake_settled()');
 
+# How the first N functions, or those of keys, are refused, by the message's name in %told
 sub refused
 {
-	my ($name, $session, $error, @more) = @_;
-	foreach my $function (@functions, @more)
+	my (undef, $session, $n) = @_;
+	my %how;
+	foreach my $function (@functions[ 0 .. ($n || 2) - 1 ])
 	{
-		like($session->complaints("SELECT $function"), qr/ERROR:  55000: $error/s, "$name: $function in database $session->{database}");
+		my ($message) = $session->complaints("SELECT $function") =~ /ERROR:  55000: (.*)/s;
+		$how{ (grep { ($message // '') =~ $told{$_} } sort keys %told)[0] // $message // 'not at all' } = 1;
 	}
-	return;
+	return "SELECT '" . join(',', sort keys %how) . "'";
 }
 
-# A database that has made no keys meanwhile goes on, but for Snowflakes, whose counter is the server's.
-sub not_ahead
-{
-	my ($name, $session) = @_;
-	is($session->ask("SELECT comb_generate_ordered() > '$session->{made}[0]'"), 't', "$name: keys of database $session->{database} go on");
-	like($session->complaints('SELECT comb_snowflake()'), qr/ERROR:  55000: the next key would be too far ahead/, "$name: but for Snowflakes");
-	return;
-}
-my $next_too_far = 'the next key would be too far ahead of the clock.*HINT: .*comb_ordered_reset\(\) called and restart the server';
-my $made_too_far = 'keys were made in this database under a clock too far ahead.*'
-  . 'HINT: .* or have comb_ordered_reset\(\) called in this database and restart the server';
-my $reset        = 'the limits of this database were reset\n.*HINT:  Restart the server to finish the reset\.';
-my $jumped       = 'the clock is more than ten years ahead of the last key.*'
-  . q{HINT:  Correct the server's clock, or have comb_ordered_reset\(\) called and restart the server if the clock is right\.};
+my $schedule = CombSchedule->new($node, 'c f n o t w', in => { o => 'other', t => 'third', f => 'fourth' }, clean => 'SELECT', statements => {
+	fresh   => sub { $_[1]->again; return },
+	rises   => \&rises,
+	atclock => sub { return rises(@_[ 0, 1 ], 'any') },
+	refused => \&refused,
+	# a database that has made no keys meanwhile goes on, but for Snowflakes, whose counter is the server's
+	plain   => sub { return "SELECT comb_generate_ordered() > '$_[1]{made}[0]'" },
+	flake   => sub { my ($err) = $_[1]->complaints('SELECT comb_snowflake()') =~ /ERROR:  55000: (.*)/s; return 'SELECT ' . (($err // '') =~ $told{next} ? 'true' : 'false') },
+	ahead   => sub { replace_file($clock, "+$_[2]d"); return },
+	right   => sub { replace_file($clock, '+0'); return },
+	fast    => restart('fast'),
+	immediate => restart('immediate'),
+	hourback  => sub { $node->stop('immediate'); start_with_clock($node, $clock, '-1h'); $_->again foreach $_[0]->all; return },
+	soon      => sub { $node->append_conf('postgresql.conf', "pg_comb.lease_duration = 1s\npg_comb.max_ordered_drift = 10s\n");
+		$node->stop('fast'); start_with_clock($node, $clock, '+3m'); $_->again foreach $_[0]->all; return },
+	age     => 'SELECT DISTINCT extract(day FROM age) FROM comb_unsettled()',
+	days    => 'SELECT bool_and(extract(day FROM ahead) BETWEEN 29 AND 30) FROM comb_ordered_status()',
+	# a reset warns of what it stops
+	reset   => sub { return 'SELECT ' . ($_[1]->complaints(q{SELECT comb_ordered_reset('-infinity')}) =~
+			/WARNING:  01000: no ordered keys or Snowflakes can be made .*DETAIL:  Ordered keys are to continue after 20.*HINT:  Restart the server/s ? 'true' : 'false') },
+	resetnow   => 'DO $$ BEGIN PERFORM comb_ordered_reset(clock_timestamp()); END $$',
+	resetsoon  => q{DO $$ BEGIN PERFORM comb_ordered_reset(now() + interval '1 second'); END $$},
+	resethour  => q{DO $$ BEGIN PERFORM comb_ordered_reset(now() + interval '1 hour'); END $$},
+	inanhour   => q{SELECT comb_timestamp(comb_generate_ordered()) > clock_timestamp() + interval '50 min'},
+	beyond     => sub { return "SELECT comb_snowflake_timestamp($_[1]{made}[1]) > clock_timestamp()" },
+	renew      => q{UPDATE event SET id = comb_generate_ordered() WHERE id >= comb_min(now() + interval '1 h') RETURNING true},
+	shared     => 'DO $$ BEGIN PERFORM pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1); END $$',
+	messages   => q{DO $$BEGIN FOR i IN 1 .. 600 LOOP CREATE TABLE many_messages (); DROP TABLE many_messages; END LOOP; END$$} });
 
-#
-# A month ahead under a running server
-#
-$writer->event foreach (1 .. 3);
-is($consumer->poll, 3, 'a consumer has read what there is');
-$writer->event foreach (1 .. 2);
-$other->ask('BEGIN');
-rises('at first', $writer, $other, $third);
+# The writer and the consumer share a database, in whose feed rows of the accident get new keys.
+$schedule->test(q{
+	# a month ahead under a running server
+	w.many3 c.poll=3 w.many2 o.begin w.rises=t o.rises=t t.rises=t ahead30 o.age=30 o.commit w.many4 w.rises=t right w.days=t w.refused=next o.plain=t o.flake=t
+	# the reset; a session is busy meanwhile, and misses so many messages about catalogs that PostgreSQL tells it only to forget all that it knows
+	w.lock c.shared w.reset=t w.messages w.unlock w.refused4=reset c.refused4=reset n.fresh n.refused4=reset o.plain=t o.flake=t
+	# the consumer reads the rows from before and after the accident, and then those with new keys
+	fast w.atclock=t o.rises=t t.rises=t o.atclock=t w.many3 c.poll=5 w.renew=t,t,t,t c.poll=4 c.check w.rises=t
+	hourback w.rises=t o.rises=t t.rises=t
+	# restarts put keys ahead by leases, which a reset leaves alone, because otherwise Snowflakes would repeat
+	immediate w.rises=t w.beyond=t w.resetnow fast w.rises=t
+	# another incarnation than the one of the reset needs no restart: a standby that is promoted, or a crash
+	w.resethour w.refused=reset immediate w.inanhour=t
+	# two years ahead across a restart, in two databases, each of which has to be reset itself
+	fast730 w.rises=t t.rises=t fast w.refused=made t.refused=made o.rises=t o.atclock=t w.reset=t w.refused=reset t.refused=made t.resetsoon o.rises=t
+	fast w.atclock=t t.atclock=t o.rises=t hourback w.rises=t o.rises=t t.rises=t
+	# keys less than five minutes ahead, but more than the server allows, in a database that had none: a reset helps, as the hint says
+	soon f.rises=t right f.refused=next f.resetnow fast f.atclock=t
+});
 
-replace_file($clock, '+30d');
-is($other->ask('SELECT DISTINCT extract(day FROM age) FROM comb_unsettled()'), 30, 'the age of a transaction has days');
-$other->ask('COMMIT');
-$writer->event foreach (1 .. 4);
-rises('under a clock a month ahead', $writer);
-
-replace_file($clock, '+0');
-is($writer->ask('SELECT bool_and(extract(day FROM ahead) BETWEEN 29 AND 30) FROM comb_ordered_status()'), 't', 'and so has how far keys are ahead');
-refused('the clock is right', $writer, $next_too_far);
-not_ahead('the clock is right', $other);
-
-# The reset.  One session is busy meanwhile, and misses so many messages about catalogs
-# that PostgreSQL tells it only to forget all that it knows.
-$writer->ask('SELECT pg_advisory_lock(1)');
-$consumer->send('SELECT pg_advisory_lock_shared(1)');
-wait_until($node, q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted});
-like(
-	$writer->complaints(q{SELECT comb_ordered_reset('-infinity')}),
-	qr/WARNING:  01000: no ordered keys or Snowflakes can be made .*DETAIL:  Ordered keys are to continue after 20.*HINT:  Restart the server/s,
-	'a reset warns of what it stops');
-$writer->ask(q{DO $$BEGIN FOR i IN 1 .. 600 LOOP CREATE TABLE many_messages (); DROP TABLE many_messages; END LOOP; END$$});
-$writer->ask('SELECT pg_advisory_unlock(1)');
-$consumer->result;
-refused('after the reset', $_, $reset, 'comb_settled()', 'comb_snowflake_settled()')
-  foreach ($writer, $consumer, CombSession->new($node));
-not_ahead('after the reset', $other);
-
-restart('fast');
-at_the_clock('after the restart', $writer);
-rises('after the restart', $other, $third);
-at_the_clock('after the restart', $other);
-$writer->event foreach (1 .. 3);
-is($consumer->poll, 5, 'the consumer reads the rows from before and after the accident');
-is($writer->ask(q{UPDATE event SET id = comb_generate_ordered() WHERE id >= comb_min(now() + interval '1 h') RETURNING true}),
-	"t\nt\nt\nt", 'rows from the accident get new keys');
-is($consumer->poll, 4, 'and the consumer reads these rows, too');
-$consumer->reads_all('nothing is lost');
-rises('after that', $writer);
-
-restart('immediate', '-1h');
-rises('a crash, and the clock an hour back', $writer, $other, $third);
-
-# Restarts put keys ahead of the clock by leases.  A reset leaves these keys alone,
-# because otherwise Snowflakes would repeat.
-restart('immediate');
-rises('another crash', $writer);
-is($writer->ask("SELECT comb_snowflake_timestamp($writer->{made}[1]) > clock_timestamp()"), 't', 'ids after a crash are ahead');
-$writer->ask('SELECT comb_ordered_reset(now())');
-restart('fast');
-rises('a reset of limits that restarts explain', $writer);
-
-# Another incarnation than the one of the reset needs no restart: a standby that is
-# promoted, or a crash.
-$writer->ask(q{SELECT comb_ordered_reset(now() + interval '1 hour')});
-refused('a reset to the future', $writer, $reset);
-restart('immediate');
-is( $writer->ask(q{SELECT comb_timestamp(comb_generate_ordered()) > clock_timestamp() + interval '50 min'}),
-	't', 'takes effect after a crash, too');
-
-#
-# Two years ahead across a restart, in two databases
-#
-restart('fast', '+730d');
-rises('two years ahead', $writer, $third);
-restart('fast');
-refused('two years ahead', $_, $made_too_far) foreach ($writer, $third);
-rises('while others make none', $other);
-at_the_clock('while others make none', $other);
-
-$writer->ask(q{SELECT comb_ordered_reset('-infinity')});
-refused('a reset needs a restart', $writer, $reset);
-refused('another database has to be reset itself', $third, $made_too_far);
-$third->ask(q{SELECT comb_ordered_reset(now() + interval '1 second')});
-rises('beside databases that were reset', $other);
-
-restart('fast');
-at_the_clock('after the restart', $_) foreach ($writer, $third);
-rises('after the restart', $other);
-restart('immediate', '-1h');
-rises('after a crash with the clock an hour back', $writer, $other, $third);
-
-# If keys are less than five minutes ahead, but more than the server allows, a reset must
-# help, too, as the error's hint says.  The fourth database has no keys yet.
-$node->append_conf('postgresql.conf', "pg_comb.lease_duration = 1s\npg_comb.max_ordered_drift = 10s\n");
-restart('fast', '+3m');
-rises('three minutes ahead', $fourth);
-replace_file($clock, '+0');
-refused('three minutes are too many', $fourth, $next_too_far);
-$fourth->ask('SELECT comb_ordered_reset(now())');
-restart('fast');
-at_the_clock('after the reset', $fourth);
-
-#
-# A clock fifty years ahead is refused at once as broken.  If it is right (the database was
-# unused for years), a reset confirms it.
-#
+# A clock fifty years ahead is refused at once as broken.  If it is right (the database was unused for years), a reset
+# confirms it.
 SKIP:
 {
-	skip 'the clock of this machine ends in 2038', 4 if clock_ends_in_2038();
-
-	restart('fast', '+18262d');
-	refused('fifty years ahead', $fourth, $jumped);
-	restart('fast');
-	rises('after that', $fourth);
-	restart('fast', '+18262d');
-	$fourth->ask('SELECT comb_ordered_reset(now())');
-	restart('fast', '+18262d');
-	rises('after the reset', $fourth);
+	skip 'the clock of this machine ends in 2038', 1 if clock_ends_in_2038();
+	$schedule->test('fast18262 f.refused=jump fast f.rises=t fast18262 f.resetnow fast18262 f.rises=t');
 }
 
 #
 # The clock was ahead when sessions committed, which come no more.  A first poll in a function counts only on commits from
 # before its transaction, and must not wait for the clock to reach the times of theirs.
 #
-restart('fast');
-$_->quit foreach @sessions;
+$schedule->run('fast');
+$_->quit foreach $schedule->all;
 $node->safe_psql('postgres', 'CREATE DATABASE corrected');
 $node->safe_psql('corrected', $CombSession::setup);
 $node->safe_psql('corrected', q{
