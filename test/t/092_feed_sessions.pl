@@ -64,6 +64,30 @@ my %statements = (
 	sleep => 'DO $$ BEGIN PERFORM pg_sleep(1); END $$',
 	age   => q{SELECT age > interval '1 s' FROM comb_unsettled()},
 
+	cursors => sub {
+		my ($self, $session, $n) = @_;
+		foreach (1 .. $n)
+		{
+			my $c = 'c' . ++$session->{cursors};
+			$session->ask("DECLARE $c CURSOR FOR SELECT what FROM event WHERE id < comb_settled(); FETCH $c");
+			$self->{session}{b}->event;
+		}
+		return;
+	},
+	one      => 'FETCH cN',
+	rollback => sub { $_[1]{cursors} = 0; return 'ROLLBACK' },
+	scan     => 'SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off',
+	reads    => sub {
+		my ($self, $session, $n) = @_;
+		my $read = grep { $self->{session}{b}->event; $session->ask('SELECT comb_settled()'); $session->ask('FETCH c1') ne '' } 1 .. $n;
+		return "SELECT $read";
+	},
+	plans => sub {
+		my ($self, $session, $n) = @_;
+		$self->{session}{b}->event, $session->ask('SELECT FROM event WHERE id < comb_settled() LIMIT 0') foreach 1 .. $n;
+		return;
+	},
+
 	drop   => 'DROP EXTENSION pg_comb CASCADE; DROP SCHEMA public CASCADE; CREATE SCHEMA public',
 	create => $CombSchedule::setup);
 my $schedule = CombSchedule->new($node, 'a b m n o r u v w y', other => 'o',
@@ -141,69 +165,22 @@ is( $reader->complaints('DO $$ BEGIN PERFORM comb_settled(); COMMIT; PERFORM set
 	'a block commits after it asked');
 
 #
-# A transaction keeps the bounds of 64 snapshots
+# A transaction keeps the bounds of 64 snapshots.  "cursors" declares and reads so many more, each with a bound of
+# its own, and "one" reads on.
 #
-$second->event foreach (1 .. 2);
-$first->ask('BEGIN');
-foreach my $n (1 .. 65)
-{
-	$first->ask("DECLARE c$n CURSOR FOR SELECT id FROM event WHERE id < comb_settled(); FETCH c$n");
-	$second->event;
-}
-isnt($first->ask($_), '', "the cursors that were used last, and new queries go on: $_")
-  foreach ('FETCH c2', 'FETCH c65', 'SELECT max(id::text) FROM event WHERE id < comb_settled()');
-like($first->complaints('FETCH c1'),
-	qr/^[^\n]*ERROR:  54000: too many queries of the transaction ask which keys are settled\nDETAIL: .* 64 snapshots.*HINT: /s,
-	'the bound of the oldest is gone');
-$first->ask('ROLLBACK');
-
-# Just 64 others have asked: its own bound is the only one that made room.
-sub cursors
-{
-	my ($from, $to) = @_;
-	foreach my $n ($from .. $to)
-	{
-		$first->ask("DECLARE c$n CURSOR FOR SELECT id FROM event WHERE id < comb_settled(); FETCH c$n");
-		$second->event;
-	}
-	return;
-}
-
-my $lost = qr/ERROR:  54000: too many queries of the transaction/;
-$first->ask('BEGIN');
-cursors(1, 65);
-like($first->complaints('FETCH c1'), $lost, 'a cursor gets no second bound after 64 others');
-$first->ask('ROLLBACK');
-
-# The oldest bound makes room last, because its cursor was read
-$first->ask('BEGIN');
-cursors(1, 64);
-$first->ask('FETCH c1');
-cursors(65, 128);
-like($first->complaints('FETCH c64'), $lost, 'nor does a newer one, when the oldest made room after it');
-$first->ask('ROLLBACK');
-
-# A cursor that is read meanwhile goes on.  So does one beside plans.
-$first->ask('SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off');
-my $cursor = 'BEGIN; DECLARE c CURSOR FOR SELECT id FROM event WHERE id < comb_settled(); FETCH c';
-$first->ask($cursor);
-my $fetched = 0;
-foreach (1 .. 80)
-{
-	$fetched++ if $first->ask('FETCH c') ne '';
-	$second->event;
-	$first->ask('SELECT comb_settled()');
-}
-is($fetched, 80, 'a cursor that is read beside 80 queries keeps its bound');
-$first->ask("ROLLBACK; $cursor");
-foreach (1 .. 80)
-{
-	$second->event;
-	$first->ask('SELECT FROM event WHERE id < comb_settled() LIMIT 0');
-}
-isnt($first->ask('FETCH c'), '', 'the planner does not use up the room for bounds');
-$first->ask('ROLLBACK');
-$reader->reads_all('and readers go on');
+$node->safe_psql('postgres', 'TRUNCATE event');
+$schedule->test(q{
+	# the oldest bound is gone; the cursors that were used last, and new queries go on
+	b.event b.event r.begin r.cursors65 r.one2=event r.one65=event r.below=67 r.one1=54000 r.rollback
+});
+like("@{ $schedule->{errors} }", qr/too many queries of the transaction ask which keys are settled\nDETAIL: .* 64 snapshots.*HINT: /s, 'what the error says');
+$schedule->test(q{
+	# a cursor gets no second bound after just 64 others, nor does a newer one, when the oldest made room after it
+	b.event b.event r.begin r.cursors65 r.one1=54000 r.rollback
+	b.event b.event r.begin r.cursors64 r.one1=event r.cursors64 r.one64=54000 r.rollback
+	# one that is read meanwhile goes on beside 80 queries, and beside 80 plans
+	a.many100 r.scan r.begin r.cursors1 r.reads80=80 r.rollback r.begin r.cursors1 r.plans80 r.one1=many r.rollback r.reset r.check
+});
 
 $schedule->test(q{
 	# the extension is dropped while a transaction has announced keys
