@@ -251,8 +251,6 @@ install_packages() {
 	done
 	[ ${#installed[@]} -gt 0 ] || return 0
 	say "Installing what is missing: ${installed[*]}"
-	apt-get -s install --no-install-recommends "${installed[@]}" 2>/dev/null |
-		sed -n 's/^\([0-9]*\) upgraded, \([0-9]*\) newly installed.*/These are \2 packages with what they need./p'
 	# shellcheck disable=SC2064 # the name as it is now
 	trap "rm -f $no_cluster" EXIT
 	mkdir -p "${no_cluster%/*}" && say "create_main_cluster = false" >"$no_cluster"

@@ -59,12 +59,21 @@ sub new_rows
 		SELECT id FROM event WHERE id > last_seen() AND id < $bound ORDER BY id RETURNING id) SELECT $shown FROM got";
 }
 
+# The same for readers whose rows come in no order
+our $once = q{
+	SELECT count(*) FILTER (WHERE seen.id IS NULL) || ' lost', '0 held back', count(*) FILTER (WHERE event.id IS NULL) || ' never committed',
+	       (SELECT count(*) - count(DISTINCT id) FROM seen) || ' twice', '0 out of order'
+	FROM event FULL JOIN seen USING (id)};
 our $unread = 'SELECT id FROM event WHERE id > last_seen() AND id < comb_settled() ORDER BY id';
 my %common = (
 	begin      => 'BEGIN',
 	repeatable => 'BEGIN ISOLATION LEVEL REPEATABLE READ',
 	commit     => 'COMMIT',
 	rollback   => 'ROLLBACK',
+	serializable => 'BEGIN ISOLATION LEVEL SERIALIZABLE',
+	save       => 'SAVEPOINT s',
+	undo       => 'ROLLBACK TO s',
+	pause      => 'DO $$ BEGIN PERFORM pg_sleep(N / 1000.0); END $$',
 	count      => 'SELECT count(*) FROM event',
 
 	# writers
@@ -99,7 +108,15 @@ my %common = (
 		       (SELECT count(*) FROM (SELECT id < lag(id) OVER (ORDER BY n) AS down FROM seen) AS s WHERE down) || ' out of order'
 		FROM event FULL JOIN seen USING (id)",
 
+	# a snapshot of the session's transaction, for another one
+	export    => sub { $_[0]{snapshot} = $_[1]->ask('SELECT pg_export_snapshot()'); return },
+	import    => sub { "BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$_[0]{snapshot}'" },
+
 	# sessions and the server
+	fresh     => sub { $_[1]->again; return },
+	cancel    => sub { $_[0]->observe("SELECT pg_cancel_backend($_[1]->{pid})"); return },
+	terminate => sub { $_[0]->observe("SELECT pg_terminate_backend($_[1]->{pid}, 60000)"); $_[1]->again; return },
+	detach    => sub { $_[0]->observe("SELECT injection_points_detach('$_[1]->{held}')"); return },
 	connect   => sub { $_[1]->connect; return },
 	quit      => sub { $_[1]->quit; return },
 	go        => sub { $_[0]->release($_[1]); return },

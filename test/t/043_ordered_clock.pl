@@ -66,7 +66,6 @@ sub refused
 }
 
 my $schedule = CombSchedule->new($node, 'c f n o t w', in => { o => 'other', t => 'third', f => 'fourth' }, clean => 'SELECT', statements => {
-	fresh   => sub { $_[1]->again; return },
 	rises   => \&rises,
 	atclock => sub { return rises(@_[ 0, 1 ], 'any') },
 	refused => \&refused,

@@ -21,11 +21,9 @@ $node->safe_psql(
 	CREATE FUNCTION wrong_key() RETURNS uuid PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN comb_generate_ordered(); END';
 	CREATE PROCEDURE asks() LANGUAGE plpgsql AS 'BEGIN PERFORM comb_settled(); END'});
 
-my $exported;
 my $force = $node->safe_psql('postgres', q{SELECT name FROM pg_settings WHERE name IN ('debug_parallel_query', 'force_parallel_mode')});
 my %statements = (
 	fails     => 'SELECT 1 / 0',
-	terminate => sub { $_[0]->observe("SELECT pg_terminate_backend($_[1]->{pid}, 60000)"); $_[1]->again; return },
 
 	# kill a backend: the server starts all others again
 	kill => sub {
@@ -49,8 +47,6 @@ my %statements = (
 		return;
 	},
 
-	export => sub { $exported = $_[1]->ask('SELECT pg_export_snapshot()'); return },
-	import => sub { "BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$exported'" },
 	asks   => 'CALL asks()',
 
 	gather => "SET $force = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0",

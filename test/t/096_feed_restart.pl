@@ -2,7 +2,7 @@
 # after the restart is below that bound, wherever other databases and cancelled calls
 # had taken the counters.  The bound still passes all keys of its own database.
 use lib 'test/perl';
-use CombSession;
+use CombSchedule;
 use CombTest;
 
 need_faketime();
@@ -32,96 +32,64 @@ foreach my $database ('postgres', 'other')
 		CREATE TABLE slow_event (id bigint PRIMARY KEY DEFAULT slow())});
 }
 
-my ($reader, $writer, $holder) = map { CombSession->new($node) } 1 .. 3;
-
-# The reader sees each row of a table, and there is one.
-sub sees
+# End the server, start it, and connect again.
+sub again
 {
-	my ($table, $name) = @_;
-	my $bound = $table eq 'event' ? 'comb_settled()' : 'slow_settled()';
-	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	return is($reader->ask("SELECT count(*) > 0 AND bool_and(id < $bound) FROM $table"), 't', $name);
-}
-
-# Start the server after its end.  No new row may be below a bound from before.
-sub none_below
-{
-	my ($bound, $table, $name) = @_;
+	my ($self) = @_;
 	start_with_clock($node, $clock);
-	$node->safe_psql('postgres', "TRUNCATE $table; " . "INSERT INTO $table DEFAULT VALUES;" x 5);
-	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	is($node->safe_psql('postgres', "SELECT count(*) FROM $table WHERE id >= '$bound'"), 5, $name);
-	$_->again foreach ($reader, $writer, $holder);
+	$_->again foreach $self->all;
 	return;
 }
 
-# Another database takes so many Snowflakes, ten a millisecond.
-sub take_elsewhere { return $node->safe_psql('other', "SELECT count(slow()) FROM generate_series(1, $_[0])"); }
+# No new row is below a bound of before.
+sub above { return "TRUNCATE $_[0]; " . "INSERT INTO $_[0] DEFAULT VALUES;" x 5 . "SELECT count(*) FROM $_[0] WHERE id >= '$_[1]'" }
 
-#
-# Another database has taken the counter a minute ahead
-#
-$writer->ask('INSERT INTO slow_event DEFAULT VALUES');
-sees('slow_event', 'a reader sees a row');
-take_elsewhere(600000);
-my $bound = $reader->ask('SELECT slow_settled()');
-sees('slow_event', 'also while another database is ahead');
-$node->stop;
-none_below($bound, 'slow_event', 'Snowflakes after a restart are not below the bound from before');
+# The reader sees each row of a table, and there is one.
+sub sees { return "SELECT count(*) > 0 AND bool_and(id < $_[1]) FROM $_[0]" }
 
-# The reader is the first to use the limit after the restart
-$node->restart;
-$_->again foreach ($reader, $writer, $holder);
-sees('slow_event', 'a reader that comes first after a restart sees all rows');
+my ($bound, $raised, $walwriter);
+my $schedule = CombSchedule->new($node, 'h r w', clean => 'SELECT', statements => {
+	row     => 'INSERT INTO slow_event DEFAULT VALUES',
+	rows    => 'INSERT INTO slow_event SELECT FROM generate_series(1, 10)',
+	async   => 'SET synchronous_commit = off; INSERT INTO slow_event DEFAULT VALUES',
+	event   => 'INSERT INTO event DEFAULT VALUES',
+	sees    => sees('slow_event', 'slow_settled()'),
+	seeskey => sees('event', 'comb_settled()'),
+	bound   => sub { $bound = $_[1]->ask('SELECT slow_settled()'); return },
+	keybound => sub { $bound = $_[1]->ask('SELECT comb_settled()'); return },
+	above    => sub { return above('slow_event', $bound) },
+	keyabove => sub { return above('event', $bound) },
+	timeout  => q{SET statement_timeout = '20s'},
+	rename   => 'ALTER SEQUENCE comb_internal.comb_lease_snowflake RENAME TO renamed',
+	raise    => sub {
+		$raised = $_[1]->ask(q{BEGIN;
+			SELECT setval('comb_internal.comb_lease_snowflake', last_value + 30 * 1000000::bigint) FROM comb_internal.comb_lease_snowflake});
+		return;
+	},
+	atlimit => sub { return "SELECT comb_snowflake_min(to_timestamp($raised / 1000000), instance_bits => 0, sequence_bits => 0, tick => '100 us') <= $bound" },
 
-#
-# A reader follows writers whose limits it does not know.  Another database keeps ahead
-# of all limits.
-#
-foreach my $round (1 .. 5)
-{
-	take_elsewhere(100000) if $round % 2;
-	$writer->ask('INSERT INTO slow_event SELECT FROM generate_series(1, 10)');
-	sees('slow_event', "the bound passes the rows of round $round");
-}
-$writer->ask('SET synchronous_commit = off; INSERT INTO slow_event DEFAULT VALUES');
-sees('slow_event', 'also if a commit did not wait for the disk');
-
-# Somebody has the sequence locked
-$reader->ask(q{SET statement_timeout = '20s'});
-take_elsewhere(20000);
-$holder->ask('BEGIN; ALTER SEQUENCE comb_internal.comb_lease_snowflake RENAME TO renamed');
-sees('slow_event', 'a reader does not wait for the lock of the limit');
-$holder->ask('ROLLBACK');
-
-#
-# A bound that follows a limit not committed.  Another database is ahead, and only the
-# reader flushes the limit's record.
-#
-take_elsewhere(600000);
-my $walwriter = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'});
-kill 'STOP', $walwriter;
-my $raised = $holder->ask(q{
-	BEGIN;
-	SELECT setval('comb_internal.comb_lease_snowflake', last_value + 30 * 1000000::bigint) FROM comb_internal.comb_lease_snowflake});
-$bound = $reader->ask('SELECT slow_settled()');
-is($reader->ask("SELECT comb_snowflake_min(to_timestamp($raised / 1000000), instance_bits => 0, sequence_bits => 0, tick => '100 us') <= $bound"),
-	't', 'a bound at a limit that is not committed');
-crash($node);
-kill 'KILL', $walwriter;
-none_below($bound, 'slow_event', 'Snowflakes after a crash are not below that bound');
-
-#
-# The clock was ahead when another database made keys
-#
-$writer->ask('INSERT INTO event DEFAULT VALUES');
-sees('event', 'a reader sees a row with a uuid');
-replace_file($clock, '+3600');
-$node->safe_psql('other', 'SELECT comb_generate_ordered()');
-replace_file($clock, '+0');
-$bound = $reader->ask('SELECT comb_settled()');
-sees('event', 'also with the counter an hour ahead');
-$node->stop;
-none_below($bound, 'event', 'keys after a restart are not below the bound from before');
-sees('event', 'and the bound passes them');
+	# another database takes N thousand Snowflakes, ten a millisecond, or a key by the clock an hour ahead
+	take  => sub { $node->safe_psql('other', "SELECT count(slow()) FROM generate_series(1, 1000 * $_[2])"); return },
+	ahead => sub { replace_file($clock, '+3600'); $node->safe_psql('other', 'SELECT comb_generate_ordered()'); replace_file($clock, '+0'); return },
+	stopwal => sub {
+		$walwriter = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'});
+		kill 'STOP', $walwriter;
+		return;
+	},
+	restart => sub { $node->stop; return again(@_) },
+	crash   => sub { crash($node); kill 'KILL', $walwriter; return again(@_) } });
+$schedule->test(q{
+	# another database has taken the counter a minute ahead
+	w.row r.sees=t take600 r.bound r.sees=t restart w.above=5
+	# the reader is the first to use the limit after the restart
+	restart r.sees=t
+	# it follows writers whose limits it does not know, while another database keeps ahead of all limits
+	take100 w.rows r.sees=t w.rows r.sees=t take100 w.rows r.sees=t w.rows r.sees=t take100 w.rows r.sees=t
+	# also if a commit did not wait for the disk, or somebody has the sequence locked
+	w.async r.sees=t r.timeout take20 h.begin h.rename r.sees=t h.rollback
+	# the bound follows a limit not committed, whose record only the reader flushes
+	take600 stopwal h.raise r.bound r.atlimit=t crash w.above=5
+	# the clock was ahead when another database made keys
+	w.event r.seeskey=t ahead r.keybound r.seeskey=t restart w.keyabove=5 r.seeskey=t
+});
 done_testing();

@@ -64,9 +64,6 @@ sub fresh
 my @rights = grep { /UPDATE|SEQUENCE/ } map { s/mover/poller/r } split(/\n/, recipe('feed-mover'));
 my $schedule = CombSchedule->new($node, 'a b f p r t', user => { p => 'poller', map { $_ => 'app' } qw(a b f r t) },
 	clean => 'TRUNCATE app.orders', statements => {
-	serializable => 'BEGIN ISOLATION LEVEL SERIALIZABLE',
-	save    => 'SAVEPOINT s',
-	undo    => 'ROLLBACK TO s',
 	row     => "INSERT INTO orders (body) VALUES ('N')",
 	draw    => q{SELECT nextval(source) AS n FROM comb_feed WHERE number IS NOT NULL \gset},
 	late    => "INSERT INTO orders (id, body) SELECT :n, 'N' FROM pg_sleep(0.01)",

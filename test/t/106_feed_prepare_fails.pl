@@ -48,7 +48,6 @@ my $node = server('main', conf => "max_prepared_transactions = 2\n", sql => $Com
 	CREATE TABLE plain (id bigint DEFAULT comb_snowflake(instance_bits => 0));
 	CREATE FUNCTION raise_at_prepare(late boolean) RETURNS void AS '$module' LANGUAGE C});
 my $schedule = CombSchedule->new($node, 'a b r', clean => 'TRUNCATE event, seen, plain', statements => {
-	fresh => sub { $_[1]->again; return },
 	comb  => q{LOAD 'pg_comb'},
 	raise => 'DO $$ BEGIN PERFORM raise_at_prepare(true); END $$',
 	early => 'DO $$ BEGIN PERFORM raise_at_prepare(false); END $$',

@@ -140,7 +140,6 @@ foreach my $kind (sort keys %kinds)
 		database   => $kind,
 		statements => {
 			%ddl,
-			fresh   => sub { $_[1]->again; return },
 			row     => 'INSERT INTO partN (n) VALUES (N)',
 			late    => "INSERT INTO partN (id, n) VALUES (current_setting('feed.key')::uuid, N)",
 			other   => 'CREATE TABLE IF NOT EXISTS unrelated (i int); ALTER TABLE unrelated ALTER i SET STATISTICS 7',
@@ -154,8 +153,6 @@ foreach my $kind (sort keys %kinds)
 			exec    => 'EXECUTE cached',
 			open    => 'SELECT open_event()',
 			fetch   => 'SELECT fetch_event()',
-			save    => 'SAVEPOINT s',
-			back    => 'ROLLBACK TO s',
 			wrong   => 'wrong',
 			junk    => sub { 'CREATE TABLE junk (i int); DROP TABLE junk;' x ($_[2] || 300) },
 			temp    => 'CREATE TEMP TABLE IF NOT EXISTS own (i int) PARTITION BY LIST (i); CREATE TEMP TABLE IF NOT EXISTS own1 PARTITION OF own DEFAULT',
@@ -212,7 +209,7 @@ foreach my $kind (sort keys %kinds)
 	a.first a.row0 r.fresh r.poll=1 r.begin r.count=1 a.attach1 a.row1 b.row0 r.poll=0 r.commit r.poll=2 r.check
 	# a cursor is open when the session asks for the first time, and when its subtransaction is aborted
 	a.first a.row0 r.fresh w.lock r.begin r.open=c a.attach1 a.row1 b.row0 w.unlock r.settled=t r.fetch=1 r.commit r.poll=2 r.check
-	a.first a.row0 r.fresh r.poll=1 r.begin r.open=c r.fetch=0 r.commit a.row0 w.lock r.begin r.open=c a.attach1 a.row1 b.row0 w.unlock r.save r.wrong=42601 w.junk a.junk b.junk r.back r.fetch=0 r.commit r.poll=3 r.check
+	a.first a.row0 r.fresh r.poll=1 r.begin r.open=c r.fetch=0 r.commit a.row0 w.lock r.begin r.open=c a.attach1 a.row1 b.row0 w.unlock r.save r.wrong=42601 w.junk a.junk b.junk r.undo r.fetch=0 r.commit r.poll=3 r.check
 	# a function in SQL keeps its plan until the transaction ends, and has not asked as there were no rows
 	a.first r.fresh r.inner=0 r.begin r.inner=0 a.attach1 a.row1 b.row0 r.settled=t r.inner=2 r.commit r.poll=0 r.check
 	# cached plans

@@ -48,13 +48,7 @@ my %statements = (
 	poll     => poll('position', 'comb_position(position)'),
 	pollate  => poll('late(position)', 'comb_position(position)'),
 	latenext => poll('position', 'comb_position(late(position))'),
-	check    => q{
-		SELECT count(*) FILTER (WHERE seen.id IS NULL) || ' lost',
-		       '0 held back',
-		       count(*) FILTER (WHERE event.id IS NULL) || ' never committed',
-		       (SELECT count(*) - count(DISTINCT id) FROM seen) || ' twice',
-		       '0 out of order'
-		FROM event FULL JOIN seen USING (id)},
+	check    => $CombSchedule::once,
 	place    => 'SELECT FROM place FOR UPDATE',
 	shared   => q{WITH moved AS (UPDATE place AS new SET position = comb_position(old.position)
 		FROM (SELECT * FROM place FOR UPDATE) AS old RETURNING old.position),
@@ -65,7 +59,6 @@ my %statements = (
 	sub      => q{SAVEPOINT s; INSERT INTO event (what) VALUES ('sub')},
 	subxid   => 'SAVEPOINT x; INSERT INTO scratch VALUES (1)',
 	release  => 'RELEASE s',
-	back     => 'ROLLBACK TO s',
 	nested   => 'CALL nested(N, 1)',
 	empty    => 'CALL nested(N, 0)',
 	declare  => 'DECLARE c CURSOR FOR SELECT event.id FROM place AS p, event WHERE comb_unread(event.id, event.xmin, position) ORDER BY event.id',
@@ -81,7 +74,6 @@ my %statements = (
 	full     => 'VACUUM FULL event',
 	cluster  => 'CLUSTER event USING event_pkey',
 	settled  => 'SELECT count(*) FROM event WHERE id < comb_settled()',
-	pause    => 'DO $$ BEGIN PERFORM pg_sleep(N / 1000.0); END $$',
 	gaps     => q{SELECT length(position) - length(replace(position, '/', '')) FROM place},
 	# which rows a poll would read again
 	again    => q{SELECT count(*) FROM event, (SELECT position AS p FROM place) AS place
@@ -108,7 +100,7 @@ $schedule->test(q{
 	# subtransactions
 	a.begin a.sub b.event r.poll=1 a.commit r.poll=1 r.check
 	a.begin a.sub b.event r.poll=1 a.release r.poll=0 a.event a.commit r.poll=2 r.check
-	a.begin a.sub b.event r.poll=1 a.back a.sub r.poll=0 a.commit r.poll=1 r.check
+	a.begin a.sub b.event r.poll=1 a.undo a.sub r.poll=0 a.commit r.poll=1 r.check
 	a.begin a.event a.sub b.event a.sub r.poll=1 a.commit r.poll=3 r.check
 	a.begin a.nested60 b.event r.poll=1 a.sub r.poll=0 a.commit r.poll=61 r.check
 	# more of them than a snapshot knows: rows below comb_settled() only

@@ -57,11 +57,8 @@ my $schedule = CombSchedule->new($node, 'a b o r u', other => 'o', statements =>
 	block   => q{DO $$ BEGIN INSERT INTO event (what) VALUES ('block'); COMMIT; END $$},
 	scratch => 'INSERT INTO scratch VALUES (1)',
 	asks    => 'DO $$ BEGIN PERFORM comb_settled(); END $$',
-	pause   => 'DO $$ BEGIN PERFORM pg_sleep(N / 1000.0); END $$',
 	timeout => "SET statement_timeout = '100 ms'",
-	reset   => 'RESET statement_timeout',
-	cancel  => sub { $_[0]->observe("SELECT pg_cancel_backend($_[1]->{pid})"); return },
-	terminate => sub { $_[0]->observe("SELECT pg_terminate_backend($_[1]->{pid}, 60000)"); $_[1]->again; return } });
+	reset   => 'RESET statement_timeout' });
 $schedule->test(q{
 	# the end of each transaction with a key
 	r.seen r.wait=t a.event

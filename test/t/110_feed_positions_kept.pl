@@ -86,7 +86,7 @@ sub pos_in
 	  . "\\set position :next\nSELECT :'got'";
 }
 
-my ($exported, $file);
+my $file;
 my $of_file = 'SELECT pg_relation_filenode($$event$$)';
 my $schedule = CombSchedule->new($node, 'b i r x', clean => 'TRUNCATE event, other, seen', statements => {
 	start  => q{\set position ''},
@@ -101,8 +101,6 @@ my $schedule = CombSchedule->new($node, 'b i r x', clean => 'TRUNCATE event, oth
 	grow   => 'ALTER TABLE event ADD COLUMN n integer; ALTER TABLE event ALTER COLUMN n TYPE bigint USING 0',
 	shrink => 'ALTER TABLE event ALTER COLUMN n TYPE integer',
 	freeze => "BEGIN; TRUNCATE event; COPY event (what) FROM PROGRAM 'echo N' WITH (FREEZE); COMMIT",
-	export => sub { $exported = $_[1]->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_export_snapshot()'); return },
-	import => sub { "BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$exported'" },
 	repack => sub {
 		$file = $_[0]->observe($of_file);
 		$node->command_ok([ 'pg_repack', '-h', $node->host, '-p', $node->port, '-d', 'postgres', '-t', 'event' ], 'pg_repack');
@@ -121,7 +119,7 @@ $schedule->test(q{
 	# two tables with one position
 	r.start i.begin i.other1 i.row2 b.row3 b.other4 r.two=3+4 i.commit r.two=1+2 r.two=-
 	# exported snapshots
-	r.start i.begin i.row1 i.sub2 b.row3 x.export b.row4 r.import r.pos=3 r.commit r.pos=4 r.import r.pos=- r.commit i.commit b.row5 r.pos=1+2+5 r.pos=- x.commit
+	r.start i.begin i.row1 i.sub2 b.row3 x.repeatable x.export b.row4 r.import r.pos=3 r.commit r.pos=4 r.import r.pos=- r.commit i.commit b.row5 r.pos=1+2+5 r.pos=- x.commit
 });
 
 # pg_repack waits for all open transactions, but not for prepared ones.

@@ -66,7 +66,6 @@ foreach my $kind (sort keys %kinds)
 		$node, 'a b r w',
 		database   => $kind,
 		statements => {
-			fresh  => sub { $_[1]->again; return },
 			snap   => 'SELECT FROM pg_database LIMIT 0',
 			copy   => 'DROP TABLE IF EXISTS copied; CREATE TABLE copied (LIKE filled INCLUDING ALL); INSERT INTO copied TABLE filled',
 			apply  => 'INSERT INTO copied TABLE filled ON CONFLICT DO NOTHING',

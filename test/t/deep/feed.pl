@@ -15,10 +15,6 @@ my $schedule = CombSchedule->new($node, 'a b c d f r u', statements => {
 	bound  => 'SELECT comb_settled() AS bound \gset',
 	below  => "SELECT count(*) FROM event WHERE id < :'bound'",
 	beyond => "SELECT :'bound'::uuid > comb_generate_ordered()",
-	save   => 'SAVEPOINT s',
-	undo   => 'ROLLBACK TO s',
-	cancel => sub { $_[0]->observe("SELECT pg_cancel_backend($_[1]->{pid})"); return },
-	detach => sub { $_[0]->observe("SELECT injection_points_detach('$_[1]->{held}')"); return },
 	caught => q{DO $$ BEGIN PERFORM comb_generate_ordered();
 		EXCEPTION WHEN query_canceled THEN PERFORM set_config('feed.caught', 't', false); END $$},
 	idle   => q{SELECT current_setting('feed.caught'), now() = statement_timestamp()} });

@@ -15,15 +15,10 @@ my $schedule = CombSchedule->new($node, 'a b r u', statements => {
 		moved AS (UPDATE place SET position = comb_position(position))
 		SELECT count(*) FROM got},
 	gaps  => q{SELECT length(position) - length(replace(position, '/', '')) FROM place},
-	check => q{SELECT count(*) FILTER (WHERE seen.id IS NULL) || ' lost', '0 held back',
-		count(*) FILTER (WHERE event.id IS NULL) || ' never committed',
-		count(*) - count(DISTINCT id) || ' twice', '0 out of order' FROM event FULL JOIN seen USING (id)},
-	pause  => 'DO $$ BEGIN PERFORM pg_sleep(N / 1000.0); END $$',
+	check => $CombSchedule::once,
 	seen   => 'CALL comb_wait(NULL) \gset',
 	wait   => "\\set before :seen\nCALL comb_wait(:seen, '5 s') \\gset\nSELECT :seen <> :before",
-	short  => "\\set before :seen\nCALL comb_wait(:seen, '200 ms') \\gset\nSELECT :seen <> :before",
-	detach => sub { $_[0]->observe("SELECT injection_points_detach('$_[1]->{held}')"); return },
-	cancel => sub { $_[0]->observe("SELECT pg_cancel_backend($_[1]->{pid})"); return } },
+	short  => "\\set before :seen\nCALL comb_wait(:seen, '200 ms') \\gset\nSELECT :seen <> :before" },
 	clean => "TRUNCATE event, seen; UPDATE place SET position = ''");
 
 # Run schedules for each of these values of %.
