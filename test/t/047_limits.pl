@@ -1,6 +1,7 @@
 # Something else writes limits, and a crash tears pages, but the server keeps its
 # promise.
 use lib 'test/perl';
+use CombSchedule;
 use CombTest;
 
 need_faketime();
@@ -22,15 +23,6 @@ sub larger
 	return ($key, $id);
 }
 
-# Set the limits, as a restore of data alone or a refresh of subscribed sequences does
-sub set_limits
-{
-	my ($us) = @_;
-	$node->safe_psql('postgres',
-		"SELECT setval(oid, $us) FROM pg_class WHERE relkind = 'S' AND relname LIKE 'comb\\_lease%'");
-	return;
-}
-
 sub overwrite
 {
 	my ($file, $bytes) = @_;
@@ -39,9 +31,6 @@ sub overwrite
 	close($fh) or die "could not write $file: $!";
 	return;
 }
-
-my $hour = 3_600_000_000;
-my ($now) = ask($node, 'postgres', 'SELECT (extract(epoch FROM now()) * 1000000)::bigint');
 
 #
 # Limits set forward under a running session: it follows at its next lease
@@ -63,45 +52,40 @@ is( $node->safe_psql(
 	't|t', 'a running session follows limits that were set forward');
 
 #
-# Limits set back under a running server: its keys go on, and its next lease writes the
-# limits again
+# Something sets the limits, as a restore of data alone or a refresh of subscribed sequences does.
 #
-$node->stop;
-start_at($node, '+1h');
-my @last = ask($node, 'postgres', $make);
-set_limits($now);
-@last = larger('limits set back under a running server', @last);
-$node->stop('immediate');
-start_at($node);
-@last = larger('a crash, and the clock set back', @last);
+my @last = ('', 0);
+my $times = "comb_timestamp('%s') %s, comb_snowflake_timestamp(%s) %2\$s";
 
-# the owner tries nextval()
-$node->safe_psql('postgres', "SELECT nextval('comb_internal.comb_lease_ordered'), nextval('comb_internal.comb_lease_snowflake')");
-@last = larger('limits of nextval()', @last);
-$node->stop('immediate');
-start_at($node);
-@last = larger('limits of nextval(), and a crash', @last);
+# End the server, start it, and connect again.
+sub start_anew
+{
+	my ($mode, $shift) = @_;
+	return sub { $node->stop($mode); start_at($node, $shift); $_->again foreach $_[0]->all; return };
+}
 
-#
-# Limits set forward: keys continue from there
-#
-set_limits($now + 5 * $hour);
-@last = larger('limits set forward', @last);
-is($node->safe_psql('postgres', "SELECT comb_timestamp('$last[0]') > now() + interval '4 hours', comb_snowflake_timestamp($last[1]) > now() + interval '4 hours'"),
-	't|t', 'and keys go on from there');
-
-#
-# A reset lowers the limits, and a crash finishes it and does not bring the old limits
-# back
-#
-$node->safe_psql('postgres', 'SELECT comb_ordered_reset(now())');
-$node->stop('immediate');
-start_at($node);
-is( $node->safe_psql(
-		'postgres', q{
-		SELECT comb_timestamp(comb_generate_ordered()) < now() + interval '1 minute',
-		       comb_snowflake_timestamp(comb_snowflake()) < now() + interval '1 minute'}),
-	't|t', 'a reset takes limits back, also over a crash');
+my $schedule = CombSchedule->new($node, 'a', clean => 'SELECT', statements => {
+	# a new session's keys are larger than the last ones
+	larger => sub { my @before = @last; @last = ask($node, 'postgres', $make); return 'SELECT ' . ($last[0] gt $before[0] && $last[1] > $before[1] ? 'true' : 'false') },
+	ahead  => sub { return sprintf("SELECT $times", $last[0], "> now() + interval '4 hours'", $last[1]) },
+	low    => sub { @last = ask($node, 'postgres', $make); return sprintf("SELECT $times", $last[0], "< now() + interval '1 minute'", $last[1]) },
+	limits => q{DO $$ BEGIN PERFORM setval(oid, (extract(epoch FROM now()) * 1000000)::bigint + N * 3600000000) FROM pg_class
+		WHERE relkind = 'S' AND relname LIKE 'comb\_lease%'; END $$},
+	nextval => q{DO $$ BEGIN PERFORM nextval('comb_internal.comb_lease_ordered'), nextval('comb_internal.comb_lease_snowflake'); END $$},
+	reset   => 'DO $$ BEGIN PERFORM comb_ordered_reset(now()); END $$',
+	hourahead => start_anew('fast', '+1h'),
+	crash     => start_anew('immediate') });
+$schedule->test(q{
+	# set back under a running server: its keys go on, and its next lease writes the limits again
+	hourahead a.larger=t a.limits0 a.larger=t crash a.larger=t
+	# the owner tries nextval()
+	a.nextval a.larger=t crash a.larger=t
+	# set forward: keys go on from there
+	a.limits5 a.larger=t a.ahead=t|t
+	# a reset lowers the limits, and a crash finishes it and does not bring the old limits back
+	a.reset crash a.low=t|t
+});
+$_->quit foreach $schedule->all;
 
 #
 # A crash tears a page, and full_page_writes is off.  The page's header is that of the
