@@ -4,8 +4,8 @@
 -- that breaks the law.  Every run draws other random values from a seed, which the names
 -- of the tests have; n says how many of each kind.  To repeat a run, or for a deeper one:
 --     pg_prove --set seed=0.123456 --set n=200 ... test/pgtap/10-laws.sql
--- test/t/080_fuzz.pl does so for some seconds, and test/t/070_portable.pl runs the laws
--- that sql/portable shall keep.
+-- test/t/080_fuzz.pl does so for some seconds.  The functions of sql/portable give the same as
+-- these on random values, see test/t/070_portable.pl.
 --
 -- The expected values come from the digits of the text, and not from the functions
 -- under test.
@@ -14,10 +14,7 @@ SET timezone = 'UTC';
 SET jit = off;
 BEGIN;
 CREATE EXTENSION IF NOT EXISTS pgtap;
-\if :{?portable}
-\else
 CREATE EXTENSION IF NOT EXISTS pg_comb;
-\endif
 -- each process keeps the order of its own keys
 SET LOCAL max_parallel_workers_per_gather = 0;
 
@@ -63,13 +60,7 @@ END $$;
 --
 -- Layouts, and what their keys look like
 --
-\if :{?portable}
-CREATE TABLE given AS
-SELECT 'uuidv7' AS layout, true AS generates, 'PostgreSQL' AS sorts_in, '1 ms' AS resolution,
-       timestamptz '1970-01-01' AS earliest, timestamptz '10889-08-02 05:31:50.655999' AS latest;
-\else
 CREATE TABLE given AS SELECT layout, generates, sorts_in, resolution, earliest, latest FROM comb_layouts();
-\endif
 -- "form" is a pattern of the keys that have a time.  "free" bits are not the time's
 -- nor a demanded version's.  "random" are those of new keys, less the bits that new keys
 -- take for the time in a unit.
@@ -311,8 +302,6 @@ INSERT INTO law (inputs, name, holds) VALUES
   (in_order(id, sorts_in) BETWEEN in_order(comb_range_min(period, layout), sorts_in)
                               AND in_order(comb_range_max(period, layout), sorts_in))$$);
 
-\if :{?portable}
-\else
 INSERT INTO law (inputs, name, holds) VALUES
 ('during', 'plans compute the bounds of a period and a label as of a period',
   $$CASE WHEN sorts_in IS NULL THEN comb_bound_min(period, layout) IS NULL AND comb_bound_max(period, layout) IS NULL
@@ -531,7 +520,6 @@ INSERT INTO law (inputs, name, holds) VALUES
   (SELECT max = 9223372036854775807
      OR min & ((1::bigint << (ibits + sbits)) - 1) = 0 AND (max + 1) & ((1::bigint << (ibits + sbits)) - 1) = 0
    FROM comb_snowflake_min(at, epoch, ibits, sbits, tick) min, comb_snowflake_max(at, epoch, ibits, sbits, tick) max)$$);
-\endif
 
 SELECT is(counterexample(inputs, holds), NULL, name || :'why') FROM law ORDER BY n;
 

@@ -49,7 +49,7 @@ sub wait_for { return "\\set before :seen\nCALL comb_wait(:seen, '$_[0]') \\gset
 
 my $schedule = CombSchedule->new($node, 'a b o r u', other => 'o', statements => {
 	seen    => 'CALL comb_wait(NULL) \gset',
-	wait    => wait_for('30 s'),
+	wait    => wait_for('15 s'),
 	short   => wait_for('400 ms'),
 	number  => 'INSERT INTO number DEFAULT VALUES',
 	flake   => "BEGIN; INSERT INTO number DEFAULT VALUES; PREPARE TRANSACTION 'pN'",
