@@ -26,15 +26,10 @@ END
 sub load
 {
 	my ($database, $name) = @_;
-	return start_load([ 'pgbench', '-n', '-c', $clients, '-j', 2, '-R', $rate, '-l', "--log-prefix=$scratch/$name",
-			'-T', 86400, '-f', $script, $node->connstr($database) ]);
-}
-
-sub start_load
-{
-	my ($command) = @_;
 	my ($out, $err) = ('', '');
-	return { run => IPC::Run::start($command, '>', \$out, '2>', \$err), err => \$err };
+	my $run = IPC::Run::start([ 'pgbench', '-n', '-c', $clients, '-j', 2, '-R', $rate, '-l', "--log-prefix=$scratch/$name",
+			'-T', 86400, '-f', $script, $node->connstr($database) ], '>', \$out, '2>', \$err);
+	return { run => $run, err => \$err };
 }
 
 # End a load, and return its longest transaction in ms, the time between asking and COMMIT,
@@ -64,17 +59,11 @@ sub step
 	my ($out, $err) = ('', '');
 	my $began = time;
 	my @variables = map { ('-v', "$_=$variables{$_}") } sort keys %variables;
-	my $rc = run_command_of([ 'psql', '-X', @variables, '-v', "step=$step", '-d', $node->connstr($database),
-			'-f', 'sql/portable/migrate_online.sql' ], \$out, \$err);
+	IPC::Run::run([ 'psql', '-X', @variables, '-v', "step=$step", '-d', $node->connstr($database),
+			'-f', 'sql/portable/migrate_online.sql' ], '>', \$out, '2>', \$err);
+	my $rc = $? >> 8;
 	note(sprintf('%s %s: rc %d, %.1f s, %s tries while others held a lock', $database, $step, $rc, time - $began, join(' ', $err =~ /tried (\d+)/g)));
 	return $rc == 0 ? "$out$err" : "failed: $err";
-}
-
-sub run_command_of
-{
-	my ($command, $out, $err) = @_;
-	IPC::Run::run($command, '>', $out, '2>', $err);
-	return $? >> 8;
 }
 
 # A table with keys of a type, and a table that refers to it, each with the rows asked for.
