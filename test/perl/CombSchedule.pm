@@ -36,14 +36,10 @@ our $setup = $CombSession::setup . q{
 		END LOOP;
 	END
 	$$;
-	CREATE FUNCTION late_settled() RETURNS uuid STABLE LANGUAGE plpgsql AS
-	$$
-	BEGIN
-		PERFORM pg_advisory_lock_shared(1);
-		PERFORM pg_advisory_unlock_shared(1);
-		RETURN comb_settled();
-	END
-	$$;
+	-- waits for the lock of session w
+	CREATE FUNCTION wait_here() RETURNS integer STABLE LANGUAGE plpgsql AS
+		'BEGIN PERFORM pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1); RETURN 0; END';
+	CREATE FUNCTION late_settled() RETURNS uuid STABLE LANGUAGE plpgsql AS 'BEGIN PERFORM wait_here(); RETURN comb_settled(); END';
 
 	-- the last key that the reader has seen
 	CREATE FUNCTION last_seen() RETURNS uuid STABLE LANGUAGE sql AS

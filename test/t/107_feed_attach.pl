@@ -10,14 +10,6 @@ use CombSession;
 use CombTest;
 
 my $setup = q{
-	CREATE FUNCTION wait_here() RETURNS integer STABLE LANGUAGE plpgsql AS
-	$$
-	BEGIN
-		PERFORM pg_advisory_lock_shared(1);
-		PERFORM pg_advisory_unlock_shared(1);
-		RETURN 0;
-	END
-	$$;
 	CREATE FUNCTION folded_wait() RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT wait_here()';
 	CREATE FUNCTION settled() RETURNS uuid STABLE PARALLEL RESTRICTED LANGUAGE sql AS 'SELECT comb_settled()';
 	CREATE FUNCTION wait_settled() RETURNS uuid STABLE PARALLEL RESTRICTED LANGUAGE plpgsql AS

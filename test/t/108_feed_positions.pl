@@ -11,14 +11,7 @@ my $setup = $CombSchedule::setup . q{
 	CREATE TABLE scratch (i integer);
 	CREATE TABLE place (position text);
 	INSERT INTO place VALUES ('');
-	CREATE FUNCTION late(since text) RETURNS text STABLE LANGUAGE plpgsql AS
-	$$
-	BEGIN
-		PERFORM pg_advisory_lock_shared(1);
-		PERFORM pg_advisory_unlock_shared(1);
-		RETURN since;
-	END
-	$$;
+	CREATE FUNCTION late(since text) RETURNS text STABLE LANGUAGE plpgsql AS 'BEGIN PERFORM wait_here(); RETURN since; END';
 	CREATE FUNCTION made() RETURNS uuid LANGUAGE plpgsql AS 'BEGIN RETURN comb_generate_ordered(); END';
 	CREATE PROCEDURE nested(n integer, rows integer) LANGUAGE plpgsql AS
 	$$

@@ -13,13 +13,6 @@ my $setup = $CombSchedule::setup . q{
 	CREATE TABLE place (position text);
 	INSERT INTO place VALUES ('');
 	CREATE TABLE other (id uuid DEFAULT comb_generate_ordered());
-	CREATE FUNCTION wait_here() RETURNS void STABLE LANGUAGE plpgsql AS
-	$$
-	BEGIN
-		PERFORM pg_advisory_lock_shared(1);
-		PERFORM pg_advisory_unlock_shared(1);
-	END
-	$$;
 	CREATE FUNCTION polled() RETURNS SETOF uuid STABLE LANGUAGE plpgsql AS
 	$$
 	BEGIN
