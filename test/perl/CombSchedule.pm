@@ -271,4 +271,12 @@ sub test
 	return;
 }
 
+# The same for each of these values of %
+sub for_each
+{
+	my ($self, $values, $text) = @_;
+	$self->test($text =~ s/%/$_/gr) foreach @$values;
+	return;
+}
+
 1;

@@ -59,7 +59,7 @@ my $schedule = CombSchedule->new($node, 'h r w', clean => 'SELECT', statements =
 	keybound => sub { $bound = $_[1]->ask('SELECT comb_settled()'); return },
 	above    => sub { return above('slow_event', $bound) },
 	keyabove => sub { return above('event', $bound) },
-	timeout  => q{SET statement_timeout = '20s'},
+	timeout  => q{SET lock_timeout = '1s'},
 	rename   => 'ALTER SEQUENCE comb_internal.comb_lease_snowflake RENAME TO renamed',
 	raise    => sub {
 		$raised = $_[1]->ask(q{BEGIN;
@@ -85,8 +85,8 @@ $schedule->test(q{
 	restart r.sees=t
 	# it follows writers whose limits it does not know, while another database keeps ahead of all limits
 	take100 w.rows r.sees=t w.rows r.sees=t take100 w.rows r.sees=t w.rows r.sees=t take100 w.rows r.sees=t
-	# also if a commit did not wait for the disk, or somebody has the sequence locked
-	w.async r.sees=t r.timeout take20 h.begin h.rename r.sees=t h.rollback
+	# also if a commit did not wait for the disk, or somebody has the sequence locked, for longer than the reader may wait
+	w.async r.sees=t r.timeout take20 h.begin h.rename r.sees=t w.pause2000 h.rollback
 	# the bound follows a limit not committed, whose record only the reader flushes
 	take600 stopwal h.raise r.bound r.atlimit=t crash w.above=5
 	# the clock was ahead when another database made keys

@@ -23,23 +23,15 @@ my @seats = map { $schedule->{session}{$_}->ask(q{SELECT split_part(virtualtrans
 	WHERE pid = pg_backend_pid() AND locktype = 'virtualxid'}) } qw(a b c d);
 is("@seats", join(' ', sort { $a <=> $b } @seats), 'seats have the order of the writers');
 
-# Run schedules for each of these values of %.
-sub for_each
-{
-	my ($values, $text) = @_;
-	$schedule->test($text =~ s/%/$_/gr) foreach (@$values);
-	return;
-}
-
 $schedule->test('a.event b.event c.event d.event u.event r.poll=5');
 
 # A writer commits, prepares or rolls back, and is held at each step of taking its announcement
 # back.  A reader that sees the transaction is held back, too.
-for_each([qw(end-seat history-entry end-clear)], q{
+$schedule->for_each([qw(end-seat history-entry end-clear)], q{
 	a.begin a.event u.event r.repeatable r.count=1 a.commit@% r.poll=0 r.commit r.poll=0 a.go r.poll=2 r.check
 	a.begin a.event u.event a.prepare1@% r.poll=0 a.go r.poll=0 a.commitp1 r.poll=2
 });
-for_each([qw(end-seat end-clear)], 'a.begin a.key u.event a.rollback@% r.poll=0 a.go r.poll=1');
+$schedule->for_each([qw(end-seat end-clear)], 'a.begin a.key u.event a.rollback@% r.poll=0 a.go r.poll=1');
 
 $schedule->test(q{
 	# a writer has announced nothing yet, or has taken its time and not returned the key
@@ -48,12 +40,12 @@ $schedule->test(q{
 });
 
 # A reader is held, and a transaction begins.
-for_each([qw(counter-read seat-first seats-read)], 'r.bound@% a.begin a.event u.event r.go a.commit r.below=0 r.check');
+$schedule->for_each([qw(counter-read seat-first seats-read)], 'r.bound@% a.begin a.event u.event r.go a.commit r.below=0 r.check');
 
 # A reader is held, and a transaction that it does not see ends or is prepared.
 foreach my $writer (qw(a b c d))
 {
-	for_each([qw(counter-read seat-running seats-read)], q{
+	$schedule->for_each([qw(counter-read seat-running seats-read)], q{
 		W.begin W.event u.event r.repeatable r.count=1 r.bound@% W.commit r.go r.commit r.below=0 r.beyond=f r.check
 		W.begin W.event u.event r.repeatable r.count=1 r.bound@% W.rollback r.go r.commit r.beyond=f r.check
 		W.begin W.event u.event r.repeatable r.count=1 r.bound@% W.prepare1 r.go r.commit u.commitp1 r.below=0 r.beyond=f r.check
@@ -61,7 +53,7 @@ foreach my $writer (qw(a b c d))
 
 	# the history of a later seat moves on
 	next if $writer eq 'a';
-	for_each([ 2, 5, 7, 12 ], q{
+	$schedule->for_each([ 2, 5, 7, 12 ], q{
 		W.begin W.event u.event r.repeatable r.count=1 W.commit a.begin a.key r.bound@seat-running W.many% r.go r.commit a.commit r.below=0 r.check
 	} =~ s/W/$writer/gr);
 }
@@ -72,13 +64,13 @@ $schedule->test('r.repeatable r.count=0 b.begin b.key a.event r.bound@seat-runni
 
 # An entry of a history is overwritten while a reader looks, and read while it is overwritten.
 # The entry can be of the transaction that the reader's snapshot misses first, or older.
-for_each([ 1 .. 4 ], q{
+$schedule->for_each([ 1 .. 4 ], q{
 	r.repeatable r.count=0 a.event a.many% a.begin a.event a.commit@history-entry r.bound a.go r.commit r.below=0 r.check
 	r.repeatable r.count=0 a.event r.bound@history-read a.many% r.go r.commit r.below=0 r.check
 });
 
 # An error at a step
-for_each([qw(counter-read seat-running seats-read)], 'a.begin a.event u.event r.poll!%=XX000 r.poll=0 a.commit r.check');
+$schedule->for_each([qw(counter-read seat-running seats-read)], 'a.begin a.event u.event r.poll!%=XX000 r.poll=0 a.commit r.check');
 $schedule->test(q{
 	a.begin a.save a.event!announce=XX000 u.event a.undo a.event u.event r.poll=1 a.commit r.poll=2 r.check
 	# a held writer cannot be cancelled while it takes back

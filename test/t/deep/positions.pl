@@ -21,14 +21,6 @@ my $schedule = CombSchedule->new($node, 'a b r u', statements => {
 	short  => "\\set before :seen\nCALL comb_wait(:seen, '200 ms') \\gset\nSELECT :seen <> :before" },
 	clean => "TRUNCATE event, seen; UPDATE place SET position = ''");
 
-# Run schedules for each of these values of %.
-sub for_each
-{
-	my ($values, $text) = @_;
-	$schedule->test($text =~ s/%/$_/gr) foreach (@$values);
-	return;
-}
-
 #
 # Gaps between the keys of open transactions: no key lies in one that its writer has not said yet.
 #
@@ -44,7 +36,7 @@ $schedule->test(q{
 });
 
 # A reader is held while transactions go on making keys, end or are prepared
-for_each([qw(counter-read seat-first seat-running seats-read)], q{
+$schedule->for_each([qw(counter-read seat-first seat-running seats-read)], q{
 	a.begin a.event u.pause20 u.event r.repeatable r.count=1 r.pos@%=1 a.event u.pause20 u.event r.go r.commit a.commit r.pos=3 r.check
 	a.begin a.event u.pause20 u.event r.repeatable r.count=1 r.pos@%=1 a.event a.commit u.pause20 u.event r.go r.commit r.pos=3 r.check
 	a.begin a.event u.pause20 u.event r.repeatable r.count=1 r.pos@%=1 a.prepare1 a.begin a.event u.pause20 u.event r.go r.commit u.commitp1 a.commit r.pos=3 r.check
@@ -52,7 +44,7 @@ for_each([qw(counter-read seat-first seat-running seats-read)], q{
 });
 
 # A transaction is held while it is prepared or commits
-for_each([qw(end-seat history-entry end-clear)], q{
+$schedule->for_each([qw(end-seat history-entry end-clear)], q{
 	a.begin a.event u.pause20 u.event a.prepare1@% r.pos=1 u.event r.pos=1 a.go r.pos=0 a.commitp1 r.pos=1 r.check
 	a.begin a.event u.pause20 u.event r.repeatable r.count=1 a.commit@% r.pos=1 u.event a.go r.commit r.pos=2 r.check
 });
@@ -76,7 +68,7 @@ $schedule->test(q{
 	# nobody ends
 	r.seen a.begin a.event r.short=f u.pause300 a.commit
 });
-for_each([qw(wait-listed wait-count)], q{
+$schedule->for_each([qw(wait-listed wait-count)], q{
 	r.seen r.wait@%=t a.event r.go
 	r.seen r.wait@%=t a.event@end-count r.go a.go
 	r.seen r.wait@%=t a.event@end-count a.go r.go
