@@ -177,7 +177,7 @@ comb_parsed(const text *source, const char *prefix, int prefix_length)
 	uint64		middle;
 	uint64		lo;
 
-	if (unlikely(VARSIZE_ANY_EXHDR(source) != start + COMB_DIGITS ||
+	if (unlikely((int) VARSIZE_ANY_EXHDR(source) != start + COMB_DIGITS ||
 				 memcmp(str, prefix, prefix_length) != 0 ||
 				 (start != 0 && str[prefix_length] != '_')))
 		comb_parse_error(source, prefix, prefix_length);
