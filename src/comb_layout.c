@@ -142,21 +142,56 @@ COMB_COUNT(comb_ms, COMB_UNIX_EPOCH, (INT64CONST(1) << 46) * COMB_US_PER_MS);
 
 /*
  * SQL Server's datetime: 16 bits of days since 1900, then 32 bits of 1/300 s
- * since midnight.
- *
- * NHibernate's guid.comb has the same field, but with units of 3.333333 ms,
- * computed in floating point.  The field runs fast by up to two units a day.
- * We read it in NHibernate's unit.  The result is never later than the
- * microsecond after the instant that the field was made from: a unit can begin
- * inside a microsecond.  In SQL Server's unit the result would be up to 8.6 ms
- * late, and would not encode back to the field.
+ * since midnight.  A day has 25,920,000 such units, and no encoder writes
+ * more.
+ */
+#define COMB_DATETIME_LATEST \
+	(COMB_EPOCH_1900 + INT64CONST(65536) * USECS_PER_DAY - 1)
+#define COMB_DATETIME_PER_DAY	25920000
+
+static bool
+comb_datetime_decode(const CombCodec *codec, uint64 field, int64 *at)
+{
+	uint32		unit = (uint32) field;
+
+	*at = COMB_EPOCH_1900 + (int64) (field >> 32) * USECS_PER_DAY +
+		(int64) comb_unit_start(&comb_300th, unit);
+	return unit < COMB_DATETIME_PER_DAY;
+}
+
+static uint64
+comb_datetime_encode(const CombCodec *codec, int64 at)
+{
+	uint64		us = (uint64) (at - COMB_EPOCH_1900);
+
+	return ((us / USECS_PER_DAY) << 32) |
+		comb_units_in(&comb_300th, us % USECS_PER_DAY);
+}
+
+static const CombCodec comb_datetime = {
+	&comb_300th, COMB_EPOCH_1900, COMB_DATETIME_LATEST,
+	comb_datetime_decode, comb_datetime_encode
+};
+
+/*
+ * NHibernate's guid.comb: the field of datetime, but with units of 3.333333
+ * ms, computed in floating point.
  *
  * The original divides 100 ns by 10000.0, as TimeSpan's TotalMilliseconds
  * does, and the result by 3.333333.  We compute the same whole units with
  * integers, on every machine.  Doubles would not do, because the x87 keeps
  * more digits than a double has.  test/models/units.c compares all units of
  * a day.
+ *
+ * The field runs fast by up to two units a day, so the last unit of a day is
+ * 25,920,002.
+ *
+ * We read the field in NHibernate's unit.  The result is never later than the
+ * microsecond after the instant that the field was made from: a unit can begin
+ * inside a microsecond.  In SQL Server's unit, 1/300 s, the result would be up
+ * to 8.6 ms late, and would not encode back to the field.
  */
+#define COMB_NHIBERNATE_LAST	25920002
 
 /* The double nearest to 3.333333 is this number / 2^51 */
 #define COMB_NHIBERNATE_DIVISOR	UINT64CONST(7505998628350889)
@@ -187,53 +222,48 @@ comb_nhibernate_rounds_down(uint64 us, uint32 unit)
 /*
  * Return the number of whole units in the microseconds since midnight.
  *
- * Of NHibernate's, only an exact integer quotient needs care.  Any other is at
- * least 3e-7 away from the next integer, and the rounding errors of doubles are
- * below 1e-8.
+ * Only an exact integer quotient needs care.  Any other is at least 3e-7 away
+ * from the next integer, and the rounding errors of doubles are below 1e-8.
  */
 static inline uint32
-comb_units_of_day(const CombUnit *unit, uint64 us)
+comb_nhibernate_unit(uint64 us)
 {
-	uint32		n = (uint32) comb_units_in(unit, us);
+	uint32		unit = (uint32) comb_units_in(&comb_nhibernate_ms, us);
 
-	if (unit == &comb_nhibernate_ms && n > 0 &&
-		n * (uint64) unit->us == us * unit->per &&
-		comb_nhibernate_rounds_down(us, n))
-		n--;
-	return n;
+	if (unit > 0 && unit * (uint64) comb_nhibernate_ms.us == us * 1000 &&
+		comb_nhibernate_rounds_down(us, unit))
+		unit--;
+	return unit;
 }
 
-/* No encoder writes a unit that begins after the day's end */
 static bool
-comb_days_decode(const CombCodec *codec, uint64 field, int64 *at)
+comb_nhibernate_decode(const CombCodec *codec, uint64 field, int64 *at)
 {
-	uint32		n = (uint32) field;
-	uint64		us = comb_unit_start(codec->unit, n);
+	uint32		unit = (uint32) field;
+	uint64		us = comb_unit_start(&comb_nhibernate_ms, unit);
 
-	if (codec->unit == &comb_nhibernate_ms &&
-		comb_units_of_day(codec->unit, us) < n)
+	if (unit > COMB_NHIBERNATE_LAST)
+		return false;
+	if (comb_nhibernate_unit(us) < unit)
 		us++;					/* the unit begins a microsecond late */
-	*at = codec->earliest + (int64) (field >> 32) * USECS_PER_DAY + (int64) us;
-	return us < USECS_PER_DAY;
+	*at = COMB_EPOCH_1900 + (int64) (field >> 32) * USECS_PER_DAY +
+		(int64) us;
+	return true;
 }
 
 static uint64
-comb_days_encode(const CombCodec *codec, int64 at)
+comb_nhibernate_encode(const CombCodec *codec, int64 at)
 {
-	uint64		us = (uint64) (at - codec->earliest);
+	uint64		us = (uint64) (at - COMB_EPOCH_1900);
 
 	return ((us / USECS_PER_DAY) << 32) |
-		comb_units_of_day(codec->unit, us % USECS_PER_DAY);
+		comb_nhibernate_unit(us % USECS_PER_DAY);
 }
 
-/* The codec of 16 bits of days since 1900, and of units since midnight */
-#define COMB_DAYS(unit) \
-	{&(unit), COMB_EPOCH_1900, \
-		COMB_EPOCH_1900 + INT64CONST(65536) * USECS_PER_DAY - 1, \
-		comb_days_decode, comb_days_encode}
-
-static const CombCodec comb_datetime = COMB_DAYS(comb_300th);
-static const CombCodec comb_nhibernate = COMB_DAYS(comb_nhibernate_ms);
+static const CombCodec comb_nhibernate = {
+	&comb_nhibernate_ms, COMB_EPOCH_1900, COMB_DATETIME_LATEST,
+	comb_nhibernate_decode, comb_nhibernate_encode
+};
 
 /* Databases, and the order in which each compares the bytes */
 #define PLAIN	COMB_SORTS_PLAIN, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
