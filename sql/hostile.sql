@@ -192,14 +192,23 @@ RESET ROLE;
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM regress_comb_app;
 -- nor do the operators alone, for a plan that another role has made
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO PUBLIC;
-REVOKE EXECUTE ON FUNCTION comb_mssql_ge FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION comb_mssql_ge, comb_timestamp(uuid) FROM PUBLIC;
 SET plan_cache_mode = force_generic_plan;
 PREPARE asked(tstzrange) AS SELECT count(*) AS "24" FROM moved WHERE comb_created(id, $1, 'rtcomb_sql');
 EXECUTE asked('[2026-01-02,2026-01-03)');
 SET ROLE regress_comb_app;
 EXECUTE asked('[2026-01-02,2026-01-03)');
 RESET ROLE;
-DEALLOCATE asked;
+-- and such a plan does not leave out what the role may not call
+PREPARE since(timestamptz) AS SELECT count(*) AS "977" FROM plain WHERE comb_timestamp(id) >= $1;
+EXECUTE since('2026-01-02');
+PREPARE newest AS SELECT count(*) AS "5" FROM (SELECT FROM plain WHERE id <@ '[2026-01-01,2027-01-01)' ORDER BY comb_timestamp(id) DESC LIMIT 5) p;
+EXECUTE newest;
+SET ROLE regress_comb_app;
+EXECUTE since('2026-01-02');
+EXECUTE newest;
+RESET ROLE;
+DEALLOCATE ALL;
 RESET plan_cache_mode;
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
 -- a condition that the role may not call fails, though its bounds would not

@@ -93,15 +93,24 @@ comb_function(Oid funcid)
 	return flinfo.fn_addr == result->code ? result : NULL;
 }
 
+static bool
+comb_has_right(Oid roleid, Oid funcid)
+{
+	return object_aclcheck(ProcedureRelationId, funcid, roleid, ACL_EXECUTE) == ACLCHECK_OK;
+}
+
 /*
  * May the user call this function?  The user did not write the calls that we
- * put into plans, so they must not fail for lack of a privilege.
+ * put into plans, so they must not fail for lack of a privilege.  Another role
+ * needs a plan of its own, unless everybody may call the function.
  */
 bool
-comb_may_execute(Oid funcid)
+comb_may_execute(PlannerInfo *root, Oid funcid)
 {
-	return object_aclcheck(ProcedureRelationId, funcid, GetUserId(),
-						   ACL_EXECUTE) == ACLCHECK_OK;
+	if (comb_has_right(ACL_ID_PUBLIC, funcid))
+		return true;
+	root->glob->dependsOnRole = true;
+	return comb_has_right(GetUserId(), funcid);
 }
 
 /*
@@ -135,7 +144,7 @@ comb_find_family(const CombCall *call)
 	{
 		Oid			opno = get_opfamily_member(family, UUIDOID, UUIDOID, strategy);
 
-		if (!OidIsValid(opno) || !comb_may_execute(get_opcode(opno)))
+		if (!OidIsValid(opno) || !comb_has_right(GetUserId(), get_opcode(opno)))
 			return InvalidOid;
 	}
 	return family;
@@ -265,7 +274,7 @@ comb_time_strategy(Oid opno, bool right)
 
 /*
  * Return a call of one of the extension's functions.  NULL if the user may not
- * call the function.
+ * call the function, or that of "call": a condition must stay then, and fail.
  *
  * The function is found by its name in the schema of the call's function, so
  * search_path plays no part.  LookupFuncName() would demand that the user has
@@ -296,13 +305,11 @@ comb_make_call(PlannerInfo *root, const CombCall *call, const char *name,
 							 PointerGetDatum(buildoidvector(argtypes, nargs)),
 							 ObjectIdGetDatum(get_func_namespace(call->funcid)));
 	if (comb_function(funcid) == NULL || get_func_rettype(funcid) != rettype ||
-		!comb_may_execute(funcid))
+		!comb_may_execute(root, funcid) || !comb_may_execute(root, call->funcid))
 		return NULL;
 
-	/* comb_find_family() asks for rights on operators, too */
-	if (call->layout->sorts_in == COMB_SORTS_MSSQL ||
-		object_aclcheck(ProcedureRelationId, funcid, ACL_ID_PUBLIC,
-						ACL_EXECUTE) != ACLCHECK_OK)
+	/* comb_find_family() has asked for rights on operators */
+	if (call->layout->sorts_in == COMB_SORTS_MSSQL)
 		root->glob->dependsOnRole = true;
 	return eval_const_expressions(root, (Node *)
 								  makeFuncExpr(funcid, rettype, args,

@@ -71,16 +71,12 @@ typedef struct CombNewest
 	bool		lasting;		/* so far, all is true for all transactions */
 } CombNewest;
 
-/*
- * Is the expression the time of a column's keys?  If the user may not call the
- * function, it must stay, and fail.
- */
+/* Is the expression the time of a column's keys? */
 static bool
 comb_is_time(CombNewest *newest, Node *expr)
 {
 	memset(newest, 0, sizeof(CombNewest));
-	if (!comb_time_call(&newest->call, expr) ||
-		!comb_may_execute(newest->call.funcid))
+	if (!comb_time_call(&newest->call, expr))
 		return false;
 	newest->time = expr;
 	newest->var = (Var *) comb_key_column(&newest->call);
@@ -627,6 +623,7 @@ comb_order_by_key(PlannerInfo *root, const RelOptInfo * rel)
 
 	if (!comb_is_time(&newest, (Node *) time->expr) ||
 		newest.var->varno != (int) rel->relid ||
+		!comb_may_execute(root, newest.call.funcid) ||
 		!get_ordering_op_properties(first->sortop, &family, &type, &direction) ||
 		family != comb_time_family() ||
 		!comb_find_conditions((Node *) parse->jointree, (int) rel->relid, &conditions))

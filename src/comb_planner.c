@@ -93,8 +93,7 @@ typedef struct CombPlace
  * It must be a column.  Volatile functions must not be called more or less often
  * than the user wrote, and a sub-select in a plan node of its own cannot be
  * copied.  Bounds from the key's own row exclude nothing.  No index finds the
- * rows of a join's outer side by those of the inner side.  If the user may not
- * call the condition's function, it must stay, and fail.
+ * rows of a join's outer side by those of the inner side.
  */
 static bool
 comb_gets_bounds(CombPlace *place, const CombCall *call, Node *value)
@@ -106,8 +105,7 @@ comb_gets_bounds(CombPlace *place, const CombCall *call, Node *value)
 	if (key == NULL || bms_is_member(key->varno, varnos) ||
 		(bms_is_member(key->varno, outer) && !bms_is_subset(varnos, outer)))
 		return false;
-	return comb_may_execute(call->funcid) && !contain_subplans(value) &&
-		!contain_volatile_functions(value);
+	return !contain_subplans(value) && !contain_volatile_functions(value);
 }
 
 static List *

@@ -146,7 +146,7 @@ comb_is_of_type(Node *arg, Oid type)
 }
 
 extern const CombFunction *comb_function(Oid funcid);
-extern bool comb_may_execute(Oid funcid);
+extern bool comb_may_execute(PlannerInfo *root, Oid funcid);
 extern Node *comb_as_time(PlannerInfo *root, const CombCall *call, Node *other);
 extern List *comb_call_args(const Node *node);
 extern Node *comb_call_key(const CombCall *call);
