@@ -236,6 +236,7 @@ comb_page_conditions(PlannerInfo *root, const CombPage *page, bool *exact)
 	MinMaxExpr *extreme;
 	Node	   *bound;
 	Node	   *end;
+	OpExpr	   *within;
 	List	   *conditions;
 	Oid			op;
 
@@ -258,6 +259,20 @@ comb_page_conditions(PlannerInfo *root, const CombPage *page, bool *exact)
 	*exact = page->whole && comb_is_strict(strategy);
 	if (!page->whole)
 		return conditions;
+
+	/* is no key that is below the bound beyond "at", as far as it has a time? */
+	end = comb_time_bound(root, call, at, below);
+	if (end == NULL)
+		return NIL;
+	within = (OpExpr *) comb_compare_key(call, below ? BTLessEqualStrategyNumber :
+										 BTGreaterEqualStrategyNumber, end);
+	linitial(within->args) = bound;
+	if (equal(eval_const_expressions(root, (Node *) within), makeBoolConst(true, false)))
+	{
+		Node	   *has_time = comb_has_time(root, call);
+
+		return has_time ? lappend(conditions, has_time) : NIL;
+	}
 	op = get_opfamily_member(comb_time_family(), TIMESTAMPTZOID, exprType(page->at),
 							 below ? BTLessEqualStrategyNumber :
 							 BTGreaterEqualStrategyNumber);
