@@ -351,6 +351,7 @@ PREPARE since(timestamptz) AS SELECT count(*) FROM c WHERE comb_timestamp(id) > 
 EXECUTE since('2000-01-01 00:00+00');
 SET ROLE regress_newest;
 EXECUTE since('2000-01-01 00:00+00');
+SELECT count(*) FROM c WHERE (comb_timestamp(id), id) < ('2100-01-01 00:00+00', 'ffffffff-ffff-ffff-ffff-ffffffffffff');
 RESET ROLE;
 RESET plan_cache_mode;
 GRANT EXECUTE ON FUNCTION comb_max(timestamptz) TO public;

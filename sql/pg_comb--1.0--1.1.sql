@@ -74,8 +74,8 @@ COMMENT ON FUNCTION comb_spread(uuid, int) IS
 DROP FUNCTION comb_in_range(uuid, tstzrange);
 DROP FUNCTION comb_in_range(uuid, tstzrange, text);
 
--- The planner puts a call of these in place of a call of another function, and a
--- session's other users share the plan.  So everyone may call them.
+-- The planner puts a call of these in place of a call of another function.  It does so
+-- only if the user may call these, too.  As everyone may, one plan serves all roles.
 GRANT EXECUTE ON FUNCTION comb_bound_min(tstzrange, text),
 	comb_bound_max(tstzrange, text),
 	comb_instant(date),

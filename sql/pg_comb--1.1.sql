@@ -615,8 +615,7 @@ COMMENT ON OPERATOR FAMILY comb_mssql_ops USING btree IS
 --
 
 -- The planner puts a call of these in place of a clause.  It does so only if the
--- user may call the clause's own function, and a session's other users share the
--- plan.  So everyone may call these.
+-- user may call these, too.  As everyone may, one plan serves all roles.
 GRANT EXECUTE ON FUNCTION comb_min(timestamptz),
 	comb_min(timestamptz, text),
 	comb_max(timestamptz),

@@ -96,6 +96,7 @@ SELECT what, error_of(since) FROM (VALUES
 	(6, 'a number after', :'p1' || '1'),
 	(7, 'cut off', left(:'p1', 70)),
 	(8, 'cut off at the end', left(:'p1', -1)),
+	(23, 'cut off in the cluster', left(:'p1', 5)),
 	(21, 'an end too many', :'p1' || ')'),
 	(9, 'no snapshot', regexp_replace(:'p1', '[(].*', '')),
 	(10, 'another version', '2' || substr(:'p1', 2)),
@@ -107,6 +108,7 @@ SELECT what, error_of(since) FROM (VALUES
 	(15, 'snapshot upside down', regexp_replace(:'p1', '[(].*', '(9:8:)')),
 	(16, 'xids not in order', regexp_replace(:'p1', '[(].*', '(3:9:5,4)')),
 	(17, 'an xid outside', regexp_replace(:'p1', '[(].*', '(3:9:9)')),
+	(24, 'the largest xid', regexp_replace(:'p1', '[(].*', '(3:9:18446744073709551615)')),
 	(18, 'a negative xid', regexp_replace(:'p1', '[(].*', '(-3:9:)')),
 	(19, 'a large number', regexp_replace(:'p1', '[(].*', '(3:99999999999999999999:)')),
 	(20, 'a number as bound', regexp_replace(:'p1', '^(1 [0-9]+ [0-9]+) [^ ]+', '\1 5'))) AS given (n, what, since) ORDER BY n;

@@ -282,13 +282,15 @@ comb_time_strategy(Oid opno, bool right)
  *
  * A superuser can have made the call's function, and in another schema than
  * the extension's.  There a function of this name can be anybody's, and may
- * not get into plans of other users.  Hence the look at its code.
+ * not get into plans of other users.  Hence the look at its code, whose symbol
+ * begins with the function's name.
  */
 Node *
 comb_make_call(PlannerInfo *root, const CombCall *call, const char *name,
 			   Oid rettype, List *args)
 {
 	Oid			argtypes[FUNC_MAX_ARGS];
+	const CombFunction *function;
 	Oid			collation = InvalidOid;
 	int			nargs = 0;
 	Oid			funcid;
@@ -304,11 +306,13 @@ comb_make_call(PlannerInfo *root, const CombCall *call, const char *name,
 							 CStringGetDatum(name),
 							 PointerGetDatum(buildoidvector(argtypes, nargs)),
 							 ObjectIdGetDatum(get_func_namespace(call->funcid)));
-	if (comb_function(funcid) == NULL || get_func_rettype(funcid) != rettype ||
+	function = comb_function(funcid);
+	if (function == NULL || strncmp(function->symbol, name, strlen(name)) != 0 ||
+		get_func_rettype(funcid) != rettype ||
 		!comb_may_execute(root, funcid) || !comb_may_execute(root, call->funcid))
 		return NULL;
 
-	/* comb_find_family() has asked for rights on operators */
+	/* comb_find_family() has asked for this role's rights on the operators */
 	if (call->layout->sorts_in == COMB_SORTS_MSSQL)
 		root->glob->dependsOnRole = true;
 	return eval_const_expressions(root, (Node *)

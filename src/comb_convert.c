@@ -95,7 +95,7 @@ comb_copy_payload(const CombLayout *source, const unsigned char *id,
 
 	for (i = 0; i < Min(nfrom, nto - used); i++)
 	{
-		unsigned int bit = id[from[i] / 8] >> (from[i] % 8) & 1;
+		unsigned int bit = (id[from[i] / 8] >> (from[i] % 8)) & 1;
 		int			pos = to[used + i] / 8;
 		int			shift = to[used + i] % 8;
 

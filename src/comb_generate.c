@@ -178,7 +178,7 @@ comb_generate_100ns(const CombLayout *layout, CombTime now)
 {
 	const CombCodec *codec = layout->codec;
 	Comb100ns	at = (now >> COMB_TIME_BITS) * COMB_100NS_PER_US +
-		(now % COMB_TIME_PER_US * COMB_100NS_PER_US >> COMB_TIME_BITS);
+		((now % COMB_TIME_PER_US * COMB_100NS_PER_US) >> COMB_TIME_BITS);
 	pg_uuid_t  *id;
 
 	at = comb_advance(&comb_last_100ns, at, COMB_100NS_PER_MS);

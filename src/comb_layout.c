@@ -29,8 +29,8 @@
  * gets one unit further ahead, and around that instant two fields of one unit
  * fall into one field of the other.
  *
- * 1/300 s has 873,814 ticks, which need 20 bits, and 10 us have 2,622.  Keys with a unit of 100 ns
- * count in 100 ns, without ticks.
+ * 1/300 s has 873,814 ticks, which need 20 bits, and 10 us have 2,622.  Keys
+ * with a unit of 100 ns count in 100 ns, without ticks.
  */
 static const CombUnit comb_ms = {"1 ms", 1000, 1, COMB_TICK_BITS};
 static const CombUnit comb_300th = {"1/300 s", 10000, 3, 20};

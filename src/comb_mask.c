@@ -130,7 +130,7 @@ comb_secret_arg(FunctionCallInfo fcinfo, int argno)
 
 /*
  * Apply or remove the mask, and change the version from "from" to "to".  NULL
- * for a uuid with another version, or not RFC 9562's variant.
+ * for a uuid with another version, or another variant.
  */
 static pg_always_inline Datum
 comb_mask_change(FunctionCallInfo fcinfo, uint64 from, uint64 to)

@@ -41,7 +41,6 @@
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
-#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/tlist.h"
 #include "parser/parse_clause.h"
@@ -215,7 +214,8 @@ comb_or_page(CombPage *page, List *arms)
 /*
  * Return conditions that follow from a page: a bound of the key, and if it is
  * the whole condition, that the time is not beyond "at".  NIL if there are none.
- * Sets *exact if they say the same as the condition.
+ * If constants say this already, has_time takes its place.  Sets *exact if they say
+ * the same as the condition.
  *
  * Keys of the time are between comb_min() and comb_max().  So if no time is
  * beyond "at", the keys below the bound are those of the page.  A bound that
@@ -307,7 +307,7 @@ comb_add_pages(PlannerInfo *root, List **clauses)
 			comb_or_page(&page, ((BoolExpr *) clause)->args) &&
 			(page.whole || root->parse->sortClause != NIL))
 			conditions = comb_page_conditions(root, &page, &exact);
-		if (exact)
+		if (exact && conditions != NIL)
 			lfirst(lc) = llast(conditions);
 		added = list_concat(added, conditions);
 	}

@@ -200,7 +200,7 @@ comb_recheck_layout(PG_FUNCTION_ARGS)
  * comb_in_range(id uuid, period tstzrange [, layout text]) returns boolean
  *
  * Raises 0A000.  Plans of version 1.0 called it.  The update to 1.1 drops it, but
- * pg_upgrade creates the functions of 1.0 before.
+ * pg_upgrade creates the functions of 1.0 before that.
  */
 Datum
 comb_in_range(PG_FUNCTION_ARGS)

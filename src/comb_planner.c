@@ -147,7 +147,8 @@ comb_range_end(PlannerInfo *root, Node *time, bool until)
 
 /*
  * Return the terms of a call whose period is core's constructor of ranges.  NIL
- * if it is not, or if both its ends are open.
+ * if it is not, if the call has a layout, if the flags are no valid constant, or
+ * if both ends are open.
  */
 static List *
 comb_range_terms(PlannerInfo *root, const CombCall *call)

@@ -158,7 +158,7 @@ comb_snowflake_sequence(PG_FUNCTION_ARGS)
 
 /*
  * Return the smallest number whose time is at or after "at", and 2^63 after
- * the last time that the bits hold
+ * the last time that the bits hold.
  */
 static uint64
 comb_snowflake_bound(const CombSnowflake *set, TimestampTz at)

@@ -163,7 +163,7 @@ comb_written(const unsigned char *id, const char *prefix, int prefix_length)
 }
 
 /*
- * Read the key behind a prefix, which may be empty.  Raises 22P02 if there is
+ * Read the key behind a prefix, which may be empty.  Raises 22P02 if the prefix is
  * another one, if a character is no digit, and for more than 128 bits.
  */
 static pg_always_inline pg_uuid_t *

@@ -123,7 +123,7 @@ comb_check_no_key(const CombLayout *layout, const pg_uuid_t *bound,
 
 /*
  * Return the smallest or the largest key of a time.  Filters without a layout
- * ask in each row, so the times of the clock have a short way there.
+ * ask in each row, so times from 1970 to 4199 take a shortcut.
  */
 static pg_always_inline pg_uuid_t *
 comb_time_end(FunctionCallInfo fcinfo, bool largest)

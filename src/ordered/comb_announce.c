@@ -11,8 +11,9 @@
  * In each database that it uses, a backend has a seat for each series, with
  * cache lines of its own (comb_seats.c):
  *
- * - Before its transaction takes the first time from a counter, it announces there
- *	 a lower bound of the transaction's times: comb_announce().
+ * - Before its transaction takes the first time from a counter, the backend
+ *	 writes a lower bound of the transaction's times into the seat:
+ *	 comb_announce().
  * - PostgreSQL calls the module after a commit has become visible to new
  *	 snapshots.  A reader's snapshot may be older.  So the commit enters the
  *	 seat's history before the backend takes the announcement back:

@@ -48,9 +48,9 @@ typedef struct CombAnswer
 } CombAnswer;
 
 /*
- * The answers of a transaction for a series, in the order of their last use, and the
- * newest snapshot whose answer had to make room.  They are in the transaction's
- * memory.
+ * The answers of a transaction for a series, in the order of their last use,
+ * and the newest snapshot whose answer had to make room.  They are in the
+ * transaction's memory.
  */
 typedef struct CombAnswers
 {

@@ -25,10 +25,10 @@
  * If an earlier incarnation of the server wrote the limit that a session finds,
  * keys up to the limit may exist, and the session must start beyond it.  If this
  * incarnation wrote it, the session must not, or each new session would push the
- * counter one lease ahead of the clock.  The database's shared memory therefore has a random number, its
- * incarnation, and the page has the one with which the limit was written.  A
- * copy of a database begins with an incarnation that is not its own, so it
- * starts beyond the limit, too.
+ * counter one lease ahead of the clock.  So the database's shared memory has a
+ * random number, its incarnation, and the page has the one with which the limit
+ * was written.  A copy of a database begins with an incarnation that is not its
+ * own, so it starts beyond the limit, too.
  *
  * What a process may rely on:
  * - Counters only grow, and an incarnation lasts as long as shared memory.

@@ -193,8 +193,8 @@ extern void comb_page_close(CombPage *page);
 #define COMB_PAST			21
 
 /*
- * An entry of a seat's history, see comb_history_put().  "first" of an unused one is
- * 0, which settles nothing.
+ * An entry of a seat's history, see comb_history_put().  "first" of an unused
+ * one is 0, which settles nothing.
  */
 typedef struct CombPast
 {
@@ -207,8 +207,9 @@ typedef struct CombPast
 #define COMB_TAKING			PG_UINT64_MAX
 
 /*
- * What one backend announces for one series, and the history of its seat.  From "pid"
- * to "announced" all is only for comb_unsettled(), "commits" only for who writes.
+ * What one backend announces for one series, and the history of its seat.
+ * From "pid" to "announced" all is only for comb_unsettled(), "commits" only
+ * for who writes.
  */
 typedef struct CombSeat
 {
@@ -221,7 +222,7 @@ typedef struct CombSeat
 	Oid			role;
 	TimestampTz start;			/* of the running or prepared transaction */
 	uint64		announced;		/* "first" of a prepared one; 0 = unknown */
-	uint64		commits;
+	uint64		commits;		/* + 2^20, see comb_history_put() */
 	pg_atomic_uint64 counted;	/* of prepared transactions, see
 								 * comb_prepared.c */
 	CombPast	past[COMB_PAST];
@@ -233,10 +234,11 @@ typedef struct CombSeat
  * (comb_prepared.c).  A place leads to its seat once the seat was taken for the
  * first time.
  *
- * Readers look only at seats below "used" and "used_prepared".  Whoever takes a seat
- * raises the number before it takes a time from the counter, or before it leaves
- * another seat.  So a reader that sees the time, or that finds the other seat empty,
- * looks at this one: the exchange keeps its place among the writes.
+ * Readers look only at seats below "used" and "used_prepared".  Whoever takes
+ * a seat raises the number before it takes a time from the counter, or before
+ * it leaves another seat.  So a reader that sees the time, or that finds the
+ * other seat empty, looks at this one: the exchange keeps its place among the
+ * writes.
  */
 typedef struct CombSeats
 {
@@ -372,8 +374,8 @@ comb_check_jump(CombTime last, CombTime now)
 }
 
 /*
- * Prepare for taking a time from a series' counter.  If comb_lease_covers() is false
- * for the time, the caller must give it up and begin again.
+ * Prepare for taking a time from a series' counter.  If comb_lease_covers() is
+ * false for the time, the caller must give it up and begin again.
  */
 static inline void
 comb_lease_begin(CombSeries series)

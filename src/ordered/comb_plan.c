@@ -22,10 +22,10 @@
  * from before.  Then it is one without the commits since the transaction's start.
  * Times are compared, so the clock must not be set back between.
  *
- * Nor is known in this transaction what has changed before it asks, as the module
- * may have been loaded only then.  So no query gets more than that bound, and none
- * the end that a position needs, but for those that the planner announces early
- * enough: comb_plan_begin().
+ * In this first transaction we also do not know what changed before the query
+ * asked: the module may have been loaded only then.  So its queries get no more
+ * than that bound, and no end for a position.  Queries that the planner announces
+ * early enough are the exception: comb_plan_begin().
  *
  * PostgreSQL itself can lose a table.  If a message for the parent is processed
  * while RelationBuildPartitionDesc() waits to look a partition up, the list that
@@ -238,17 +238,18 @@ comb_plan_has_looked(const PlannerInfo *root)
 }
 
 /*
- * The planner begins to plan a query that asks.  In a session's first transaction,
- * this may be when we learn what changes, early enough for all plans in use.
+ * The planner begins to plan a query that asks.  While nobody knows the changes
+ * that all plans know, we may learn it now, early enough for all plans in use.
  *
- * It is not if the planner has read lists of partitions, nor in a query that runs
- * inside another one, or that the planner of another one evaluates for its
- * estimates: that one has read its lists.  A client's statement is planned in
+ * It is too late if the planner has read lists of partitions, in a query that runs
+ * inside another one, or in one that the planner evaluates for the estimates of
+ * another: that one has read its lists.  A client's statement is planned in
  * MessageContext or, before others in one message, in a child of it.  What runs
  * has the memory of a portal or transaction, and functions have contexts further
- * below.  Nor while a cursor of an older plan may be open.  Nor if the planner has
- * looked for children before we have processed the messages: those of WITH and
- * other subqueries that it plans before this one, and of the queries around it.
+ * below.  It is too late while a cursor of an older plan may be open, and if the
+ * planner has looked for children before we have processed the messages: those of
+ * WITH and other subqueries that it plans before this one, and of the queries
+ * around it.
  *
  * An expression of PL/pgSQL keeps a function in SQL, with its plans, until the
  * transaction ends, and PostgreSQL before 18 does not check these plans again.  So
@@ -285,9 +286,9 @@ comb_plan_begin(const PlannerInfo *root)
 }
 
 /*
- * A bound has just been found.  Does the query's plan know all tables with rows
- * below it?  If not, "before" becomes a bound for which it does, or COMB_UNKNOWN
- * if the session has none.
+ * A bound has just been found.  Remember it.  Does the query's plan know all
+ * tables with rows below it?  If not, "before" becomes a bound for which it
+ * does, or COMB_UNKNOWN if the session has none.
  */
 bool
 comb_plan_knows(CombSeries series, uint64 bound, uint64 *before)

@@ -68,7 +68,6 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
-#include "utils/snapmgr.h"
 
 #include "comb_ordered.h"
 
@@ -196,15 +195,19 @@ comb_read_key(char **at)
 	const char *digit;
 	int			n = 0;
 
-	while (**at != '\0' && (digit = strchr(digits, *(*at)++)) != NULL)
+	for (; **at != '\0'; (*at)++)
 	{
 		unsigned char *byte = &key.data[n / 2 % UUID_LEN];
 
+		digit = strchr(digits, **at);
+		if (digit == NULL)
+			break;
 		if (*digit == '-')
 			continue;
 		*byte = (unsigned char) (*byte << 4 | (digit - digits));
 		n++;
 	}
+	*at += (**at != '\0');
 	return key;
 }
 
@@ -233,17 +236,19 @@ comb_read_end(CombPosition *position, char *at)
 		position->xip[position->nxip++] = comb_read_number(&at);
 
 	from = position->xmin;
-	for (i = 0; i < position->nxip && position->xip[i] >= from; i++)
+	for (i = 0; i < position->nxip && position->xip[i] >= from &&
+		 position->xip[i] < position->xmax; i++)
 		from = position->xip[i] + 1;
-	return i == position->nxip && from <= position->xmax &&
+	return i == position->nxip && position->xmin <= position->xmax &&
 		comb_key_compare(&position->gap_from, &position->bound) >= 0 &&
 		(comb_key_compare(&position->gap_to, &position->bound) == 0 ||
 		 comb_key_compare(&position->end, &position->gap_to) >= 0);
 }
 
 /*
- * Read a position from text.  The arrays are in the current memory context.  Only
- * a text that we would write is one: so what is read need not be looked at closely.
+ * Read a position from text.  The arrays are in the current memory context.  A
+ * text is a position only if we would write the same text.  So the parts are read
+ * without checks.
  */
 static void
 comb_position_read(CombPosition *position, const text *since)
@@ -268,6 +273,8 @@ comb_position_read(CombPosition *position, const text *since)
 						   COMB_POSITION_VERSION)));
 	cluster = comb_read_number(&at);
 	database = comb_read_number(&at);
+	if (database == 0)
+		comb_position_error(since);
 	if (cluster != GetSystemIdentifier() || database != MyDatabaseId)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

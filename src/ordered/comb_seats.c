@@ -100,7 +100,7 @@ comb_seat_init(CombSeat *seat)
 
 /*
  * Return the seat of a place, or NULL if nobody has taken it.  The first call maps
- * the seat, and cannot fail later.
+ * the seat, and may fail.  Later calls cannot.
  */
 static CombSeat *
 comb_seat_at(uint32 place)
@@ -215,8 +215,9 @@ comb_seats_find(void)
  * What an entry says stays true for ever.  So a reader may use any entries, from
  * whatever times, and takes the largest "first" whose "prev" it sees.
  *
- * "ended" is when PostgreSQL began to commit "prev", after all its rows were written:
- * for who asks what was settled when a transaction began (comb_plan.c).
+ * "ended" is when PostgreSQL began to commit "prev", after all its rows were
+ * written: for who asks what was settled when a transaction began
+ * (comb_plan.c).
  */
 void
 comb_history_put(CombSeat *seat, uint64 fxid, uint64 first)

@@ -182,6 +182,7 @@ comb_settled_between(CombSettled *settled, CombTime end)
 	uint64		to;
 	uint32		i;
 
+	/* "end" as one more span closes the last gap */
 	spans[comb_nheld].from = spans[comb_nheld].to = end;
 	qsort(spans, comb_nheld + 1, sizeof(CombSpan), comb_span_compare);
 	settled->bound = to = spans[0].from;
@@ -277,10 +278,10 @@ comb_settled_snapshot(void)
 }
 
 /*
- * Find what is settled as the calling statement sees the database.  Raises the errors
- * of comb_settled_snapshot() and comb_lease_read(), 54000 if too many other queries
- * of the transaction have asked since this one did, and 40001 if nothing is settled,
- * and a query with the same snapshot got a bound before.
+ * Find what is settled as the calling statement sees the database.  Raises the
+ * errors of comb_settled_snapshot() and comb_lease_read(), 54000 if too many
+ * other queries of the transaction have asked since this one did, and 40001 if
+ * nothing is settled, and a query with the same snapshot got a bound before.
  *
  * There is no end if the plan may lack a table (comb_plan.c), if the snapshot does
  * not know all subtransactions or nobody knows the transaction's own, and if the
@@ -352,9 +353,9 @@ comb_settled(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_settled_support(internal) returns internal: a planner support function, which
- * changes nothing in the plan, see comb_plan.c.  Only superusers can attach it, so it
- * does not look at what is simplified.
+ * comb_settled_support(internal) returns internal: a planner support function,
+ * which changes nothing in the plan, see comb_plan.c.  Only superusers can
+ * attach it, so it does not look at what is simplified.
  */
 Datum
 comb_settled_support(PG_FUNCTION_ARGS)

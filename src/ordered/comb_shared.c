@@ -273,9 +273,10 @@ comb_shared_attach(void)
  * sessions that wait for one.  The transaction's rows are visible to new
  * snapshots, and it holds no bound back any more.
  *
- * A session adds itself to "ends", gets onto the list of "ended", and then looks
- * at the count.  If we see none, it sees our end and does not sleep.  If we see it
- * and it is not on the list yet, it looks after us, as the list has a lock.
+ * A session adds itself to "ends", gets onto the list of "ended", and then
+ * looks at the count.  If we see no waiting session, one that adds itself
+ * later sees our end and does not sleep.  If we see one that is not on the
+ * list yet, it looks at the count after us, because the list has a lock.
  * Nothing here fails or allocates.
  */
 void

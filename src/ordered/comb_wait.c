@@ -73,8 +73,9 @@ comb_ms_since(instr_time start)
 }
 
 /*
- * The transaction that slept ends.  PG_TRY is not for modules that another compiler
- * than the server's builds, as on Windows.
+ * The transaction in which the session waited ends, by a commit or an error.
+ * PG_TRY() does not work if another compiler built the server, as on Windows, so
+ * this is a callback.
  */
 static void
 comb_wait_leave(XactEvent event, void *arg)
@@ -88,6 +89,7 @@ comb_wait_leave(XactEvent event, void *arg)
 static void
 comb_wait_pause(instr_time start, double ms, uint32 event)
 {
+	/* without this session */
 	uint64		others =
 		pg_atomic_read_u64(&comb_database->ends.value) % COMB_END - 1;
 	double		left = Min(1000.0 / COMB_RETURNS_PER_S * others -
