@@ -76,8 +76,10 @@ comb_function(Oid funcid)
 		return NULL;
 	if (((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId)
 	{
-		char	   *symbol = TextDatumGetCString(SysCacheGetAttrNotNull(PROCOID, tuple,
-																		Anum_pg_proc_prosrc));
+		bool		isnull;
+		Datum		prosrc = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc,
+											 &isnull);
+		char	   *symbol = TextDatumGetCString(prosrc);
 		int			i;
 
 		for (i = 0; i < (int) lengthof(comb_functions) && result == NULL; i++)

@@ -38,19 +38,6 @@
 	pg_proc_aclcheck(objectid, roleid, mode)
 #endif
 
-/* PostgreSQL 16 has a shorter way to read an attribute that is never NULL */
-#if PG_VERSION_NUM < 160000
-#include "utils/syscache.h"
-
-static inline Datum
-SysCacheGetAttrNotNull(int cacheId, HeapTuple tup, AttrNumber attributeNumber)
-{
-	bool		isnull;
-
-	return SysCacheGetAttr(cacheId, tup, attributeNumber, &isnull);
-}
-#endif
-
 /*
  * PostgreSQL 19 has a hook for every relation of a query.  Older servers have
  * one for tables, at the same point.
