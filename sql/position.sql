@@ -96,6 +96,7 @@ SELECT what, error_of(since) FROM (VALUES
 	(6, 'a number after', :'p1' || '1'),
 	(7, 'cut off', left(:'p1', 70)),
 	(8, 'cut off at the end', left(:'p1', -1)),
+	(25, 'a number', '5'),
 	(23, 'cut off in the cluster', left(:'p1', 5)),
 	(21, 'an end too many', :'p1' || ')'),
 	(9, 'no snapshot', regexp_replace(:'p1', '[(].*', '')),

@@ -216,7 +216,13 @@ END $$;
 		(SELECT string_agg(format('ALTER TABLE %1$s ALTER %2$I DROP NOT NULL; ALTER TABLE %1$s RENAME %2$I TO %3$I; ALTER TABLE %1$s RENAME %4$I TO %2$I',
 			name, col, old, new), '; ') FROM pg_temp.comb_moved),
 		(SELECT string_agg(format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I', name, object, conname), '; ')
-		FROM pg_temp.comb_moved WHERE contype = 'f'))) \gexec
+		FROM pg_temp.comb_moved WHERE contype = 'f'),
+		(SELECT string_agg(format('GRANT %s (%I) ON %s TO %s%s', p.privilege_type, col, name,
+			CASE p.grantee WHEN 0 THEN 'PUBLIC' ELSE p.grantee::regrole::text END, CASE WHEN p.is_grantable THEN ' WITH GRANT OPTION' END), '; ')
+		FROM pg_temp.comb_moved JOIN pg_attribute AS a ON a.attrelid = tab AND a.attname = col, aclexplode(a.attacl) AS p),
+		(SELECT string_agg(format('COMMENT ON COLUMN %s.%I IS %L', name, col, d.description), '; ')
+		FROM pg_temp.comb_moved JOIN pg_attribute AS a ON a.attrelid = tab AND a.attname = col
+			JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = tab AND d.objsubid = a.attnum))) \gexec
 	\echo 'Swapped. When nobody needs the old columns, run the step drop.'
 \endif
 

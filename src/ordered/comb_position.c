@@ -263,7 +263,9 @@ comb_position_read(CombPosition *position, const text *since)
 	if (*given == '\0')
 		return;
 	version = comb_read_number(&at);
-	if (version == 0)
+	cluster = comb_read_number(&at);
+	database = comb_read_number(&at);
+	if (version == 0 || database == 0)
 		comb_position_error(since);
 	if (version != COMB_POSITION_VERSION)
 		ereport(ERROR,
@@ -271,10 +273,6 @@ comb_position_read(CombPosition *position, const text *since)
 				 errmsg("position has version %d", (int) Min(version, INT_MAX)),
 				 errdetail("This version of pg_comb reads version %d.",
 						   COMB_POSITION_VERSION)));
-	cluster = comb_read_number(&at);
-	database = comb_read_number(&at);
-	if (database == 0)
-		comb_position_error(since);
 	if (cluster != GetSystemIdentifier() || database != MyDatabaseId)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -147,6 +147,10 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE "My shop"."User" ("Id" integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, made timestamp NOT NULL DEFAULT '2026-11-20 12:00');
 	CREATE TABLE letter (n int PRIMARY KEY, sender int NOT NULL REFERENCES "My shop"."User", "To" int REFERENCES "My shop"."User" ON DELETE SET NULL, UNIQUE (sender, n));
 	CREATE VIEW letters AS SELECT sender FROM letter;
+	CREATE ROLE "Web user";
+	GRANT SELECT ("Id"), UPDATE ("Id") ON "My shop"."User" TO writer, "Web user" WITH GRANT OPTION;
+	GRANT SELECT (sender, n) ON letter TO PUBLIC;
+	COMMENT ON COLUMN letter.sender IS 'who wrote "it"';
 	INSERT INTO "My shop"."User" DEFAULT VALUES;
 	INSERT INTO "My shop"."User" DEFAULT VALUES;
 	INSERT INTO letter VALUES (1, 1, 2), (2, 2, NULL)});
@@ -154,6 +158,9 @@ my @table = (table => '"My shop"."User"', created => 'made');
 my $catalog = q{SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid IN ('letter'::regclass, '"My shop"."User"'::regclass) ORDER BY 1;
 	SELECT count(*) FROM pg_trigger; SELECT proname FROM pg_proc WHERE proname LIKE '%\_new\_%' ORDER BY 1;
 	SELECT attname FROM pg_attribute WHERE attrelid IN ('letter'::regclass, '"My shop"."User"'::regclass) AND attnum > 0 AND NOT attisdropped ORDER BY 1};
+my $rights = q{SELECT attname, attacl, col_description(attrelid, attnum) FROM pg_attribute
+	WHERE attrelid IN ('letter'::regclass, '"My shop"."User"'::regclass) AND attacl IS NOT NULL AND attname NOT LIKE 'old%' ORDER BY 1};
+my $granted = $node->safe_psql('postgres', $rights);
 my $before = $node->safe_psql('postgres', $catalog);
 like(step('postgres', 'prepare', @table), qr/constraint letter_sender_n_key on table letter\n view letters\n/, 'the first step lists what uses the old columns');
 unlike(step('postgres', 'undo', @table), qr/failed/, 'undo');
@@ -166,6 +173,7 @@ is($node->safe_psql('postgres', q{SELECT n, s.old_id, t.old_id, comb_timestamp(s
 		JOIN (SELECT "Id" AS id, "old_Id" AS old_id FROM "My shop"."User") AS s ON s.id = sender
 		LEFT JOIN (SELECT "Id" AS id, "old_Id" AS old_id FROM "My shop"."User") AS t ON t.id = "To" ORDER BY n}),
 	"1|1|2|2026-11-20 12:00:00\n2|2||2026-11-20 12:00:00\n3|3||2026-11-20 12:00:00", 'both references lead to the same rows as before, whose keys have the time, whatever the zone of the session');
+is($node->safe_psql('postgres', $rights), $granted, 'a column keeps its privileges and its comment');
 like(step('postgres', $_, @table), qr/failed: /, "no $_ after the swap") foreach qw(prepare swap);
 like(step('postgres', 'drop', @table), qr/failed: .*view letters/s, 'the last step leaves the columns to a view');
 $node->safe_psql('postgres', 'DROP VIEW letters');
