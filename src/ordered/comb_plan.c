@@ -41,6 +41,8 @@
  *	 once would read nothing.
  * - what is written to children of a table while INHERIT attaches it, as that
  *	 locks no children.
+ * - rows that the transaction which attaches a table has written into it.  If it
+ *	 was prepared, or waits for a standby, its commit has the time before that.
  * - old rows that an UPDATE moves to a table which the plan does not know: they
  *	 are below the last bound.  To settle nothing would keep them, but readers
  *	 whose every transaction changes a parent would stand still.
@@ -308,7 +310,9 @@ comb_plan_knows(CombSeries series, uint64 bound, uint64 *before)
 /*
  * The planner has locked a table of a query.  Who wrote its row of pg_class?  All
  * snapshots of this transaction see xids before TransactionXmin.  It sees its
- * own changes, too.  Lists of xids come with PostgreSQL 16.
+ * own changes, too, but with one snapshot for all statements the row that it
+ * changed may already have been one that the snapshot does not see.  Lists of xids
+ * come with PostgreSQL 16.
  */
 void
 comb_plan_table(Oid relid)
@@ -322,7 +326,8 @@ comb_plan_table(Oid relid)
 	writer = HeapTupleHeaderGetXmin(tuple->t_data);
 	ReleaseSysCache(tuple);
 	if (likely(TransactionIdPrecedes(writer, TransactionXmin)) ||
-		TransactionIdIsCurrentTransactionId(writer))
+		(TransactionIdIsCurrentTransactionId(writer) &&
+		 !IsolationUsesXactSnapshot()))
 		return;
 	if (comb_writers_in != comb_local_xid())
 		comb_writers = NIL;

@@ -540,7 +540,7 @@ comb_unread_row(PG_FUNCTION_ARGS)
 	CombPosition *position = &comb_since_position(fcinfo, 2)->position;
 
 	if (position->has_end &&
-		unlikely(position->next - position->xmin >= COMB_XIDS_HALF))
+		unlikely(position->next >= position->xmin + COMB_XIDS_HALF))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("position is too old"),

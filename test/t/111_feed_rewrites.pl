@@ -115,8 +115,10 @@ foreach my $kind (sort keys %kinds)
 	a.event r.repeatable r.snap b.type r.pos=0 r.commit r.pos=1 r.once=t
 	# a query with the snapshot has a bound already
 	a.event r.repeatable r.settled=t b.type r.poll=40001 r.rollback r.poll=1 r.check
-	# the reader's own changes
-	a.event r.repeatable r.snap r.grant r.poll=1 r.commit r.check
+	# the reader's own changes, also of what others have changed
+	a.event r.begin r.snap r.grant r.poll=1 r.commit r.check
+	a.event r.repeatable r.snap r.grant r.poll=0 r.commit r.poll=1 r.check
+	a.event r.repeatable r.snap b.type r.grant r.poll=0 r.commit r.poll=1 r.check
 });
 }
 
