@@ -30,11 +30,17 @@
 \else
 	\set step ''
 \endif
+-- What the caller names is found by his search_path, as are the functions of his triggers.  All else is
+-- PostgreSQL's own, whoever may create functions in the schemas of the path.
+SELECT pg_catalog.to_regprocedure('comb_stamp(pg_catalog.uuid, pg_catalog.timestamptz)')::pg_catalog.oid AS stamp,
+	:'table'::pg_catalog.regclass::pg_catalog.oid AS "table",
+	pg_catalog.set_config('comb.path', pg_catalog.current_setting('search_path'), false) AS "unused" \gset
+SET search_path = pg_catalog, pg_temp;
 SELECT :'step' = 'prepare' AS prepare, :'step' = 'swap' AS swap, :'step' = 'drop' AS drop, :'step' = 'undo' AS undo \gset
 SET client_min_messages = warning;
 SET lock_timeout = '200ms';
 -- An autovacuum gives way after this time, if we wait for it so long.
-SELECT set_config('deadlock_timeout', '100ms', false) AS "unused" FROM pg_roles WHERE rolname = current_user AND rolsuper \gset
+SELECT count(set_config('deadlock_timeout', '100ms', false)) AS "unused" FROM pg_roles WHERE rolname = current_user AND rolsuper \gset
 
 -- The key, and the columns that refer to it
 DROP TABLE IF EXISTS pg_temp.comb_moved;
@@ -45,7 +51,9 @@ CREATE TEMP TABLE comb_moved AS
 		CASE k.confupdtype WHEN 'c' THEN ' ON UPDATE CASCADE' WHEN 'r' THEN ' ON UPDATE RESTRICT' ELSE '' END ||
 		CASE k.confdeltype WHEN 'c' THEN ' ON DELETE CASCADE' WHEN 'r' THEN ' ON DELETE RESTRICT'
 			WHEN 'n' THEN ' ON DELETE SET NULL' ELSE '' END AS actions,
-		CASE WHEN c.relkind <> 'r' OR c.relispartition THEN 'is not a plain table'
+		CASE WHEN c.relkind <> 'r' OR EXISTS (SELECT FROM pg_inherits WHERE c.oid IN (inhrelid, inhparent)) THEN 'is not a plain table'
+			WHEN NOT pg_has_role(c.relowner, 'USAGE') THEN 'belongs to another role'
+			WHEN c.relreplident = 'i' THEN 'has an index as its replica identity'
 			WHEN cardinality(k.conkey) > 1 THEN 'has a key of several columns'
 			WHEN k.contype = 'p' AND a.atttypid NOT IN ('uuid'::regtype, 'bigint'::regtype, 'integer'::regtype, 'smallint'::regtype)
 				THEN 'has a key of another type'
@@ -69,7 +77,7 @@ FROM pg_proc AS p, pg_attribute AS a, pg_temp.comb_moved AS k,
 		CASE WHEN k.type = 'uuid'::regtype
 			THEN 'CASE WHEN %1$s.comb_timestamp(%5$s.%2$I) IS NULL THEN %1$s.comb_stamp(%5$s.%2$I, %5$s.%3$I%4$s) ELSE %5$s.%2$I END'
 			ELSE '%1$s.comb_stamp(pg_catalog.md5(%5$s.%2$I::pg_catalog.text)::pg_catalog.uuid, %5$s.%3$I%4$s)' END AS text) AS t
-WHERE p.oid = to_regprocedure('comb_stamp(uuid, timestamptz)') AND k.contype = 'p'
+WHERE p.oid::text = :'stamp' AND k.contype = 'p'
 	AND a.attrelid = k.tab AND a.attname = :'created' AND a.atttypid IN ('timestamptz'::regtype, 'timestamp'::regtype)
 UNION ALL SELECT '', '', '', '', '' LIMIT 1 \gset
 SELECT set_config('comb.parent', :'parent', false) AS "unused", set_config('comb.step', :'step', false) AS "unused" \gset
@@ -84,6 +92,17 @@ BEGIN
 	SELECT format('%s %s', m.name, m.problem) INTO problem FROM pg_temp.comb_moved AS m WHERE m.problem IS NOT NULL;
 	IF FOUND THEN
 		RAISE '%', problem;
+	END IF;
+	SELECT format('%s.%I', min(m.name), min(m.col)) INTO problem FROM pg_temp.comb_moved AS m
+	GROUP BY nspname, object HAVING count(*) > 1 OR octet_length(object) > 63 OR octet_length('zz_' || min(new)) > 63;
+	IF FOUND THEN
+		RAISE '% has two foreign keys to the table, a long name, or the first 25 characters of another column''s name', problem;
+	END IF;
+	SELECT format('%s.%I', m.name, attname) INTO problem FROM pg_temp.comb_moved AS m JOIN pg_attribute AS a ON attrelid = tab
+	WHERE attname = new AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = tab AND tgname = 'zz_' || new)
+		OR attname = old AND col_description(tab, a.attnum) IS DISTINCT FROM 'old, after migrate_online.sql';
+	IF FOUND THEN
+		RAISE 'the column % is not of this file: rename it', problem;
 	ELSIF current_setting('comb.parent') = '' THEN
 		RAISE 'the table needs a primary key, the column "created" of type timestamptz or timestamp, and comb_stamp()';
 	ELSIF step = 'prepare' AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_attribute ON attrelid = tab AND attname = old) THEN
@@ -127,15 +146,22 @@ DECLARE
 	remain boolean := true;
 	pages bigint;
 	page bigint;
+	empty bigint;
 BEGIN
 	WHILE remain LOOP
 		page := 0;
 		pages := pg_relation_size(tab) / current_setting('block_size')::integer;
 		WHILE page < pages LOOP
-			EXECUTE format('UPDATE %1$s SET %2$I = NULL WHERE ctid = ANY (ARRAY(
+			PERFORM set_config('search_path', current_setting('comb.path'), true);
+			EXECUTE format('WITH filled AS (UPDATE %1$s SET %2$I = NULL WHERE ctid = ANY (ARRAY(
 					SELECT ctid FROM %1$s WHERE %2$I IS NULL AND %3$I IS NOT NULL AND ctid >= $1 AND ctid < $2
-					FOR NO KEY UPDATE SKIP LOCKED))', tab, new, col)
+					FOR NO KEY UPDATE SKIP LOCKED)) RETURNING %2$I)
+				SELECT pg_catalog.count(*) FROM filled WHERE %2$I IS NULL', tab, new, col) INTO empty
 				USING format('(%s,0)', page)::tid, format('(%s,0)', page + 50)::tid;
+			IF empty > 0 THEN
+				RAISE '% rows of % get no %', empty, tab, new
+					USING HINT = 'Their time is NULL, or the row that they refer to is hidden by row security.';
+			END IF;
 			COMMIT;
 			page := least(page + 50, pages);
 			IF clock_timestamp() > said + interval '1 s' OR page = pages THEN
@@ -151,16 +177,16 @@ END $$;
 
 \if :prepare
 	\echo '1 of 4: columns and triggers'
-	SELECT format('CALL pg_temp.patiently(%L)', format('ALTER TABLE %s ADD COLUMN %I uuid', name, new))
-	FROM pg_temp.comb_moved WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = tab AND attname = new) \gexec
-	SELECT format('CREATE OR REPLACE FUNCTION %I.%I() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-			SET search_path = pg_catalog, pg_temp AS %L', nspname, object, format('BEGIN NEW.%I := %s; RETURN NEW; END', new,
+	-- In one transaction: who could make a trigger of this function would run it on a table of his own.
+	SELECT format('CREATE OR REPLACE FUNCTION %1$I.%2$I() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+			SET search_path = pg_catalog, pg_temp AS %3$L; REVOKE EXECUTE ON FUNCTION %1$I.%2$I() FROM PUBLIC', nspname, object, format('BEGIN NEW.%I := %s; RETURN NEW; END', new,
 		CASE contype WHEN 'p' THEN :'own'
 			ELSE format('(SELECT %s FROM %s AS c WHERE c.%I = NEW.%I)', :'expression', :'parent', :'key', col) END))
 	FROM pg_temp.comb_moved \gexec
 	-- Triggers run in the order of their names.  This one reads what others may set.
-	SELECT format('CALL pg_temp.patiently(%L)', format('CREATE OR REPLACE TRIGGER %I BEFORE INSERT OR UPDATE ON %s
-		FOR EACH ROW EXECUTE FUNCTION %I.%I()', 'zz_' || new, name, nspname, object))
+	SELECT format('CALL pg_temp.patiently(%L)', format('ALTER TABLE %2$s ADD COLUMN IF NOT EXISTS %5$I uuid;
+		CREATE OR REPLACE TRIGGER %1$I BEFORE INSERT OR UPDATE ON %2$s FOR EACH ROW EXECUTE FUNCTION %3$I.%4$I()',
+		'zz_' || new, name, nspname, object, new))
 	FROM pg_temp.comb_moved \gexec
 
 	\echo '2 of 4: fill'
@@ -198,10 +224,11 @@ END $$;
 		LEFT JOIN pg_constraint AS k ON d.classid = 'pg_constraint'::regclass AND k.oid = d.objid
 		LEFT JOIN pg_class AS c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
 		LEFT JOIN pg_index AS i ON i.indexrelid = c.oid
-	WHERE d.deptype IN ('n', 'a') AND d.classid <> 'pg_attrdef'::regclass AND c.relkind IS DISTINCT FROM 'S'
+		LEFT JOIN pg_attrdef AS e ON d.classid = 'pg_attrdef'::regclass AND e.oid = d.objid
+	WHERE d.deptype IN ('n', 'a') AND (m.contype = 'p' AND e.adnum = m.attnum) IS NOT TRUE AND c.relkind IS DISTINCT FROM 'S'
 		AND k.oid NOT IN (SELECT oid FROM pg_temp.comb_moved) IS NOT FALSE
 		AND k.conname IS DISTINCT FROM new AND k.contype IS DISTINCT FROM 'n'
-		AND (i.indnatts = 1 AND i.indpred IS NULL AND NOT i.indisunique) IS NOT TRUE
+		AND (i.indnatts = 1 AND i.indpred IS NULL AND i.indexprs IS NULL AND NOT i.indisunique) IS NOT TRUE
 	ORDER BY dependent;
 \endif
 
@@ -222,7 +249,8 @@ END $$;
 		FROM pg_temp.comb_moved JOIN pg_attribute AS a ON a.attrelid = tab AND a.attname = col, aclexplode(a.attacl) AS p),
 		(SELECT string_agg(format('COMMENT ON COLUMN %s.%I IS %L', name, col, d.description), '; ')
 		FROM pg_temp.comb_moved JOIN pg_attribute AS a ON a.attrelid = tab AND a.attname = col
-			JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = tab AND d.objsubid = a.attnum))) \gexec
+			JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = tab AND d.objsubid = a.attnum),
+		(SELECT string_agg(format('COMMENT ON COLUMN %s.%I IS %L', name, old, 'old, after migrate_online.sql'), '; ') FROM pg_temp.comb_moved))) \gexec
 	\echo 'Swapped. When nobody needs the old columns, run the step drop.'
 \endif
 

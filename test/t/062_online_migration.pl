@@ -58,8 +58,9 @@ sub step
 	my ($database, $step, %variables) = @_;
 	my ($out, $err) = ('', '');
 	my $began = time;
+	my @user = exists $variables{user} ? ('-U', delete $variables{user}) : ();
 	my @variables = map { ('-v', "$_=$variables{$_}") } sort keys %variables;
-	IPC::Run::run([ 'psql', '-X', @variables, '-v', "step=$step", '-d', $node->connstr($database),
+	IPC::Run::run([ 'psql', '-X', @user, @variables, '-v', "step=$step", '-d', $node->connstr($database),
 			'-f', 'sql/portable/migrate_online.sql' ], '>', \$out, '2>', \$err);
 	my $rc = $? >> 8;
 	note(sprintf('%s %s: rc %d, %.1f s, %s tries while others held a lock', $database, $step, $rc, time - $began, join(' ', $err =~ /tried (\d+)/g)));
@@ -140,21 +141,37 @@ $node->safe_psql('postgres', 'CHECKPOINT');
 $node->safe_psql('postgres', 'DROP DATABASE from_v4');
 migrate('from_bigint', 'bigserial', '');
 
-# Names that need quotes, two references, one of them without a value, and a column in UTC
+# Names that need quotes, two references, one of them without a value, and a column in UTC.  The owner has
+# no other rights, and others may create functions in a schema of the search_path.
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION pg_comb;
-	CREATE SCHEMA "My shop";
+	CREATE ROLE shopkeeper LOGIN;
+	CREATE SCHEMA trap;
+	CREATE FUNCTION trap."left"(name, integer) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'in the trap'; END$$;
+	CREATE FUNCTION trap.pg_relation_size(text) RETURNS bigint LANGUAGE plpgsql AS $$BEGIN RAISE 'in the trap'; END$$;
+	CREATE FUNCTION trap.format(text, name, name) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'in the trap'; END$$;
+	GRANT USAGE ON SCHEMA trap TO shopkeeper;
+	ALTER ROLE shopkeeper SET search_path = public, trap;
+	GRANT CREATE ON SCHEMA public TO shopkeeper;
+	CREATE SCHEMA "My shop" AUTHORIZATION shopkeeper;
+	SET ROLE shopkeeper;
 	CREATE TABLE "My shop"."User" ("Id" integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, made timestamp NOT NULL DEFAULT '2026-11-20 12:00');
-	CREATE TABLE letter (n int PRIMARY KEY, sender int NOT NULL REFERENCES "My shop"."User", "To" int REFERENCES "My shop"."User" ON DELETE SET NULL, UNIQUE (sender, n));
+	CREATE TABLE letter (n int PRIMARY KEY, sender int NOT NULL DEFAULT 1 REFERENCES "My shop"."User", "To" int REFERENCES "My shop"."User" ON DELETE SET NULL, UNIQUE (sender, n));
 	CREATE VIEW letters AS SELECT sender FROM letter;
+	CREATE TABLE noted (what text);
+	CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN INSERT INTO noted VALUES (TG_OP); RETURN NEW; END$$;
+	CREATE TRIGGER note BEFORE UPDATE OF sender ON letter FOR EACH ROW EXECUTE FUNCTION note();
+	CREATE TRIGGER note_all BEFORE UPDATE ON letter FOR EACH ROW EXECUTE FUNCTION note();
+	RESET ROLE;
 	CREATE ROLE "Web user";
+	SET ROLE shopkeeper;
 	GRANT SELECT ("Id"), UPDATE ("Id") ON "My shop"."User" TO writer, "Web user" WITH GRANT OPTION;
 	GRANT SELECT (sender, n) ON letter TO PUBLIC;
 	COMMENT ON COLUMN letter.sender IS 'who wrote "it"';
 	INSERT INTO "My shop"."User" DEFAULT VALUES;
 	INSERT INTO "My shop"."User" DEFAULT VALUES;
 	INSERT INTO letter VALUES (1, 1, 2), (2, 2, NULL)});
-my @table = (table => '"My shop"."User"', created => 'made');
+my @table = (user => 'shopkeeper', table => '"My shop"."User"', created => 'made');
 my $catalog = q{SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid IN ('letter'::regclass, '"My shop"."User"'::regclass) ORDER BY 1;
 	SELECT count(*) FROM pg_trigger; SELECT proname FROM pg_proc WHERE proname LIKE '%\_new\_%' ORDER BY 1;
 	SELECT attname FROM pg_attribute WHERE attrelid IN ('letter'::regclass, '"My shop"."User"'::regclass) AND attnum > 0 AND NOT attisdropped ORDER BY 1};
@@ -162,10 +179,15 @@ my $rights = q{SELECT attname, attacl, col_description(attrelid, attnum) FROM pg
 	WHERE attrelid IN ('letter'::regclass, '"My shop"."User"'::regclass) AND attacl IS NOT NULL AND attname NOT LIKE 'old%' ORDER BY 1};
 my $granted = $node->safe_psql('postgres', $rights);
 my $before = $node->safe_psql('postgres', $catalog);
-like(step('postgres', 'prepare', @table), qr/constraint letter_sender_n_key on table letter\n view letters\n/, 'the first step lists what uses the old columns');
+like(step('postgres', 'prepare', @table), qr/constraint letter_sender_n_key on table public.letter\n default value for column sender of table public.letter\n trigger note on table public.letter\n view public.letters\n/,
+	'the first step lists what uses the old columns');
 unlike(step('postgres', 'undo', @table), qr/failed/, 'undo');
 is($node->safe_psql('postgres', $catalog), $before, 'leaves nothing behind');
+is($node->safe_psql('postgres', 'SELECT DISTINCT what FROM noted'), 'UPDATE', "the table's triggers find what they name");
 unlike(step('postgres', $_, @table), qr/failed/, "names with quotes: $_") foreach qw(prepare prepare);
+# Else who may make a table of any type, with this trigger, would run code as the owner.
+is($node->safe_psql('postgres', q{SELECT count(*), bool_or(has_function_privilege('writer', oid, 'EXECUTE')) FROM pg_proc
+	WHERE prosecdef AND proname ~ '_new_'}), '3|f', "nobody else may call the triggers' functions");
 $node->safe_psql('postgres', q{SET timezone = 'Asia/Kathmandu'; INSERT INTO "My shop"."User" DEFAULT VALUES;
 	INSERT INTO letter SELECT 3, "Id", NULL FROM "My shop"."User" WHERE "Id" = 3});
 unlike(step('postgres', 'swap', @table), qr/failed/, 'names with quotes: swap');
@@ -175,8 +197,8 @@ is($node->safe_psql('postgres', q{SELECT n, s.old_id, t.old_id, comb_timestamp(s
 	"1|1|2|2026-11-20 12:00:00\n2|2||2026-11-20 12:00:00\n3|3||2026-11-20 12:00:00", 'both references lead to the same rows as before, whose keys have the time, whatever the zone of the session');
 is($node->safe_psql('postgres', $rights), $granted, 'a column keeps its privileges and its comment');
 like(step('postgres', $_, @table), qr/failed: /, "no $_ after the swap") foreach qw(prepare swap);
-like(step('postgres', 'drop', @table), qr/failed: .*view letters/s, 'the last step leaves the columns to a view');
-$node->safe_psql('postgres', 'DROP VIEW letters');
+like(step('postgres', 'drop', @table), qr/failed: .*view public.letters/s, 'the last step leaves the columns to a view');
+$node->safe_psql('postgres', 'DROP VIEW letters; DROP TRIGGER note ON letter');
 unlike(step('postgres', 'drop', @table), qr/failed/, 'and drops them after it');
 $node->safe_psql('postgres', q{INSERT INTO letter SELECT 4, "Id", "Id" FROM "My shop"."User" LIMIT 1; INSERT INTO "My shop"."User" DEFAULT VALUES});
 is($node->safe_psql('postgres', q{SELECT conname FROM pg_constraint WHERE conrelid = 'letter'::regclass AND contype <> 'n' ORDER BY 1}),
@@ -192,14 +214,36 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE day (id int PRIMARY KEY, created_at date);
 	CREATE TABLE part (id int PRIMARY KEY, created_at timestamptz) PARTITION BY RANGE (id);
 	CREATE TABLE taken (id int PRIMARY KEY, created_at timestamptz);
+	CREATE TABLE replica (id int PRIMARY KEY, created_at timestamptz);
+	ALTER TABLE replica REPLICA IDENTITY USING INDEX replica_pkey;
+	CREATE TABLE inherited (id int PRIMARY KEY, created_at timestamptz);
+	CREATE TABLE child () INHERITS (inherited);
+	CREATE TABLE with_new (new_id text, id int PRIMARY KEY, created_at timestamptz);
+	CREATE TABLE with_old (old_id text, id int PRIMARY KEY, created_at timestamptz);
+	CREATE TABLE author (id int PRIMARY KEY, created_at timestamptz);
+	CREATE TABLE book (author int REFERENCES author, new_author uuid);
+	CREATE TABLE twice (id int PRIMARY KEY, created_at timestamptz);
+	CREATE TABLE again (one int REFERENCES twice, CONSTRAINT again FOREIGN KEY (one) REFERENCES twice);
+	CREATE TABLE alike (id int PRIMARY KEY, created_at timestamptz);
+	CREATE TABLE subscription_invoice_line_item_a (alike int REFERENCES alike);
+	CREATE TABLE subscription_invoice_line_item_b (alike int REFERENCES alike);
+	CREATE TABLE long (a123456789b123456789c123456789d123456789e123456789f12345678 int PRIMARY KEY, created_at timestamptz);
 	CREATE FUNCTION taken_new_id() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 	ALTER FUNCTION taken_new_id() OWNER TO writer});
 foreach my $case ([ tree => 'refers to itself' ], [ person => 'refers by its primary key' ], [ event => 'deferrable' ],
 	[ day => 'created' ], [ part => 'not a plain table' ],
-	[ taken => 'a function of this name belongs to another role' ])
+	[ taken => 'a function of this name belongs to another role' ], [ replica => 'replica identity' ],
+	[ inherited => 'not a plain table' ], [ with_new => 'new_id is not of this file' ], [ with_old => 'old_id is not of this file' ],
+	[ author => 'new_author is not of this file' ], [ twice => 'two foreign keys' ], [ alike => 'the first 25 characters' ], [ long => 'a long name' ])
 {
 	my ($table, $reason) = @$case;
-	like(step('postgres', 'prepare', table => $table), qr/failed: .*$reason/, "$table: $reason");
+	like(step('postgres', $_, table => $table), qr/failed: .*$reason/, "$table, $_: $reason") foreach qw(prepare swap drop undo);
 }
-is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_attribute WHERE attname LIKE 'new\_%' AND attrelid IN (SELECT oid FROM pg_class WHERE relkind = 'r')}), 0, 'no column was added');
+like(step('postgres', 'prepare', user => 'shopkeeper', table => 'twice'), qr/failed: .*belongs to another role/, 'the table of another role');
+is($node->safe_psql('postgres', q{SELECT string_agg(attrelid::regclass || ' ' || attname, ',' ORDER BY attrelid) FROM pg_attribute
+	WHERE attname ~ '^(new|old)_' AND attrelid IN (SELECT oid FROM pg_class WHERE relkind = 'r')}),
+	'with_new new_id,with_old old_id,book new_author', 'no column was added or dropped');
+$node->safe_psql('postgres', 'CREATE TABLE timeless (id int PRIMARY KEY, created_at timestamptz); INSERT INTO timeless VALUES (1, NULL)');
+like(step('postgres', 'prepare', table => 'timeless'), qr/failed: .*1 rows of public.timeless get no new_id/, 'a row without a time ends the step');
+unlike(step('postgres', 'undo', table => 'timeless'), qr/failed/, 'and the next one takes all back');
 done_testing();
