@@ -36,6 +36,8 @@ SELECT pg_catalog.to_regprocedure('comb_stamp(pg_catalog.uuid, pg_catalog.timest
 	:'table'::pg_catalog.regclass::pg_catalog.oid AS "table",
 	pg_catalog.set_config('comb.path', pg_catalog.current_setting('search_path'), false) AS "unused" \gset
 SET search_path = pg_catalog, pg_temp;
+-- A zone that is none would stop writers only later.
+SELECT timezone(:'zone', now()) AS "unused" \gset
 SELECT :'step' = 'prepare' AS prepare, :'step' = 'swap' AS swap, :'step' = 'drop' AS drop, :'step' = 'undo' AS undo \gset
 SET client_min_messages = warning;
 SET lock_timeout = '200ms';
@@ -52,7 +54,7 @@ CREATE TEMP TABLE comb_moved AS
 		CASE k.confdeltype WHEN 'c' THEN ' ON DELETE CASCADE' WHEN 'r' THEN ' ON DELETE RESTRICT'
 			WHEN 'n' THEN ' ON DELETE SET NULL' ELSE '' END AS actions,
 		CASE WHEN c.relkind <> 'r' OR EXISTS (SELECT FROM pg_inherits WHERE c.oid IN (inhrelid, inhparent)) THEN 'is not a plain table'
-			WHEN NOT pg_has_role(c.relowner, 'USAGE') THEN 'belongs to another role'
+			WHEN c.relowner <> current_user::regrole THEN 'belongs to another role, who is to run this file'
 			WHEN c.relreplident = 'i' THEN 'has an index as its replica identity'
 			WHEN cardinality(k.conkey) > 1 THEN 'has a key of several columns'
 			WHEN k.contype = 'p' AND a.atttypid NOT IN ('uuid'::regtype, 'bigint'::regtype, 'integer'::regtype, 'smallint'::regtype)
@@ -107,6 +109,10 @@ BEGIN
 		RAISE 'the table needs a primary key, the column "created" of type timestamptz or timestamp, and comb_stamp()';
 	ELSIF step = 'prepare' AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_attribute ON attrelid = tab AND attname = old) THEN
 		RAISE 'the columns were swapped: go on with the step drop';
+	ELSIF step = 'prepare' AND EXISTS (SELECT FROM pg_temp.comb_moved AS m JOIN pg_class AS c ON c.relname = object AND c.relnamespace::regnamespace = quote_ident(nspname)::regnamespace
+		LEFT JOIN pg_attribute AS a ON attrelid = tab AND attname = new
+		WHERE NOT EXISTS (SELECT FROM pg_index WHERE indexrelid = c.oid AND indrelid = tab AND indkey[0] = a.attnum)) THEN
+		RAISE 'a relation of this name is not of this file, rename it: %', (SELECT string_agg(nspname || '.' || object, ', ') FROM pg_temp.comb_moved);
 	-- CREATE OR REPLACE would leave a function to a stranger
 	ELSIF EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_class AS c ON c.oid = tab
 		JOIN pg_proc ON pronamespace = relnamespace AND proname = object AND proowner <> current_user::regrole) THEN
@@ -136,6 +142,21 @@ BEGIN
 		COMMIT;
 		EXIT WHEN done;
 		PERFORM pg_sleep(0.3);
+	END LOOP;
+END $$;
+
+-- Make the function of a trigger.  It runs as the owner of the table, who may read the other one.  Nobody else may
+-- use it for a trigger, on a table of his own, whatever the default privileges are.
+CREATE OR REPLACE PROCEDURE pg_temp.make(function text, body text) LANGUAGE plpgsql AS $$
+DECLARE
+	other text;
+BEGIN
+	EXECUTE format('CREATE OR REPLACE FUNCTION %s RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+		SET search_path = pg_catalog, pg_temp AS %L', function, body);
+	FOR other IN SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
+		FROM pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner)))
+		WHERE pg_proc.oid = to_regprocedure(function) AND grantee <> proowner LOOP
+		EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %s', function, other);
 	END LOOP;
 END $$;
 
@@ -177,15 +198,17 @@ END $$;
 
 \if :prepare
 	\echo '1 of 4: columns and triggers'
-	-- In one transaction: who could make a trigger of this function would run it on a table of his own.
-	SELECT format('CREATE OR REPLACE FUNCTION %1$I.%2$I() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-			SET search_path = pg_catalog, pg_temp AS %3$L; REVOKE EXECUTE ON FUNCTION %1$I.%2$I() FROM PUBLIC', nspname, object, format('BEGIN NEW.%I := %s; RETURN NEW; END', new,
+	-- The new foreign key may act before the old one, when the row that is referred to is gone.
+	SELECT format('CALL pg_temp.make(%L, %L)', format('%I.%I()', nspname, object), format('BEGIN NEW.%I := %s; RETURN NEW; END', new,
 		CASE contype WHEN 'p' THEN :'own'
-			ELSE format('(SELECT %s FROM %s AS c WHERE c.%I = NEW.%I)', :'expression', :'parent', :'key', col) END))
+			ELSE format('coalesce((SELECT %1$s FROM %2$s AS c WHERE c.%3$I = NEW.%4$I),
+				CASE WHEN NEW.%4$I = OLD.%4$I THEN coalesce(NEW.%5$I, OLD.%5$I) END)', :'expression', :'parent', :'key', col, new) END))
 	FROM pg_temp.comb_moved \gexec
-	-- Triggers run in the order of their names.  This one reads what others may set.
+	-- Triggers run in the order of their names.  This one reads what others may set.  It also fills what
+	-- an apply worker writes.
 	SELECT format('CALL pg_temp.patiently(%L)', format('ALTER TABLE %2$s ADD COLUMN IF NOT EXISTS %5$I uuid;
-		CREATE OR REPLACE TRIGGER %1$I BEFORE INSERT OR UPDATE ON %2$s FOR EACH ROW EXECUTE FUNCTION %3$I.%4$I()',
+		CREATE OR REPLACE TRIGGER %1$I BEFORE INSERT OR UPDATE ON %2$s FOR EACH ROW EXECUTE FUNCTION %3$I.%4$I();
+		ALTER TABLE %2$s ENABLE ALWAYS TRIGGER %1$I',
 		'zz_' || new, name, nspname, object, new))
 	FROM pg_temp.comb_moved \gexec
 

@@ -78,8 +78,9 @@ comb_ordered_status(PG_FUNCTION_ARGS)
 		if (comb_page_open(&page, (CombSeries) series, COMB_PAGE_READ))
 		{
 			comb_page_close(&page);
-			nulls[3] = (page.value <= 0 || page.value > COMB_CLOCK_MAX_US);
-			values[3] = TimestampTzGetDatum(page.value + COMB_UNIX_EPOCH);
+			nulls[3] = (page.value <= 0);
+			values[3] = TimestampTzGetDatum(Min(page.value, COMB_CLOCK_MAX_US) +
+											COMB_UNIX_EPOCH);
 		}
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}

@@ -141,6 +141,30 @@ $node->safe_psql('postgres', 'CHECKPOINT');
 $node->safe_psql('postgres', 'DROP DATABASE from_v4');
 migrate('from_bigint', 'bigserial', '');
 
+# The OID of the new foreign key has one digit more than that of the old one, so its trigger acts first.
+$node->safe_psql('postgres', 'CREATE DATABASE order_of_oids');
+$node->safe_psql('order_of_oids', q{
+	CREATE EXTENSION pg_comb;
+	CREATE TABLE customer (id bigint PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT now());
+	CREATE TABLE invoice (n int PRIMARY KEY, customer_id bigint REFERENCES customer ON DELETE SET NULL);
+	CREATE TABLE item (n int PRIMARY KEY, customer_id bigint NOT NULL REFERENCES customer ON UPDATE CASCADE ON DELETE CASCADE);
+	INSERT INTO customer VALUES (1), (2), (3);
+	INSERT INTO invoice VALUES (1, 1), (2, 2);
+	INSERT INTO item VALUES (1, 1), (2, 2), (3, 3)});
+$node->stop;
+system_or_bail('pg_resetwal', '-o', 100000, $node->data_dir);
+$node->start;
+unlike(step('order_of_oids', 'prepare', table => 'customer'), qr/failed/, 'a new foreign key that acts first');
+is($node->safe_psql('order_of_oids', q{SELECT count(DISTINCT length(oid::text)) FROM pg_constraint WHERE contype = 'f' AND conrelid = 'item'::regclass}),
+	2, 'is there');
+$node->safe_psql('order_of_oids', 'DELETE FROM customer WHERE id = 1; UPDATE customer SET id = 4 WHERE id = 3');
+is($node->safe_psql('order_of_oids', q{SET session_replication_role = replica; INSERT INTO customer VALUES (5) RETURNING new_id IS NOT NULL}), 't',
+	'what an apply worker writes gets its key');
+unlike(step('order_of_oids', 'swap', table => 'customer'), qr/failed/, 'the swap after it');
+is($node->safe_psql('order_of_oids', q{SELECT string_agg(concat_ws(' ', i.n, c.old_id, i.old_customer_id), ',' ORDER BY i.n) FROM invoice AS i LEFT JOIN customer AS c ON c.id = customer_id;
+	SELECT string_agg(concat_ws(' ', i.n, c.old_id, i.old_customer_id), ',' ORDER BY i.n) FROM item AS i JOIN customer AS c ON c.id = customer_id}),
+	"1,2 2 2\n2 2 2,3 4 4", 'finds what rows refer to');
+
 # Names that need quotes, two references, one of them without a value, and a column in UTC.  The owner has
 # no other rights, and others may create functions in a schema of the search_path.
 $node->safe_psql('postgres', q{
@@ -151,6 +175,7 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION trap.pg_relation_size(text) RETURNS bigint LANGUAGE plpgsql AS $$BEGIN RAISE 'in the trap'; END$$;
 	CREATE FUNCTION trap.format(text, name, name) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'in the trap'; END$$;
 	GRANT USAGE ON SCHEMA trap TO shopkeeper;
+	ALTER DEFAULT PRIVILEGES FOR ROLE shopkeeper GRANT EXECUTE ON FUNCTIONS TO writer;
 	ALTER ROLE shopkeeper SET search_path = public, trap;
 	GRANT CREATE ON SCHEMA public TO shopkeeper;
 	CREATE SCHEMA "My shop" AUTHORIZATION shopkeeper;
@@ -228,6 +253,8 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE subscription_invoice_line_item_a (alike int REFERENCES alike);
 	CREATE TABLE subscription_invoice_line_item_b (alike int REFERENCES alike);
 	CREATE TABLE long (a123456789b123456789c123456789d123456789e123456789f12345678 int PRIMARY KEY, created_at timestamptz);
+	CREATE TABLE indexed (id int PRIMARY KEY, created_at timestamptz);
+	CREATE INDEX indexed_new_id ON indexed (created_at);
 	CREATE FUNCTION taken_new_id() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 	ALTER FUNCTION taken_new_id() OWNER TO writer});
 foreach my $case ([ tree => 'refers to itself' ], [ person => 'refers by its primary key' ], [ event => 'deferrable' ],
@@ -239,7 +266,10 @@ foreach my $case ([ tree => 'refers to itself' ], [ person => 'refers by its pri
 	my ($table, $reason) = @$case;
 	like(step('postgres', $_, table => $table), qr/failed: .*$reason/, "$table, $_: $reason") foreach qw(prepare swap drop undo);
 }
-like(step('postgres', 'prepare', user => 'shopkeeper', table => 'twice'), qr/failed: .*belongs to another role/, 'the table of another role');
+like(step('postgres', 'prepare', @$_), qr/failed: .*belongs to another role/, "the table of another role: @$_")
+  foreach ([ user => 'shopkeeper', table => 'twice' ], [ table => '"My shop"."User"' ]);
+like(step('postgres', 'prepare', table => 'indexed'), qr/failed: .*a relation of this name.*public.indexed_new_id/, 'an index of the name of a new one');
+like(step('postgres', 'prepare', table => 'twice', zone => 'Europe/Berln'), qr/failed: .*time zone/, 'a zone that is none');
 is($node->safe_psql('postgres', q{SELECT string_agg(attrelid::regclass || ' ' || attname, ',' ORDER BY attrelid) FROM pg_attribute
 	WHERE attname ~ '^(new|old)_' AND attrelid IN (SELECT oid FROM pg_class WHERE relkind = 'r')}),
 	'with_new new_id,with_old old_id,book new_author', 'no column was added or dropped');
