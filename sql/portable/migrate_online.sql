@@ -2,7 +2,8 @@
  * sql/portable/migrate_online.sql
  *
  * Gives a table in use new keys, uuids with the time of each row, and changes all columns that
- * refer to it.  doc/migration.md says how to use it.  Run it with psql, on a direct connection:
+ * refer to it.  doc/migration.md says how to use it.  The owner of all these tables runs it with psql, on a direct
+ * connection:
  *
  *     psql -v table=customer -v step=prepare -f sql/portable/migrate_online.sql
  *
@@ -109,7 +110,7 @@ BEGIN
 		RAISE 'the table needs a primary key, the column "created" of type timestamptz or timestamp, and comb_stamp()';
 	ELSIF step = 'prepare' AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_attribute ON attrelid = tab AND attname = old) THEN
 		RAISE 'the columns were swapped: go on with the step drop';
-	ELSIF step = 'prepare' AND EXISTS (SELECT FROM pg_temp.comb_moved AS m JOIN pg_class AS c ON c.relname = object AND c.relnamespace::regnamespace = quote_ident(nspname)::regnamespace
+	ELSIF step = 'prepare' AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_class AS c ON c.oid = to_regclass(format('%I.%I', nspname, object))
 		LEFT JOIN pg_attribute AS a ON attrelid = tab AND attname = new
 		WHERE NOT EXISTS (SELECT FROM pg_index WHERE indexrelid = c.oid AND indrelid = tab AND indkey[0] = a.attnum)) THEN
 		RAISE 'a relation of this name is not of this file, rename it: %', (SELECT string_agg(nspname || '.' || object, ', ') FROM pg_temp.comb_moved);

@@ -186,7 +186,7 @@ foreach my $round (1 .. 5)
 				UNION ALL SELECT NULL, id FROM event WHERE comb_unread(id, xmin, '$position')) AS rows}));
 		return ($next, @ids);
 	};
-	# In rounds that nobody idles, the next xid is below all that the position has in it.
+	# In rounds without an idle writer, the next xid after the crash is below all xids of the position.
 	my $idles = $round % 2;
 	$idle->ask("BEGIN; INSERT INTO event (what) VALUES ('idle')") if $idles;
 	$writer->ask("SET synchronous_commit = off; INSERT INTO event (what) VALUES ('lost')") foreach (1 .. ($idles ? 5 : 200));
