@@ -468,6 +468,8 @@ SELECT sum(regexp_count) AS "1" FROM plan('SELECT p.n FROM days d JOIN posts p O
 -- nor does the condition of an outer join exclude other uuids from its outer side
 CREATE TABLE mixed AS SELECT overlay(key_at('2026-01-10', n)::text PLACING version FROM 15 FOR 1)::uuid AS id FROM (VALUES (1, '7'), (2, '4')) v (n, version);
 SELECT count(DISTINCT id) AS "1" FROM mixed LEFT JOIN days ON comb_timestamp(id) >= '2026-01-01' WHERE comb_timestamp(id) >= '2026-01-02';
+SELECT count(DISTINCT id) AS "1" FROM mixed LEFT JOIN LATERAL (SELECT FROM days WHERE comb_timestamp(id) >= since) s ON true WHERE comb_timestamp(id) >= '2026-01-02';
+SELECT count(DISTINCT id) AS "1" FROM (mixed LEFT JOIN LATERAL (SELECT FROM days WHERE comb_timestamp(id) >= since) s ON true) JOIN days d ON comb_timestamp(id) >= d.since;
 DROP TABLE mixed;
 DROP TABLE days;
 -- not from the key's own row, nor from what is volatile

@@ -558,7 +558,8 @@ comb_replace(CombPlace *place, List *clauses)
  * bounds beside them could leave it without a join method.
  *
  * place->known gets what we made true of each row.  A row that an outer join fills
- * with NULL needs no exception, as no bound is true of a key that is NULL.
+ * with NULL needs no exception, as no bound is true of a key that is NULL.  But
+ * what its inner side says of keys of the outer one, by LATERAL, excludes no row.
  */
 static void
 comb_replace_in_jointree(CombPlace *place, Node *node)
@@ -567,6 +568,7 @@ comb_replace_in_jointree(CombPlace *place, Node *node)
 	List	   *list;
 	ListCell   *lc;
 	bool		filters = true;
+	int			known;
 
 	if (IsA(node, RangeTblRef))
 		return;
@@ -581,10 +583,13 @@ comb_replace_in_jointree(CombPlace *place, Node *node)
 		JoinExpr   *join = (JoinExpr *) node;
 
 		comb_replace_in_jointree(place, join->larg);
+		known = list_length(place->known);
 		comb_replace_in_jointree(place, join->rarg);
+		filters = join->jointype == JOIN_INNER;
+		if (!filters)
+			place->known = list_truncate(place->known, known);
 		if (join->jointype == JOIN_FULL)
 			return;
-		filters = join->jointype == JOIN_INNER;
 		quals = (List **) &join->quals;
 	}
 	place->outer = filters ? NULL : ((JoinExpr *) node)->larg;

@@ -32,6 +32,9 @@ query
 	4	SELECT w.i, x.n, y.n FROM during w LEFT JOIN (<table x> JOIN <table y> ON x.n = y.n AND <condition x y>)
 		ON x.k = w.i AND <condition x w> WHERE <condition x y w>
 	5	SELECT w.i, s.n FROM during w <lateral>
+	4	SELECT x.n, s.i FROM <table x> <join_lateral> (SELECT w.i FROM during w WHERE <condition x w>) s ON <lateral_on> <where x>
+	2	SELECT x.n, s.i, w.i FROM (<table x> LEFT JOIN LATERAL (SELECT w.i FROM during w WHERE <condition x w>) s ON <lateral_on>)
+		JOIN during w ON <condition x w>
 	3	SELECT x.n FROM <table x> WHERE <not> EXISTS (SELECT FROM during w WHERE <condition x w>)
 	3	SELECT w.i FROM during w WHERE <not> EXISTS (SELECT FROM <table x> WHERE <condition x w>)
 	3	SELECT x.n FROM <table x> WHERE x.n <not> IN (SELECT y.n FROM <table y> WHERE <condition y>) AND <condition x>
@@ -65,6 +68,8 @@ limit: 6 LIMIT <int 1 60> | 2 LIMIT 20 OFFSET <int 0 60> | <nothing> | FETCH FIR
 ordered_join: during w <join> <table x> ON <condition x w> | <table x> <join> during w ON <condition x w>
 join: 2 JOIN | 2 LEFT JOIN | RIGHT JOIN
 not: <nothing> | NOT
+join_lateral: 3 LEFT JOIN LATERAL | JOIN LATERAL
+lateral_on: 3 true | s.i % 2 = 0
 lateral: CROSS JOIN LATERAL (<lateral_rows>) s | LEFT JOIN LATERAL (<lateral_rows>) s ON s.n % 2 = 0
 lateral_rows
 	1	SELECT x.n FROM <table x> WHERE <condition x w> ORDER BY x.id DESC, x.n LIMIT 2
