@@ -55,7 +55,7 @@ CREATE TEMP TABLE comb_moved AS
 		CASE k.confdeltype WHEN 'c' THEN ' ON DELETE CASCADE' WHEN 'r' THEN ' ON DELETE RESTRICT'
 			WHEN 'n' THEN ' ON DELETE SET NULL' ELSE '' END AS actions,
 		CASE WHEN c.relkind <> 'r' OR EXISTS (SELECT FROM pg_inherits WHERE c.oid IN (inhrelid, inhparent)) THEN 'is not a plain table'
-			WHEN c.relowner <> current_user::regrole THEN 'belongs to another role, who is to run this file'
+			WHEN c.relowner <> quote_ident(current_user)::regrole THEN 'belongs to another role, who is to run this file'
 			WHEN c.relreplident = 'i' THEN 'has an index as its replica identity'
 			WHEN cardinality(k.conkey) > 1 THEN 'has a key of several columns'
 			WHEN k.contype = 'p' AND a.atttypid NOT IN ('uuid'::regtype, 'bigint'::regtype, 'integer'::regtype, 'smallint'::regtype)
@@ -81,6 +81,9 @@ FROM pg_proc AS p, pg_attribute AS a, pg_temp.comb_moved AS k,
 			THEN 'CASE WHEN %1$s.comb_timestamp(%5$s.%2$I) IS NULL THEN %1$s.comb_stamp(%5$s.%2$I, %5$s.%3$I%4$s) ELSE %5$s.%2$I END'
 			ELSE '%1$s.comb_stamp(pg_catalog.md5(%5$s.%2$I::pg_catalog.text)::pg_catalog.uuid, %5$s.%3$I%4$s)' END AS text) AS t
 WHERE p.oid::text = :'stamp' AND k.contype = 'p'
+	-- The triggers run it as the table's owner.
+	AND (p.proowner = quote_ident(current_user)::regrole
+		OR pg_has_role(p.proowner, (SELECT nspowner FROM pg_namespace WHERE oid = p.pronamespace), 'USAGE'))
 	AND a.attrelid = k.tab AND a.attname = :'created' AND a.atttypid IN ('timestamptz'::regtype, 'timestamp'::regtype)
 UNION ALL SELECT '', '', '', '', '' LIMIT 1 \gset
 SELECT set_config('comb.parent', :'parent', false) AS "unused", set_config('comb.step', :'step', false) AS "unused" \gset
@@ -107,7 +110,12 @@ BEGIN
 	IF FOUND THEN
 		RAISE 'the column % is not of this file: rename it', problem;
 	ELSIF current_setting('comb.parent') = '' THEN
-		RAISE 'the table needs a primary key, the column "created" of type timestamptz or timestamp, and comb_stamp()';
+		RAISE 'the table needs a primary key, the column "created" of type timestamptz or timestamp, and comb_stamp(), not of a stranger';
+	-- A subscriber has no column of the new name, and none of the new type.
+	ELSIF step IN ('prepare', 'swap') AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_class AS c ON c.oid = tab
+		JOIN pg_publication_tables AS p ON p.schemaname = nspname AND p.tablename = c.relname
+		UNION ALL SELECT FROM pg_temp.comb_moved JOIN pg_subscription_rel ON srrelid = tab) THEN
+		RAISE 'a table is published, or of a subscription';
 	ELSIF step = 'prepare' AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_attribute ON attrelid = tab AND attname = old) THEN
 		RAISE 'the columns were swapped: go on with the step drop';
 	ELSIF step = 'prepare' AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_class AS c ON c.oid = to_regclass(format('%I.%I', nspname, object))
@@ -116,7 +124,7 @@ BEGIN
 		RAISE 'a relation of this name is not of this file, rename it: %', (SELECT string_agg(nspname || '.' || object, ', ') FROM pg_temp.comb_moved);
 	-- CREATE OR REPLACE would leave a function to a stranger
 	ELSIF EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_class AS c ON c.oid = tab
-		JOIN pg_proc ON pronamespace = relnamespace AND proname = object AND proowner <> current_user::regrole) THEN
+		JOIN pg_proc ON pronamespace = relnamespace AND proname = object AND proowner <> quote_ident(current_user)::regrole) THEN
 		RAISE 'a function of this name belongs to another role: %', (SELECT string_agg(nspname || '.' || object, ', ') FROM pg_temp.comb_moved);
 	ELSIF step = 'swap' AND EXISTS (SELECT FROM pg_temp.comb_moved AS m
 		LEFT JOIN pg_constraint AS k ON k.conrelid = tab AND k.conname = object AND convalidated
@@ -141,9 +149,12 @@ BEGIN
 			END IF;
 		END;
 		COMMIT;
-		EXIT WHEN done;
+		IF done THEN
+			RETURN;
+		END IF;
 		PERFORM pg_sleep(0.3);
 	END LOOP;
+	RAISE 'others held a lock each time' USING ERRCODE = 'lock_not_available';
 END $$;
 
 -- Make the function of a trigger.  It runs as the owner of the table, who may read the other one.  Nobody else may
@@ -175,14 +186,14 @@ BEGIN
 		pages := pg_relation_size(tab) / current_setting('block_size')::integer;
 		WHILE page < pages LOOP
 			PERFORM set_config('search_path', current_setting('comb.path'), true);
-			EXECUTE format('WITH filled AS (UPDATE %1$s SET %2$I = NULL WHERE ctid = ANY (ARRAY(
-					SELECT ctid FROM %1$s WHERE %2$I IS NULL AND %3$I IS NOT NULL AND ctid >= $1 AND ctid < $2
-					FOR NO KEY UPDATE SKIP LOCKED)) RETURNING %2$I)
-				SELECT pg_catalog.count(*) FROM filled WHERE %2$I IS NULL', tab, new, col) INTO empty
+			EXECUTE format('WITH empty AS (SELECT ctid FROM %1$s WHERE %2$I IS NULL AND %3$I IS NOT NULL AND ctid >= $1 AND ctid < $2
+					FOR NO KEY UPDATE SKIP LOCKED),
+				filled AS (UPDATE %1$s SET %2$I = NULL WHERE ctid = ANY (ARRAY(SELECT ctid FROM empty)) RETURNING %2$I)
+				SELECT (SELECT pg_catalog.count(*) FROM empty) OPERATOR(pg_catalog.-) pg_catalog.count(%2$I) FROM filled', tab, new, col) INTO empty
 				USING format('(%s,0)', page)::tid, format('(%s,0)', page + 50)::tid;
 			IF empty > 0 THEN
 				RAISE '% rows of % get no %', empty, tab, new
-					USING HINT = 'Their time is NULL, or the row that they refer to is hidden by row security.';
+					USING HINT = 'Their time is NULL, the row that they refer to is hidden by row security, or a trigger leaves them out.';
 			END IF;
 			COMMIT;
 			page := least(page + 50, pages);

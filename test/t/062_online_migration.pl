@@ -169,17 +169,19 @@ is($node->safe_psql('order_of_oids', q{SELECT string_agg(concat_ws(' ', i.n, c.o
 # no other rights, and others may create functions in a schema of the search_path.
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION pg_comb;
-	CREATE ROLE shopkeeper LOGIN;
+	CREATE ROLE "Shop keeper" LOGIN;
 	CREATE SCHEMA trap;
 	CREATE FUNCTION trap."left"(name, integer) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'in the trap'; END$$;
 	CREATE FUNCTION trap.pg_relation_size(text) RETURNS bigint LANGUAGE plpgsql AS $$BEGIN RAISE 'in the trap'; END$$;
+	CREATE FUNCTION trap.comb_stamp(uuid, timestamptz) RETURNS uuid LANGUAGE plpgsql AS $$BEGIN RAISE 'in the trap'; END$$;
+	ALTER FUNCTION trap.comb_stamp OWNER TO writer;
 	CREATE FUNCTION trap.format(text, name, name) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'in the trap'; END$$;
-	GRANT USAGE ON SCHEMA trap TO shopkeeper;
-	ALTER DEFAULT PRIVILEGES FOR ROLE shopkeeper GRANT EXECUTE ON FUNCTIONS TO writer;
-	ALTER ROLE shopkeeper SET search_path = public, trap;
-	GRANT CREATE ON SCHEMA public TO shopkeeper;
-	CREATE SCHEMA "My shop" AUTHORIZATION shopkeeper;
-	SET ROLE shopkeeper;
+	GRANT USAGE ON SCHEMA trap TO "Shop keeper";
+	ALTER DEFAULT PRIVILEGES FOR ROLE "Shop keeper" GRANT EXECUTE ON FUNCTIONS TO writer;
+	ALTER ROLE "Shop keeper" SET search_path = public, trap;
+	GRANT CREATE ON SCHEMA public TO "Shop keeper";
+	CREATE SCHEMA "My shop" AUTHORIZATION "Shop keeper";
+	SET ROLE "Shop keeper";
 	CREATE TABLE "My shop"."User" ("Id" integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, made timestamp NOT NULL DEFAULT '2026-11-20 12:00');
 	CREATE TABLE letter (n int PRIMARY KEY, sender int NOT NULL DEFAULT 1 REFERENCES "My shop"."User", "To" int REFERENCES "My shop"."User" ON DELETE SET NULL, UNIQUE (sender, n));
 	CREATE VIEW letters AS SELECT sender FROM letter;
@@ -189,14 +191,14 @@ $node->safe_psql('postgres', q{
 	CREATE TRIGGER note_all BEFORE UPDATE ON letter FOR EACH ROW EXECUTE FUNCTION note();
 	RESET ROLE;
 	CREATE ROLE "Web user";
-	SET ROLE shopkeeper;
+	SET ROLE "Shop keeper";
 	GRANT SELECT ("Id"), UPDATE ("Id") ON "My shop"."User" TO writer, "Web user" WITH GRANT OPTION;
 	GRANT SELECT (sender, n) ON letter TO PUBLIC;
 	COMMENT ON COLUMN letter.sender IS 'who wrote "it"';
 	INSERT INTO "My shop"."User" DEFAULT VALUES;
 	INSERT INTO "My shop"."User" DEFAULT VALUES;
 	INSERT INTO letter VALUES (1, 1, 2), (2, 2, NULL)});
-my @table = (user => 'shopkeeper', table => '"My shop"."User"', created => 'made');
+my @table = (user => 'Shop keeper', table => '"My shop"."User"', created => 'made');
 my $catalog = q{SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid IN ('letter'::regclass, '"My shop"."User"'::regclass) ORDER BY 1;
 	SELECT count(*) FROM pg_trigger; SELECT proname FROM pg_proc WHERE proname LIKE '%\_new\_%' ORDER BY 1;
 	SELECT attname FROM pg_attribute WHERE attrelid IN ('letter'::regclass, '"My shop"."User"'::regclass) AND attnum > 0 AND NOT attisdropped ORDER BY 1};
@@ -204,6 +206,9 @@ my $rights = q{SELECT attname, attacl, col_description(attrelid, attnum) FROM pg
 	WHERE attrelid IN ('letter'::regclass, '"My shop"."User"'::regclass) AND attacl IS NOT NULL AND attname NOT LIKE 'old%' ORDER BY 1};
 my $granted = $node->safe_psql('postgres', $rights);
 my $before = $node->safe_psql('postgres', $catalog);
+$node->safe_psql('postgres', 'ALTER ROLE "Shop keeper" SET search_path = trap, public');
+like(step('postgres', 'prepare', @table), qr/failed: .*not of a stranger/, 'a function of the name of ours');
+$node->safe_psql('postgres', 'ALTER ROLE "Shop keeper" SET search_path = public, trap');
 like(step('postgres', 'prepare', @table), qr/constraint letter_sender_n_key on table public.letter\n default value for column sender of table public.letter\n trigger note on table public.letter\n view public.letters\n/,
 	'the first step lists what uses the old columns');
 unlike(step('postgres', 'undo', @table), qr/failed/, 'undo');
@@ -267,7 +272,7 @@ foreach my $case ([ tree => 'refers to itself' ], [ person => 'refers by its pri
 	like(step('postgres', $_, table => $table), qr/failed: .*$reason/, "$table, $_: $reason") foreach qw(prepare swap drop undo);
 }
 like(step('postgres', 'prepare', @$_), qr/failed: .*belongs to another role/, "the table of another role: @$_")
-  foreach ([ user => 'shopkeeper', table => 'twice' ], [ table => '"My shop"."User"' ]);
+  foreach ([ user => 'Shop keeper', table => 'twice' ], [ table => '"My shop"."User"' ]);
 like(step('postgres', 'prepare', table => 'indexed'), qr/failed: .*a relation of this name.*public.indexed_new_id/, 'an index of the name of a new one');
 like(step('postgres', 'prepare', table => 'twice', zone => 'Europe/Berln'), qr/failed: .*time zone/, 'a zone that is none');
 is($node->safe_psql('postgres', q{SELECT string_agg(attrelid::regclass || ' ' || attname, ',' ORDER BY attrelid) FROM pg_attribute
@@ -276,4 +281,14 @@ is($node->safe_psql('postgres', q{SELECT string_agg(attrelid::regclass || ' ' ||
 $node->safe_psql('postgres', 'CREATE TABLE timeless (id int PRIMARY KEY, created_at timestamptz); INSERT INTO timeless VALUES (1, NULL)');
 like(step('postgres', 'prepare', table => 'timeless'), qr/failed: .*1 rows of public.timeless get no new_id/, 'a row without a time ends the step');
 unlike(step('postgres', 'undo', table => 'timeless'), qr/failed/, 'and the next one takes all back');
+$node->safe_psql('postgres', q{CREATE TABLE left_out (id int PRIMARY KEY, created_at timestamptz DEFAULT now()); INSERT INTO left_out VALUES (1);
+	CREATE FUNCTION leave_out() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+	CREATE TRIGGER leave_out BEFORE UPDATE ON left_out FOR EACH ROW EXECUTE FUNCTION leave_out()});
+like(step('postgres', 'prepare', table => 'left_out'), qr/failed: .*1 rows of public.left_out get no new_id/, 'and so does one that a trigger leaves out');
+$node->safe_psql('postgres', q{CREATE TABLE published (id int PRIMARY KEY, created_at timestamptz); CREATE PUBLICATION publication FOR TABLE published});
+like(step('postgres', 'prepare', table => 'published'), qr/failed: .*is published/, 'a published table');
+$node->safe_psql('postgres', q{ALTER PUBLICATION publication DROP TABLE published;
+	CREATE SUBSCRIPTION subscription CONNECTION 'dbname=postgres' PUBLICATION publication WITH (connect = false)});
+$node->safe_psql('postgres', q{INSERT INTO pg_subscription_rel SELECT oid, 'published'::regclass, 'r', NULL FROM pg_subscription});
+like(step('postgres', 'prepare', table => 'published'), qr/failed: .*of a subscription/, 'a table of a subscription');
 done_testing();
