@@ -29,6 +29,11 @@ DO $$ BEGIN	-- Bodies must find no operators of strangers in other schemas
 		RAISE 'comb_feed belongs to another role' USING ERRCODE = 'insufficient_privilege';
 	END IF;
 END $$;
+DO $$ BEGIN	-- The settings of the first block last until the transaction ends
+	IF coalesce(current_setting('comb_feed.messages', true), '') = '' THEN
+		RAISE 'pg_comb_feed.sql runs in one transaction only' USING ERRCODE = 'no_active_sql_transaction', HINT = 'Run it by psql -1.';
+	END IF;
+END $$;
 CREATE TABLE IF NOT EXISTS comb_feed (
 	source regclass PRIMARY KEY, name text NOT NULL, margin interval NOT NULL CHECK (margin >= '0'),
 	number bigint, at timestamptz NOT NULL DEFAULT '-infinity',

@@ -351,8 +351,8 @@ sub call_beside
 }
 
 # sql/portable/pg_comb_feed.sql in the schema feed
-my $feed = [ 'CREATE SCHEMA feed', 'SET search_path = feed', "\\i $RealBin/../../sql/portable/pg_comb_feed.sql",
-	'RESET search_path' ];
+my $feed = [ 'CREATE SCHEMA feed', 'SET search_path = feed', 'BEGIN', "\\i $RealBin/../../sql/portable/pg_comb_feed.sql",
+	'COMMIT', 'RESET search_path' ];
 
 # Readers of one table, or of PgQ's queue, from a program of their own
 my @ways = ('comb_settled(), each 5 ms', 'comb_settled(), comb_wait()', 'position, each 5 ms', 'position, comb_wait()',

@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use parent 'CombSession';
 
-our @EXPORT = qw(recipe changed_on_standby waiting_for_lsn);
+our @EXPORT = qw(recipe portable_feed changed_on_standby waiting_for_lsn);
 
 # Return the text of the block with a name.  Of an example, these are the commands that
 # the user types.
@@ -29,6 +29,9 @@ sub recipe
 	return $text if $language ne 'console';
 	return join('', map { s/^[=-]> //r } $text =~ /^[=-]> .*\n/mg);
 }
+
+# The portable file, which runs in one transaction
+sub portable_feed { return 'BEGIN;' . slurp_file('sql/portable/pg_comb_feed.sql') . 'COMMIT;'; }
 
 # The query for rows that change, as on a standby
 sub changed_on_standby

@@ -1,5 +1,5 @@
 # What the soaks of the feed share: clients that begin again after each crash, kinds of
-# writers, killed backends, and the end of a run.  It brings recipe() of CombFeed, too.
+# writers, killed backends, and the end of a run.  It brings the recipes of CombFeed, too.
 #
 # DURATION sets a soak's seconds, and SEED repeats a run's order of events.
 package CombSoak;
@@ -13,7 +13,7 @@ use Exporter 'import';
 use IPC::Run ();
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(recipe changed_on_standby waiting_for_lsn $duration $seed $event_writers item_writers kinds
+our @EXPORT = qw(recipe portable_feed changed_on_standby waiting_for_lsn $duration $seed $event_writers item_writers kinds
   begin_soak soak_server conninfo pause late script
   start_loop start_writers start_resolver start_readers start_heart terminate_backend kill_backend
   stop_loops end_writers outbox_reader read_until read_rest disturb commit_late

@@ -10,6 +10,10 @@ project = f"{directory}/dbt"
 shutil.copytree("dbt", project, dirs_exist_ok=True)
 model = f"copy_of_{relation}"
 
+# what a first run before the first row leaves
+with psycopg2.connect("") as db, db.cursor() as empty:
+	empty.execute(f"CREATE TABLE IF NOT EXISTS {model} AS SELECT id, body FROM {relation} LIMIT 0")
+
 for _ in polls():
 	result = dbtRunner().invoke(["--quiet", "run", "--no-send-anonymous-usage-stats", "--project-dir", project,
 		"--profiles-dir", project, "--select", model])

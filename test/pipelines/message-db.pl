@@ -27,7 +27,7 @@ like($schema, qr/CREATE FUNCTION message_store\.write_message.*GRANT SELECT,INSE
 # message-db's own role may read the table and its sequence.  It gets a schema for the feed.
 $node->safe_psql('message_store', q{CREATE SCHEMA feed AUTHORIZATION message_store;
 	SET ROLE message_store; SET search_path = feed, message_store;}
-	  . slurp_file('sql/portable/pg_comb_feed.sql') . recipe('message-db'));
+	  . portable_feed() . recipe('message-db'));
 $node->safe_psql('message_store', 'ALTER ROLE message_store SET search_path = feed, message_store, public');
 
 sub reader

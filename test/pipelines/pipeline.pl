@@ -63,7 +63,7 @@ if ($anywhere)
 		CREATE ROLE reader LOGIN;
 		CREATE SCHEMA reader AUTHORIZATION reader;
 		GRANT SELECT ON outbox, outbox_id_seq TO reader;
-		SET ROLE reader;} . slurp_file('sql/portable/pg_comb_feed.sql') . recipe('feed-number') =~ s/\borders/outbox/gr);
+		SET ROLE reader;} . portable_feed() . recipe('feed-number') =~ s/\borders/outbox/gr);
 }
 else
 {

@@ -13,7 +13,7 @@ is("@names", 'comb_consumer comb_feed comb_heartbeat comb_ordered comb_unsettled
 
 my $primary = server('primary', init => [ allows_streaming => 1 ],
 	conf => "fsync = off\nautovacuum = off\nmax_prepared_transactions = 4\n",
-	sql => 'CREATE EXTENSION pg_comb_ordered CASCADE;' . slurp_file('sql/portable/pg_comb_feed.sql')
+	sql => 'CREATE EXTENSION pg_comb_ordered CASCADE;' . portable_feed()
 	  . recipe('outbox') . recipe('consumer') . recipe('heartbeat') . q{
 	DELETE FROM consumer;
 	CREATE TABLE orders (id bigserial);

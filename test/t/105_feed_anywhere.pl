@@ -23,6 +23,7 @@ sub install
 	return `$command 2>&1`;
 }
 is(install('sql/portable/pg_comb_feed.sql'), '', 'a role that owns only its schema installs the file');
+like(($node->psql('postgres', slurp_file('sql/portable/pg_comb_feed.sql'), on_error_stop => 1))[2], qr/in one transaction only/, 'and not in many transactions');
 is(install('sql/portable/pg_comb.sql'), '', 'and the other portable file beside it');
 
 sub session { return CombSession->new($_[0] // $node, 'postgres', user => 'app'); }

@@ -14,8 +14,7 @@ my $setup = q{
 	SET ROLE app;
 	SET search_path = app;
 	SET client_min_messages = warning;
-	BEGIN;} . slurp_file('sql/portable/pg_comb_feed.sql') . q{
-	COMMIT;
+	} . portable_feed() . q{
 	CREATE TABLE orders (id bigserial PRIMARY KEY, body text);
 	INSERT INTO orders (body) VALUES ('old'), ('old');} . recipe('feed-xid') . q{
 	CREATE TABLE seen (id bigint);
@@ -234,7 +233,7 @@ my %arrived;
 my @tables = qw(own copied);
 $standby->safe_psql('postgres', "CREATE TABLE public.$_ (id int PRIMARY KEY, comb_xid xid8 NOT NULL DEFAULT pg_current_xact_id())") foreach @tables;
 $standby->safe_psql('postgres', 'CREATE PUBLICATION p FOR TABLE public.own (id), public.copied; CREATE DATABASE subscriber');
-$standby->safe_psql('subscriber', 'SET client_min_messages = warning; BEGIN;' . slurp_file('sql/portable/pg_comb_feed.sql') . 'COMMIT;' . join(';', map {
+$standby->safe_psql('subscriber', 'SET client_min_messages = warning;' . portable_feed() . join(';', map {
 	"CREATE TABLE $_ (id int PRIMARY KEY, comb_xid xid8 NOT NULL DEFAULT pg_current_xact_id())" } @tables));
 $standby->safe_psql('postgres', q{SELECT pg_create_logical_replication_slot('s', 'pgoutput')});
 $standby->safe_psql('subscriber', "CREATE SUBSCRIPTION s CONNECTION '@{[ $standby->connstr('postgres') =~ s/'//gr ]}' PUBLICATION p WITH (create_slot = false, enabled = false)");

@@ -28,7 +28,7 @@ my ($primary, $subscriber) = map { soak_server($_, init => [ allows_streaming =>
 	ALTER TABLE outbox_0 REPLICA IDENTITY FULL;
 	ALTER TABLE outbox_1 REPLICA IDENTITY FULL;
 	ALTER TABLE outbox_2 REPLICA IDENTITY FULL;
-} . slurp_file('sql/portable/pg_comb_feed.sql')) } qw(primary subscriber);
+} . portable_feed()) } qw(primary subscriber);
 $primary->safe_psql('postgres', of_outbox(recipe('feed-number') . recipe('feed-time') . recipe('feed-uuid'))
 	  . 'CREATE PUBLICATION all_rows FOR TABLE outbox, comb_feed');
 $primary->safe_psql('postgres', join(';', map { qq{

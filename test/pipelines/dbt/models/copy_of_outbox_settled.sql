@@ -1,5 +1,5 @@
 {{ config(materialized='incremental') }}
 SELECT id, body FROM public.outbox_settled
 {% if is_incremental() %}
-WHERE id > (SELECT id FROM {{ this }} ORDER BY id DESC LIMIT 1)
+WHERE id > coalesce((SELECT id FROM {{ this }} ORDER BY id DESC LIMIT 1), '00000000-0000-0000-0000-000000000000')
 {% endif %}
