@@ -76,12 +76,43 @@ DROP FUNCTION comb_in_range(uuid, tstzrange, text);
 
 -- The planner puts a call of these in place of a call of another function.  It does so
 -- only if the user may call these, too.  As everyone may, one plan serves all roles.
-GRANT EXECUTE ON FUNCTION comb_bound_min(tstzrange, text),
-	comb_bound_max(tstzrange, text),
-	comb_instant(date),
-	comb_instant(timestamp),
-	comb_min(timestamptz),
-	comb_min(timestamptz, text),
-	comb_max(timestamptz),
-	comb_max(timestamptz, text)
-	TO PUBLIC;
+-- Rights of other roles have to go first: as initial privileges, which no dump has, they
+-- would outlive these roles.
+DO $$
+DECLARE
+	function pg_catalog.regprocedure;
+	grantee pg_catalog.oid;
+BEGIN
+	FOREACH function IN ARRAY ARRAY[
+		'comb_min(timestamptz)',
+		'comb_min(timestamptz, text)',
+		'comb_max(timestamptz)',
+		'comb_max(timestamptz, text)',
+		'comb_range_min(tstzrange)',
+		'comb_range_min(tstzrange, text)',
+		'comb_range_max(tstzrange)',
+		'comb_range_max(tstzrange, text)',
+		'comb_recheck(uuid, tstzrange)',
+		'comb_recheck(uuid, tstzrange, text)',
+		'comb_bound_min(tstzrange, text)',
+		'comb_bound_max(tstzrange, text)',
+		'comb_instant(date)',
+		'comb_instant(timestamp)',
+		'comb_mssql_lt(uuid, uuid)',
+		'comb_mssql_le(uuid, uuid)',
+		'comb_mssql_ge(uuid, uuid)',
+		'comb_mssql_gt(uuid, uuid)'
+	]::pg_catalog.regprocedure[] LOOP
+		FOR grantee IN
+			SELECT DISTINCT acl.grantee
+			FROM pg_catalog.pg_proc AS p, pg_catalog.aclexplode(p.proacl) AS acl
+			WHERE p.oid OPERATOR(pg_catalog.=) function
+				AND acl.grantee OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
+				AND acl.grantee OPERATOR(pg_catalog.<>) p.proowner
+		LOOP
+			EXECUTE pg_catalog.format('REVOKE ALL ON FUNCTION %s FROM %I CASCADE', function, pg_catalog.pg_get_userbyid(grantee));
+		END LOOP;
+		EXECUTE pg_catalog.format('GRANT EXECUTE ON FUNCTION %s TO PUBLIC', function);
+	END LOOP;
+END
+$$;

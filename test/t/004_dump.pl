@@ -40,6 +40,8 @@ my @databases = (defined $old ? 'updated' : (), 'fresh');
 $node->safe_psql('postgres', 'CREATE ROLE owner LOGIN; CREATE ROLE backup LOGIN; CREATE ROLE granted LOGIN;
 	CREATE ROLE reader LOGIN; GRANT pg_read_all_data TO reader');
 $node->safe_psql('postgres', "CREATE DATABASE $_ OWNER owner") foreach @databases;
+# These give rights on functions to another role.
+$node->safe_psql($_, q{ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO granted}) foreach @databases;
 $node->safe_psql($_, 'SET ROLE owner; CREATE EXTENSION pg_comb_ordered ' . ($_ eq 'updated' ? "VERSION '1.0' " : '') . q{CASCADE;
 	CREATE TABLE journal (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), entry text);
 	INSERT INTO journal (entry) VALUES ('one');
@@ -75,6 +77,9 @@ foreach my $database (@databases)
 			AND (objoid = 'comb_internal'::regnamespace OR objoid IN (SELECT oid FROM pg_class WHERE relnamespace = 'comb_internal'::regnamespace))
 		ORDER BY 1, 2}), "-|SELECT\n-|USAGE\npg_database_owner|SELECT\npg_database_owner|UPDATE\npg_database_owner|USAGE",
 		"$database: initial privileges");
+	is($node->safe_psql($database, q{SELECT objoid::regprocedure FROM pg_init_privs, aclexplode(initprivs)
+		WHERE classoid = 'pg_proc'::regclass AND grantee NOT IN (0, 10) AND objoid > 16383}), '', "$database: none of other roles on functions");
+	$node->safe_psql($database, 'DROP OWNED BY granted');
 	is(dump_as($_, $database), '0: ', "$database: $_ has a dump") foreach qw(owner reader backup);
 	my ($list) = run_command([ 'pg_restore', '-f', '-', "$dir/backup.dump" ]);
 	unlike($list, qr/(?:GRANT|REVOKE).*comb_internal/, "$database: without the extension's own privileges");
