@@ -47,6 +47,7 @@
 #include "partitioning/partdesc.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/fmgroids.h"
+#include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
@@ -378,15 +379,26 @@ typedef struct CombProof
 	const CombLayout *layout;
 } CombProof;
 
-#define COMB_PROOFS		256
-
-static CombProof comb_proofs[COMB_PROOFS];
+/* The proofs, found by all their fields */
+static HTAB *comb_proofs = NULL;
 
 /* A table has changed, or all have, so forget all */
 static void
 comb_forget_proofs(Datum arg, Oid relid)
 {
-	memset(comb_proofs, 0, sizeof(comb_proofs));
+	if (comb_proofs != NULL)
+		hash_destroy(comb_proofs);
+	comb_proofs = NULL;
+}
+
+static void
+comb_add_proof(const CombProof *proof)
+{
+	HASHCTL		control = {.keysize = sizeof(CombProof), .entrysize = sizeof(CombProof)};
+
+	if (comb_proofs == NULL)
+		comb_proofs = hash_create("pg_comb proofs", 128, &control, HASH_ELEM | HASH_BLOBS);
+	hash_search(comb_proofs, proof, HASH_ENTER, NULL);
 }
 
 /* Start to notice changes of tables.  _PG_init() calls this. */
@@ -451,13 +463,16 @@ comb_find_check(CombNewest *newest, Oid relid)
 static bool
 comb_is_proven(PlannerInfo *root, CombNewest *newest, Oid named, Oid relid)
 {
-	CombProof  *known = &comb_proofs[relid % COMB_PROOFS];
+	CombProof	proof;
 	HeapTuple	tuple;
 	bool		proven;
 
-	if (known->relid == relid && known->named == named &&
-		known->attno == newest->var->varattno &&
-		known->layout == newest->call.layout)
+	memset(&proof, 0, sizeof(CombProof));	/* the bytes between fields count */
+	proof.relid = relid;
+	proof.named = named;
+	proof.attno = newest->var->varattno;
+	proof.layout = newest->call.layout;
+	if (comb_proofs != NULL && hash_search(comb_proofs, &proof, HASH_FIND, NULL))
 		return true;
 	if (newest->check == NULL)
 		comb_find_check(newest, named);
@@ -477,12 +492,7 @@ comb_is_proven(PlannerInfo *root, CombNewest *newest, Oid named, Oid relid)
 		proven = tuple && comb_precedes_snapshots(root, newest, tuple);
 	}
 	if (proven && newest->lasting)
-	{
-		known->relid = relid;
-		known->named = named;
-		known->attno = newest->var->varattno;
-		known->layout = newest->call.layout;
-	}
+		comb_add_proof(&proof);
 	return proven;
 }
 
