@@ -347,7 +347,8 @@ comb_plan_hides(Snapshot snapshot)
 		return false;
 	foreach(cell, comb_writers)
 	{
-		if (XidInMVCCSnapshot(lfirst_oid(cell), snapshot))
+		if (TransactionIdIsCurrentTransactionId(lfirst_oid(cell)) ||
+			XidInMVCCSnapshot(lfirst_oid(cell), snapshot))
 			return true;
 	}
 	return false;

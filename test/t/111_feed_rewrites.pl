@@ -45,7 +45,7 @@ my $files = join(', ', map { my ($x, $y) = @$_; "('$x'::regclass, '$y'::regclass
 my $swap = "LOCK TABLE filled, copied; UPDATE pg_class AS this SET relfilenode = that.relfilenode FROM pg_class AS that
 	WHERE (this.oid::regclass, that.oid::regclass) IN ($files)";
 
-my $node = server('main', conf => "autovacuum = off\nallow_system_table_mods = on\n");
+my $node = server('main', conf => "autovacuum = off\nwal_level = replica\nallow_system_table_mods = on\n");
 my %kinds = (
 	tables     => '',
 	partitions => 'ALTER TABLE event RENAME TO filled; ALTER INDEX event_pkey RENAME TO filled_pkey;
@@ -66,6 +66,9 @@ foreach my $kind (sort keys %kinds)
 			swapping => "BEGIN; $swap",
 			type   => q{ALTER TABLE event ALTER what TYPE varchar(9) USING what || ''; ALTER TABLE event ALTER what TYPE text USING what || ''},
 			grant  => 'GRANT SELECT ON filled TO PUBLIC',
+			within => 'DO $$ BEGIN CREATE TEMP TABLE mine AS SELECT id FROM event WHERE id < comb_settled(); GRANT SELECT ON event TO PUBLIC;
+				INSERT INTO mine SELECT id FROM event WHERE id < comb_settled(); INSERT INTO seen (id) SELECT id FROM mine GROUP BY id HAVING count(*) = 2; DROP TABLE mine; END $$',
+			lockfirst => 'LOCK TABLE other IN ACCESS EXCLUSIVE MODE',
 			elsewhere => 'ALTER TABLE other ADD COLUMN n int; ALTER TABLE other DROP COLUMN n',
 			others => 'SELECT count(*) FROM other WHERE id < comb_settled()',
 			tidy   => 'VACUUM FREEZE filled; ANALYZE filled; CREATE INDEX CONCURRENTLY extra ON filled (id); REINDEX INDEX extra; DROP INDEX CONCURRENTLY extra',
@@ -119,6 +122,8 @@ foreach my $kind (sort keys %kinds)
 	a.event r.begin r.snap r.grant r.poll=1 r.commit r.check
 	a.event r.repeatable r.snap r.grant r.poll=0 r.commit r.poll=1 r.check
 	a.event r.repeatable r.snap b.type r.grant r.poll=0 r.commit r.poll=1 r.check
+	a.event r.repeatable r.lockfirst b.xid r.snap b.type r.grant r.pos=0 r.commit r.pos=1 r.once=t
+	a.event r.within r.poll=0 r.check
 });
 }
 
