@@ -394,8 +394,10 @@ comb_forget_proofs(Datum arg, Oid relid)
 static void
 comb_add_proof(const CombProof *proof)
 {
-	HASHCTL		control = {.keysize = sizeof(CombProof), .entrysize = sizeof(CombProof)};
+	HASHCTL		control;
 
+	control.keysize = sizeof(CombProof);
+	control.entrysize = sizeof(CombProof);
 	if (comb_proofs == NULL)
 		comb_proofs = hash_create("pg_comb proofs", 128, &control, HASH_ELEM | HASH_BLOBS);
 	hash_search(comb_proofs, proof, HASH_ENTER, NULL);
