@@ -12,7 +12,7 @@ model = f"copy_of_{relation}"
 
 # what a first run before the first row leaves
 with psycopg2.connect("") as db, db.cursor() as empty:
-	empty.execute(f"CREATE TABLE IF NOT EXISTS {model} AS SELECT id, body FROM {relation} LIMIT 0")
+	empty.execute(f"CREATE TABLE IF NOT EXISTS {model} AS SELECT id, body FROM outbox LIMIT 0")
 
 for _ in polls():
 	result = dbtRunner().invoke(["--quiet", "run", "--no-send-anonymous-usage-stats", "--project-dir", project,
