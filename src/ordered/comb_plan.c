@@ -311,21 +311,24 @@ comb_plan_knows(CombSeries series, uint64 bound, uint64 *before)
  * The planner has locked a table of a query.  Who wrote its row of pg_class?  All
  * snapshots of this transaction see xids before TransactionXmin.  It sees its
  * own changes, too, but with one snapshot for all statements the row that it
- * changed may already have been one that the snapshot does not see.  Lists of xids
- * come with PostgreSQL 16.
+ * changed may already have been one that the snapshot does not see, unless nobody
+ * else can change the table.  Lists of xids come with PostgreSQL 16.
  */
 void
 comb_plan_table(Oid relid)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 	TransactionId writer;
+	char		persistence;
 	MemoryContext old;
 
 	if (!HeapTupleIsValid(tuple))
 		return;
 	writer = HeapTupleHeaderGetXmin(tuple->t_data);
+	persistence = ((Form_pg_class) GETSTRUCT(tuple))->relpersistence;
 	ReleaseSysCache(tuple);
 	if (likely(TransactionIdPrecedes(writer, TransactionXmin)) ||
+		persistence == RELPERSISTENCE_TEMP ||
 		(TransactionIdIsCurrentTransactionId(writer) &&
 		 !IsolationUsesXactSnapshot()))
 		return;

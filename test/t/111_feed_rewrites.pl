@@ -68,6 +68,8 @@ foreach my $kind (sort keys %kinds)
 			grant  => 'GRANT SELECT ON filled TO PUBLIC',
 			within => 'DO $$ BEGIN CREATE TEMP TABLE mine AS SELECT id FROM event WHERE id < comb_settled(); GRANT SELECT ON event TO PUBLIC;
 				INSERT INTO mine SELECT id FROM event WHERE id < comb_settled(); INSERT INTO seen (id) SELECT id FROM mine GROUP BY id HAVING count(*) = 2; DROP TABLE mine; END $$',
+			batch  => 'CREATE TEMP TABLE batch ON COMMIT DROP AS SELECT id FROM event WHERE id < comb_settled()',
+			batched => 'SELECT count(*) FROM batch WHERE id < comb_settled()',
 			lockfirst => 'LOCK TABLE other IN ACCESS EXCLUSIVE MODE',
 			elsewhere => 'ALTER TABLE other ADD COLUMN n int; ALTER TABLE other DROP COLUMN n',
 			others => 'SELECT count(*) FROM other WHERE id < comb_settled()',
@@ -124,6 +126,7 @@ foreach my $kind (sort keys %kinds)
 	a.event r.repeatable r.snap b.type r.grant r.poll=0 r.commit r.poll=1 r.check
 	a.event r.repeatable r.lockfirst b.xid r.snap b.type r.grant r.pos=0 r.commit r.pos=1 r.once=t
 	a.event r.within r.poll=0 r.check
+	a.event r.repeatable r.batch r.batched=1 r.poll=1 r.commit r.check
 });
 }
 
