@@ -109,4 +109,11 @@ is($node->safe_psql($_->[0], $names), $_->[1], "extensions of $_->[0]")
   foreach ([ q{it's old}, "pg_comb$next pg_comb_ordered$next plpgsql1.0" ], [ 'keys only', "pg_comb$next plpgsql1.0" ],
 	[ 'current', "pg_comb$next pg_comb_ordered$next plpgsql1.0" ], [ 'postgres', 'plpgsql1.0' ]);
 
+# A database without PL/pgSQL
+$node->safe_psql('postgres', 'CREATE DATABASE bare');
+$node->safe_psql('bare', 'DROP EXTENSION plpgsql');
+like(error_of($node, 'bare', 'CREATE EXTENSION pg_comb'), qr/required extension "plpgsql" is not installed/, 'a database without PL/pgSQL is told so');
+$node->safe_psql('bare', 'CREATE EXTENSION pg_comb CASCADE');
+is($node->safe_psql('bare', $names), "pg_comb$next plpgsql1.0", 'and CASCADE installs it');
+
 done_testing();
