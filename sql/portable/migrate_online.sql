@@ -33,15 +33,18 @@
 \endif
 -- What the caller names is found by his search_path, as are the functions of his triggers.  All else is
 -- PostgreSQL's own, whoever may create functions in the schemas of the path.
-SELECT pg_catalog.to_regprocedure('comb_stamp(pg_catalog.uuid, pg_catalog.timestamptz)')::pg_catalog.oid AS stamp,
+SELECT coalesce(pg_catalog.to_regprocedure('comb_stamp(pg_catalog.uuid, pg_catalog.timestamptz)')::pg_catalog.oid::pg_catalog.text, '') AS stamp,
 	:'table'::pg_catalog.regclass::pg_catalog.oid AS "table",
 	pg_catalog.set_config('comb.path', pg_catalog.current_setting('search_path'), false) AS "unused" \gset
 SET search_path = pg_catalog, pg_temp;
--- A zone that is none would stop writers only later.
-SELECT timezone(:'zone', now()) AS "unused" \gset
+-- A zone that is none, or a server without md5(), would stop writers only later.
+SELECT timezone(:'zone', now()) AS "unused", md5('') AS "unused" \gset
 SELECT :'step' = 'prepare' AS prepare, :'step' = 'swap' AS swap, :'step' = 'drop' AS drop, :'step' = 'undo' AS undo \gset
 SET client_min_messages = warning;
 SET lock_timeout = '200ms';
+-- A role's limits are for its other work.
+SELECT count(set_config(name, '0', false)) AS "unused" FROM pg_settings WHERE name IN ('statement_timeout', 'transaction_timeout') \gset
+SET default_transaction_isolation = 'read committed';
 -- An autovacuum gives way after this time, if we wait for it so long.
 SELECT count(set_config('deadlock_timeout', '100ms', false)) AS "unused" FROM pg_roles WHERE rolname = current_user AND rolsuper \gset
 
@@ -58,6 +61,8 @@ CREATE TEMP TABLE comb_moved AS
 			WHEN c.relowner <> quote_ident(current_user)::regrole THEN 'belongs to another role, who is to run this file'
 			WHEN c.relreplident = 'i' THEN 'has an index as its replica identity'
 			WHEN cardinality(k.conkey) > 1 THEN 'has a key of several columns'
+			WHEN k.contype = 'p' AND (k.condeferrable OR EXISTS (SELECT FROM pg_index WHERE indexrelid = k.conindid AND indnatts > 1))
+				THEN 'has a primary key that is deferrable, or includes columns'
 			WHEN k.contype = 'p' AND a.atttypid NOT IN ('uuid'::regtype, 'bigint'::regtype, 'integer'::regtype, 'smallint'::regtype)
 				THEN 'has a key of another type'
 			WHEN k.contype = 'f' AND k.conrelid = k.confrelid THEN 'refers to itself'
@@ -77,9 +82,13 @@ SELECT format(text, p.pronamespace::regnamespace, k.col, a.attname, zone, 'c') A
 	p.pronamespace::regnamespace::text AS schema, k.name AS parent, k.col AS key
 FROM pg_proc AS p, pg_attribute AS a, pg_temp.comb_moved AS k,
 	LATERAL (SELECT CASE WHEN a.atttypid = 'timestamp'::regtype THEN format(' AT TIME ZONE %L', :'zone') ELSE '' END AS zone,
-		CASE WHEN k.type = 'uuid'::regtype
-			THEN 'CASE WHEN %1$s.comb_timestamp(%5$s.%2$I) IS NULL THEN %1$s.comb_stamp(%5$s.%2$I, %5$s.%3$I%4$s) ELSE %5$s.%2$I END'
-			ELSE '%1$s.comb_stamp(pg_catalog.md5(%5$s.%2$I::pg_catalog.text)::pg_catalog.uuid, %5$s.%3$I%4$s)' END AS text) AS t
+		'%1$s.comb_stamp(pg_catalog.md5(%5$s.%2$I::pg_catalog.text)::pg_catalog.uuid, %5$s.%3$I%4$s)' AS hashed) AS z,
+	-- comb_stamp() keeps the second half, which is random in version 4 alone.
+	LATERAL (SELECT CASE WHEN k.type = 'uuid'::regtype
+			THEN 'CASE WHEN %1$s.comb_timestamp(%5$s.%2$I) IS NOT NULL THEN %5$s.%2$I
+				WHEN pg_catalog.substr(%5$s.%2$I::pg_catalog.text, 15, 1) = ''4'' THEN %1$s.comb_stamp(%5$s.%2$I, %5$s.%3$I%4$s)
+				ELSE ' || hashed || ' END'
+			ELSE hashed END AS text) AS t
 WHERE p.oid::text = :'stamp' AND k.contype = 'p'
 	-- The triggers run it as the table's owner.
 	AND (p.proowner = quote_ident(current_user)::regrole
@@ -104,6 +113,11 @@ BEGIN
 	IF FOUND THEN
 		RAISE '% has two foreign keys to the table, a long name, or the first 25 characters of another column''s name', problem;
 	END IF;
+	SELECT format('%s of %s', quote_ident(k.conname), k.conrelid::regclass) INTO problem FROM pg_temp.comb_moved AS m JOIN pg_constraint AS k ON k.confrelid = tab
+	WHERE m.attnum = ANY (k.confkey) AND k.oid NOT IN (SELECT oid FROM pg_temp.comb_moved) AND step IN ('prepare', 'swap');
+	IF FOUND THEN
+		RAISE 'the foreign key % refers to a moved column, but not to the primary key alone', problem;
+	END IF;
 	SELECT format('%s.%I', m.name, attname) INTO problem FROM pg_temp.comb_moved AS m JOIN pg_attribute AS a ON attrelid = tab
 	WHERE attname = new AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = tab AND tgname = 'zz_' || new)
 		OR attname = old AND col_description(tab, a.attnum) IS DISTINCT FROM 'old, after migrate_online.sql';
@@ -121,7 +135,8 @@ BEGIN
 	ELSIF step = 'prepare' AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_class AS c ON c.oid = to_regclass(format('%I.%I', nspname, object))
 		LEFT JOIN pg_attribute AS a ON attrelid = tab AND attname = new
 		WHERE NOT EXISTS (SELECT FROM pg_index WHERE indexrelid = c.oid AND indrelid = tab AND indkey[0] = a.attnum)) THEN
-		RAISE 'a relation of this name is not of this file, rename it: %', (SELECT string_agg(nspname || '.' || object, ', ') FROM pg_temp.comb_moved);
+		RAISE 'a relation of this name is not of this file, rename it: %', (SELECT string_agg(nspname || '.' || object, ', ') FROM pg_temp.comb_moved
+			WHERE to_regclass(format('%I.%I', nspname, object)) IS NOT NULL);
 	-- CREATE OR REPLACE would leave a function to a stranger
 	ELSIF EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_class AS c ON c.oid = tab
 		JOIN pg_proc ON pronamespace = relnamespace AND proname = object AND proowner <> quote_ident(current_user)::regrole) THEN
@@ -179,6 +194,7 @@ DECLARE
 	remain boolean := true;
 	pages bigint;
 	page bigint;
+	size bigint := 50;
 	empty bigint;
 BEGIN
 	WHILE remain LOOP
@@ -186,17 +202,24 @@ BEGIN
 		pages := pg_relation_size(tab) / current_setting('block_size')::integer;
 		WHILE page < pages LOOP
 			PERFORM set_config('search_path', current_setting('comb.path'), true);
-			EXECUTE format('WITH empty AS (SELECT ctid FROM %1$s WHERE %2$I IS NULL AND %3$I IS NOT NULL AND ctid >= $1 AND ctid < $2
-					FOR NO KEY UPDATE SKIP LOCKED),
-				filled AS (UPDATE %1$s SET %2$I = NULL WHERE ctid = ANY (ARRAY(SELECT ctid FROM empty)) RETURNING %2$I)
-				SELECT (SELECT pg_catalog.count(*) FROM empty) OPERATOR(pg_catalog.-) pg_catalog.count(%2$I) FROM filled', tab, new, col) INTO empty
-				USING format('(%s,0)', page)::tid, format('(%s,0)', page + 50)::tid;
+			BEGIN
+				EXECUTE format('WITH empty AS (SELECT ctid FROM %1$s WHERE %2$I IS NULL AND %3$I IS NOT NULL AND ctid >= $1 AND ctid < $2
+						FOR NO KEY UPDATE SKIP LOCKED),
+					filled AS (UPDATE %1$s SET %2$I = NULL WHERE ctid = ANY (ARRAY(SELECT ctid FROM empty)) RETURNING %2$I)
+					SELECT (SELECT pg_catalog.count(*) FROM empty) OPERATOR(pg_catalog.-) pg_catalog.count(%2$I) FROM filled', tab, new, col) INTO empty
+					USING format('(%s,0)', page)::tid, format('(%s,0)', page + size)::tid;
+				page := least(page + size, pages);
+				size := least(size * 2, 50);
+			-- A trigger of the table waited for a row, and its writer perhaps for one of these.
+			EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+				empty := 0;
+				size := greatest(size / 2, 1);
+			END;
 			IF empty > 0 THEN
 				RAISE '% rows of % get no %', empty, tab, new
 					USING HINT = 'Their time is NULL, the row that they refer to is hidden by row security, or a trigger leaves them out.';
 			END IF;
 			COMMIT;
-			page := least(page + 50, pages);
 			IF clock_timestamp() > said + interval '1 s' OR page = pages THEN
 				said := clock_timestamp();
 				RAISE INFO '%.%: % of % pages', tab, new, page, pages;
@@ -233,6 +256,7 @@ END $$;
 	WHERE EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(format('%I.%I', nspname, object)) AND NOT indisvalid) \gexec
 	SELECT format('CREATE %s INDEX CONCURRENTLY %I ON %s (%I)', CASE contype WHEN 'p' THEN 'UNIQUE' END, object, name, new)
 	FROM pg_temp.comb_moved WHERE to_regclass(format('%I.%I', nspname, object)) IS NULL \gexec
+	SELECT format('ANALYZE %s (%I)', name, new) FROM pg_temp.comb_moved \gexec
 
 	\echo '4 of 4: constraints'
 	SET lock_timeout = '200ms';
@@ -251,7 +275,7 @@ END $$;
 	SET lock_timeout = 0;
 	SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I', name, object) FROM pg_temp.comb_moved WHERE contype = 'f' \gexec
 
-	\echo 'Prepared. These use the old columns: make the like of what you need before the step swap, or right after it.'
+	\echo 'Prepared. These use the old columns, which are NULL in new rows after the swap. Before it, drop what this breaks, and make the like.'
 	SELECT DISTINCT pg_describe_object(CASE WHEN w.oid IS NULL THEN d.classid ELSE 'pg_class'::regclass END,
 		coalesce(w.ev_class, d.objid), CASE WHEN w.oid IS NULL THEN d.objsubid ELSE 0 END) AS dependent
 	FROM pg_temp.comb_moved AS m JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = tab AND d.refobjsubid = m.attnum
@@ -273,8 +297,11 @@ END $$;
 		(SELECT string_agg(format('DROP TRIGGER %1$I ON %2$s; DROP FUNCTION %3$I.%4$I(); ALTER TABLE %2$s DROP CONSTRAINT %5$I, DROP CONSTRAINT %6$I',
 			'zz_' || new, name, nspname, object, conname, new), '; ' ORDER BY contype) FROM pg_temp.comb_moved),
 		(SELECT format('ALTER TABLE %1$s ALTER %2$I DROP IDENTITY IF EXISTS; ALTER TABLE %1$s ALTER %2$I DROP DEFAULT,
-				ALTER %3$I SET DEFAULT %4$s.comb_generate(), ADD CONSTRAINT %5$I PRIMARY KEY USING INDEX %6$I',
-			name, col, new, :'schema', conname, object) FROM pg_temp.comb_moved WHERE contype = 'p'),
+				ALTER %3$I SET DEFAULT %4$s, ADD CONSTRAINT %5$I PRIMARY KEY USING INDEX %6$I', name, col, new,
+			-- A feed relies on the default of the old column.
+			coalesce((SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = tab AND adnum = attnum
+				AND type = 'uuid'::regtype AND pg_get_expr(adbin, adrelid) LIKE '%comb\_%'), :'schema' || '.comb_generate()'),
+			conname, object) FROM pg_temp.comb_moved WHERE contype = 'p'),
 		(SELECT string_agg(format('ALTER TABLE %1$s ALTER %2$I DROP NOT NULL; ALTER TABLE %1$s RENAME %2$I TO %3$I; ALTER TABLE %1$s RENAME %4$I TO %2$I',
 			name, col, old, new), '; ') FROM pg_temp.comb_moved),
 		(SELECT string_agg(format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I', name, object, conname), '; ')

@@ -39,7 +39,6 @@ my @typed = (
 	[ app => q{LOAD 'pg_comb'} ],
 	[ app => q{SELECT comb_generate() IS NULL; ALTER SYSTEM SET pg_comb.max_drift = '1s'} ],
 	(defined $old ? [ old => q{SET ROLE app; SELECT last_value FROM comb_internal.comb_lease_ordered} ] : ()),
-	[ app => q{SELECT comb_ordered_reset(now())} ],
 	[ template1 => q{SELECT comb_generate()} ],
 	[ template1 => q{SELECT comb_generate_ordered()} ],
 	[ template1 => q{SELECT comb_snowflake()} ],

@@ -208,6 +208,8 @@ my $granted = $node->safe_psql('postgres', $rights);
 my $before = $node->safe_psql('postgres', $catalog);
 $node->safe_psql('postgres', 'ALTER ROLE "Shop keeper" SET search_path = trap, public');
 like(step('postgres', 'prepare', @table), qr/failed: .*not of a stranger/, 'a function of the name of ours');
+$node->safe_psql('postgres', 'ALTER ROLE "Shop keeper" SET search_path = pg_catalog');
+like(step('postgres', 'prepare', @table), qr/failed: .*the table needs .*comb_stamp/, 'no function of this name');
 $node->safe_psql('postgres', 'ALTER ROLE "Shop keeper" SET search_path = public, trap');
 like(step('postgres', 'prepare', @table), qr/constraint letter_sender_n_key on table public.letter\n default value for column sender of table public.letter\n trigger note on table public.letter\n view public.letters\n/,
 	'the first step lists what uses the old columns');
@@ -215,6 +217,8 @@ unlike(step('postgres', 'undo', @table), qr/failed/, 'undo');
 is($node->safe_psql('postgres', $catalog), $before, 'leaves nothing behind');
 is($node->safe_psql('postgres', 'SELECT DISTINCT what FROM noted'), 'note_all', "the table's triggers find what they name, and those of other columns do not run");
 unlike(step('postgres', $_, @table), qr/failed/, "names with quotes: $_") foreach qw(prepare prepare);
+is($node->safe_psql('postgres', q{SELECT string_agg(attname, ',' ORDER BY attname) FROM pg_stats WHERE tablename IN ('User', 'letter')}),
+	'new_Id,new_To,new_sender', 'plans after the swap have statistics of the new columns');
 # Else who may make a table of any type, with this trigger, would run code as the owner.
 is($node->safe_psql('postgres', q{SELECT count(*), bool_or(has_function_privilege('writer', oid, 'EXECUTE')) FROM pg_proc
 	WHERE prosecdef AND proname ~ '_new_'}), '3|f', "nobody else may call the triggers' functions");
@@ -260,16 +264,28 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE long (a123456789b123456789c123456789d123456789e123456789f12345678 int PRIMARY KEY, created_at timestamptz);
 	CREATE TABLE indexed (id int PRIMARY KEY, created_at timestamptz);
 	CREATE INDEX indexed_new_id ON indexed (created_at);
+	CREATE TABLE later (id int PRIMARY KEY DEFERRABLE, created_at timestamptz);
+	CREATE TABLE covered (id int, name text, created_at timestamptz, PRIMARY KEY (id) INCLUDE (name));
+	CREATE TABLE house (id int PRIMARY KEY, street int, created_at timestamptz, UNIQUE (id, street));
+	CREATE TABLE flat (house int, street int, FOREIGN KEY (street, house) REFERENCES house (street, id));
+	CREATE TABLE shop (id int PRIMARY KEY, created_at timestamptz);
+	CREATE TABLE till (n int, shop int REFERENCES shop, UNIQUE (n, shop));
+	CREATE TABLE receipt (till int, shop int, FOREIGN KEY (till, shop) REFERENCES till (n, shop));
 	CREATE FUNCTION taken_new_id() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 	ALTER FUNCTION taken_new_id() OWNER TO writer});
 foreach my $case ([ tree => 'refers to itself' ], [ person => 'refers by its primary key' ], [ event => 'deferrable' ],
 	[ day => 'created' ], [ part => 'not a plain table' ],
 	[ taken => 'a function of this name belongs to another role' ], [ replica => 'replica identity' ],
 	[ inherited => 'not a plain table' ], [ with_new => 'new_id is not of this file' ], [ with_old => 'old_id is not of this file' ],
-	[ author => 'new_author is not of this file' ], [ twice => 'two foreign keys' ], [ alike => 'the first 25 characters' ], [ long => 'a long name' ])
+	[ later => 'deferrable' ], [ covered => 'includes columns' ], [ author => 'new_author is not of this file' ], [ twice => 'two foreign keys' ], [ alike => 'the first 25 characters' ], [ long => 'a long name' ])
 {
 	my ($table, $reason) = @$case;
 	like(step('postgres', $_, table => $table), qr/failed: .*$reason/, "$table, $_: $reason") foreach qw(prepare swap drop undo);
+}
+foreach my $case ([ house => 'flat' ], [ shop => 'receipt' ])
+{
+	my ($table, $referring) = @$case;
+	like(step('postgres', $_, table => $table), qr/failed: .* of public.$referring refers to a moved column/, "$table, $_: a foreign key of several columns") foreach qw(prepare swap);
 }
 like(step('postgres', 'prepare', @$_), qr/failed: .*belongs to another role/, "the table of another role: @$_")
   foreach ([ user => 'Shop keeper', table => 'twice' ], [ table => '"My shop"."User"' ]);
@@ -291,4 +307,32 @@ $node->safe_psql('postgres', q{ALTER PUBLICATION publication DROP TABLE publishe
 	CREATE SUBSCRIPTION subscription CONNECTION 'dbname=postgres' PUBLICATION publication WITH (connect = false)});
 $node->safe_psql('postgres', q{INSERT INTO pg_subscription_rel SELECT oid, 'published'::regclass, 'r', NULL FROM pg_subscription});
 like(step('postgres', 'prepare', table => 'published'), qr/failed: .*of a subscription/, 'a table of a subscription');
+
+# A feed follows the table.  Its keys are of version 1, two of one moment.  The database has limits for short work.
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION pg_comb_ordered;
+	CREATE TABLE total (n int);
+	INSERT INTO total VALUES (0);
+	CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), created_at timestamptz);
+	INSERT INTO outbox VALUES ('5e1b4a00-c60a-11f0-8de9-0242ac120002', '2026-11-20'), ('5e1b4a01-c60a-11f0-8de9-0242ac120002', '2026-11-20');
+	CREATE FUNCTION count_up() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN
+		PERFORM pg_sleep(0.6);
+		UPDATE public.total SET n = n + 1 WHERE pg_catalog.current_setting('transaction_isolation') = 'read committed';
+		RETURN NULL;
+	END$$;
+	CREATE TRIGGER count_up AFTER UPDATE ON outbox FOR EACH ROW EXECUTE FUNCTION count_up()});
+my ($out, $err);
+my $writer = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres'), '-c', 'UPDATE total SET n = n; SELECT pg_sleep(2)' ], '>', \$out, '2>', \$err);
+$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
+$node->safe_psql('postgres', q{ALTER DATABASE postgres SET statement_timeout = '1 s';
+	ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'});
+unlike(step('postgres', 'prepare', table => 'outbox'), qr/failed/, "the table's triggers wait for a row that a writer has changed");
+$writer->finish;
+$node->safe_psql('postgres', 'ALTER DATABASE postgres RESET ALL');
+cmp_ok($node->safe_psql('postgres', 'SELECT n FROM total'), '>=', 2, 'and change it, whatever the limits of the database');
+unlike(step('postgres', 'swap', table => 'outbox'), qr/failed/, 'the swap of an outbox');
+is($node->safe_psql('postgres', q{SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum
+		WHERE adrelid = 'outbox'::regclass AND attname = 'id';
+	SELECT count(DISTINCT id), count(DISTINCT comb_timestamp(id)), min(comb_timestamp(id)) = '2026-11-20' FROM outbox}),
+	"comb_generate_ordered()\n2|1|t", 'which has the default that its feed needs, and keys of one moment and many rows');
 done_testing();
