@@ -61,6 +61,10 @@ CREATE TEMP TABLE comb_moved AS
 			WHEN c.relowner <> quote_ident(current_user)::regrole THEN 'belongs to another role, who is to run this file'
 			WHEN c.relreplident = 'i' THEN 'has an index as its replica identity'
 			WHEN cardinality(k.conkey) > 1 THEN 'has a key of several columns'
+			WHEN EXISTS (SELECT FROM pg_seclabel WHERE classoid = 'pg_class'::regclass AND objoid = k.conrelid AND objsubid = a.attnum)
+				THEN 'has a security label on its key'
+			-- It has no value yet when a trigger runs.
+			WHEN a.attgenerated <> '' THEN 'has a generated column as its key'
 			WHEN k.contype = 'p' AND (k.condeferrable OR EXISTS (SELECT FROM pg_index WHERE indexrelid = k.conindid AND indnatts > 1))
 				THEN 'has a primary key that is deferrable, or includes columns'
 			WHEN k.contype = 'p' AND a.atttypid NOT IN ('uuid'::regtype, 'bigint'::regtype, 'integer'::regtype, 'smallint'::regtype)
@@ -93,7 +97,7 @@ WHERE p.oid::text = :'stamp' AND k.contype = 'p'
 	-- The triggers run it as the table's owner.
 	AND (p.proowner = quote_ident(current_user)::regrole
 		OR pg_has_role(p.proowner, (SELECT nspowner FROM pg_namespace WHERE oid = p.pronamespace), 'USAGE'))
-	AND a.attrelid = k.tab AND a.attname = :'created' AND a.atttypid IN ('timestamptz'::regtype, 'timestamp'::regtype)
+	AND a.attrelid = k.tab AND a.attname = :'created' AND a.attgenerated = '' AND a.atttypid IN ('timestamptz'::regtype, 'timestamp'::regtype)
 UNION ALL SELECT '', '', '', '', '' LIMIT 1 \gset
 SELECT set_config('comb.parent', :'parent', false) AS "unused", set_config('comb.step', :'step', false) AS "unused" \gset
 DO $$
@@ -123,14 +127,14 @@ BEGIN
 		OR attname = old AND col_description(tab, a.attnum) IS DISTINCT FROM 'old, after migrate_online.sql';
 	IF FOUND THEN
 		RAISE 'the column % is not of this file: rename it', problem;
-	ELSIF current_setting('comb.parent') = '' THEN
+	ELSIF current_setting('comb.parent') = '' AND (step IN ('prepare', 'swap') OR NOT EXISTS (SELECT FROM pg_temp.comb_moved)) THEN
 		RAISE 'the table needs a primary key, the column "created" of type timestamptz or timestamp, and comb_stamp(), not of a stranger';
 	-- A subscriber has no column of the new name, and none of the new type.
 	ELSIF step IN ('prepare', 'swap') AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_class AS c ON c.oid = tab
 		JOIN pg_publication_tables AS p ON p.schemaname = nspname AND p.tablename = c.relname
 		UNION ALL SELECT FROM pg_temp.comb_moved JOIN pg_subscription_rel ON srrelid = tab) THEN
 		RAISE 'a table is published, or of a subscription';
-	ELSIF step = 'prepare' AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_attribute ON attrelid = tab AND attname = old) THEN
+	ELSIF step IN ('prepare', 'undo') AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_attribute ON attrelid = tab AND attname = old) THEN
 		RAISE 'the columns were swapped: go on with the step drop';
 	ELSIF step = 'prepare' AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_class AS c ON c.oid = to_regclass(format('%I.%I', nspname, object))
 		LEFT JOIN pg_attribute AS a ON attrelid = tab AND attname = new
@@ -139,8 +143,24 @@ BEGIN
 			WHERE to_regclass(format('%I.%I', nspname, object)) IS NOT NULL);
 	-- CREATE OR REPLACE would leave a function to a stranger
 	ELSIF EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_class AS c ON c.oid = tab
-		JOIN pg_proc ON pronamespace = relnamespace AND proname = object AND proowner <> quote_ident(current_user)::regrole) THEN
-		RAISE 'a function of this name belongs to another role: %', (SELECT string_agg(nspname || '.' || object, ', ') FROM pg_temp.comb_moved);
+		JOIN pg_proc ON pronamespace = relnamespace AND proname = object
+		AND (proowner <> quote_ident(current_user)::regrole OR NOT starts_with(prosrc, format('BEGIN NEW.%I := ', new)))) THEN
+		RAISE 'a function of this name belongs to another role, or is not of this file: %', (SELECT string_agg(nspname || '.' || object, ', ') FROM pg_temp.comb_moved);
+	ELSIF step = 'prepare' AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_constraint AS k ON k.conrelid = tab AND k.conname IN (new, object)
+		LEFT JOIN pg_attribute AS a ON a.attrelid = tab AND a.attname = new WHERE (a.attnum = ANY (k.conkey)) IS NOT TRUE) THEN
+		RAISE 'a constraint of this name is not of this file, rename it: %', (SELECT string_agg(new || ', ' || object, ', ') FROM pg_temp.comb_moved);
+	ELSIF step IN ('prepare', 'swap') AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_trigger ON tgrelid = tab
+		WHERE tgtype & 3 = 3 AND tgname > ('zz_' || new)::name AND tgname NOT LIKE 'zz\_new\_%') THEN
+		RAISE 'a trigger BEFORE ... FOR EACH ROW would run after that of this file, rename it: %', (SELECT string_agg(tgname, ', ')
+			FROM pg_temp.comb_moved JOIN pg_trigger ON tgrelid = tab WHERE tgtype & 3 = 3 AND tgname > ('zz_' || new)::name AND tgname NOT LIKE 'zz\_new\_%');
+	-- What was written meanwhile has the keys of before.
+	ELSIF step IN ('prepare', 'swap') AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_trigger ON tgrelid = tab AND tgname = 'zz_' || new
+		WHERE tgenabled <> 'A') THEN
+		RAISE 'the triggers of this file were disabled: run the step undo, and prepare again';
+	ELSIF step IN ('prepare', 'swap') AND EXISTS (SELECT FROM pg_trigger AS t JOIN pg_proc AS p ON p.oid = tgfoid
+		JOIN pg_temp.comb_moved AS k ON k.contype = 'p' AND strpos(prosrc, format(' FROM %s AS c WHERE c.%I = NEW.', k.name, k.col)) > 0
+		WHERE t.tgname LIKE 'zz\_new\_%' AND NOT EXISTS (SELECT FROM pg_temp.comb_moved WHERE tab = tgrelid AND tgname = 'zz_' || new)) THEN
+		RAISE 'a foreign key is gone since the step prepare: make it again';
 	ELSIF step = 'swap' AND EXISTS (SELECT FROM pg_temp.comb_moved AS m
 		LEFT JOIN pg_constraint AS k ON k.conrelid = tab AND k.conname = object AND convalidated
 		LEFT JOIN pg_attribute AS a ON a.attrelid = tab AND a.attname = new
@@ -178,6 +198,9 @@ CREATE OR REPLACE PROCEDURE pg_temp.make(function text, body text) LANGUAGE plpg
 DECLARE
 	other text;
 BEGIN
+	IF EXISTS (SELECT FROM pg_proc WHERE oid = to_regprocedure(function) AND prosrc <> body) THEN
+		RAISE 'the function % was made with another table, created or zone: run the step undo first', function;
+	END IF;
 	EXECUTE format('CREATE OR REPLACE FUNCTION %s RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 		SET search_path = pg_catalog, pg_temp AS %L', function, body);
 	FOR other IN SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
@@ -254,7 +277,8 @@ END $$;
 	SET lock_timeout = 0;
 	SELECT format('DROP INDEX CONCURRENTLY %I.%I', nspname, object) FROM pg_temp.comb_moved
 	WHERE EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(format('%I.%I', nspname, object)) AND NOT indisvalid) \gexec
-	SELECT format('CREATE %s INDEX CONCURRENTLY %I ON %s (%I)', CASE contype WHEN 'p' THEN 'UNIQUE' END, object, name, new)
+	SELECT format('CREATE %s INDEX CONCURRENTLY %I ON %s (%I)', CASE WHEN EXISTS (SELECT FROM pg_index WHERE indrelid = tab AND indisunique
+		AND indimmediate AND indpred IS NULL AND indnkeyatts = 1 AND indkey[0] = attnum) THEN 'UNIQUE' END, object, name, new)
 	FROM pg_temp.comb_moved WHERE to_regclass(format('%I.%I', nspname, object)) IS NULL \gexec
 	SELECT format('ANALYZE %s (%I)', name, new) FROM pg_temp.comb_moved \gexec
 

@@ -230,10 +230,10 @@ is($node->safe_psql('postgres', q{SELECT n, s.old_id, t.old_id, comb_timestamp(s
 		LEFT JOIN (SELECT "Id" AS id, "old_Id" AS old_id FROM "My shop"."User") AS t ON t.id = "To" ORDER BY n}),
 	"1|1|2|2026-11-20 12:00:00\n2|2||2026-11-20 12:00:00\n3|3||2026-11-20 12:00:00", 'both references lead to the same rows as before, whose keys have the time, whatever the zone of the session');
 is($node->safe_psql('postgres', $rights), $granted, 'a column keeps its privileges and its comment');
-like(step('postgres', $_, @table), qr/failed: /, "no $_ after the swap") foreach qw(prepare swap);
+like(step('postgres', $_, @table), qr/failed: /, "no $_ after the swap") foreach qw(prepare swap undo);
 like(step('postgres', 'drop', @table), qr/failed: .*view public.letters/s, 'the last step leaves the columns to a view');
-$node->safe_psql('postgres', 'DROP VIEW letters; DROP TRIGGER note ON letter');
-unlike(step('postgres', 'drop', @table), qr/failed/, 'and drops them after it');
+$node->safe_psql('postgres', 'DROP VIEW letters; DROP TRIGGER note ON letter; ALTER TABLE "My shop"."User" DROP made');
+unlike(step('postgres', 'drop', @table), qr/failed/, 'and drops them after it, also without the times');
 $node->safe_psql('postgres', q{INSERT INTO letter SELECT 4, "Id", "Id" FROM "My shop"."User" LIMIT 1; INSERT INTO "My shop"."User" DEFAULT VALUES});
 is($node->safe_psql('postgres', q{SELECT conname FROM pg_constraint WHERE conrelid = 'letter'::regclass AND contype <> 'n' ORDER BY 1}),
 	"letter_To_fkey\nletter_pkey\nletter_sender_fkey", 'constraints have their names, and the unique one went with its column');
@@ -274,7 +274,7 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION taken_new_id() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 	ALTER FUNCTION taken_new_id() OWNER TO writer});
 foreach my $case ([ tree => 'refers to itself' ], [ person => 'refers by its primary key' ], [ event => 'deferrable' ],
-	[ day => 'created' ], [ part => 'not a plain table' ],
+	[ part => 'not a plain table' ],
 	[ taken => 'a function of this name belongs to another role' ], [ replica => 'replica identity' ],
 	[ inherited => 'not a plain table' ], [ with_new => 'new_id is not of this file' ], [ with_old => 'old_id is not of this file' ],
 	[ later => 'deferrable' ], [ covered => 'includes columns' ], [ author => 'new_author is not of this file' ], [ twice => 'two foreign keys' ], [ alike => 'the first 25 characters' ], [ long => 'a long name' ])
@@ -287,6 +287,7 @@ foreach my $case ([ house => 'flat' ], [ shop => 'receipt' ])
 	my ($table, $referring) = @$case;
 	like(step('postgres', $_, table => $table), qr/failed: .* of public.$referring refers to a moved column/, "$table, $_: a foreign key of several columns") foreach qw(prepare swap);
 }
+like(step('postgres', $_, table => 'day'), qr/failed: .*created/, "day, $_: no time") foreach qw(prepare swap);
 like(step('postgres', 'prepare', @$_), qr/failed: .*belongs to another role/, "the table of another role: @$_")
   foreach ([ user => 'Shop keeper', table => 'twice' ], [ table => '"My shop"."User"' ]);
 like(step('postgres', 'prepare', table => 'indexed'), qr/failed: .*a relation of this name.*public.indexed_new_id/, 'an index of the name of a new one');
@@ -335,4 +336,38 @@ is($node->safe_psql('postgres', q{SELECT pg_get_expr(adbin, adrelid) FROM pg_att
 		WHERE adrelid = 'outbox'::regclass AND attname = 'id';
 	SELECT count(DISTINCT id), count(DISTINCT comb_timestamp(id)), min(comb_timestamp(id)) = '2026-11-20' FROM outbox}),
 	"comb_generate_ordered()\n2|1|t", 'which has the default that its feed needs, and keys of one moment and many rows');
+
+# What happens between the steps
+$node->safe_psql('postgres', q{
+	CREATE TABLE made (id int PRIMARY KEY, at timestamptz, created_at timestamptz GENERATED ALWAYS AS (at) STORED);
+	CREATE TABLE body (id int PRIMARY KEY, created_at timestamptz);
+	CREATE TABLE limb (n int, body int GENERATED ALWAYS AS (n) STORED REFERENCES body);
+	CREATE TABLE own (id int PRIMARY KEY, created_at timestamptz);
+	CREATE FUNCTION own_new_id() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+	CREATE TABLE checked (id int PRIMARY KEY, created_at timestamptz CONSTRAINT new_id CHECK (created_at > '2020-01-01'));
+	CREATE TABLE late (id int PRIMARY KEY, created_at timestamptz);
+	CREATE TRIGGER zzz BEFORE UPDATE ON late FOR EACH ROW EXECUTE FUNCTION own_new_id();
+	CREATE TABLE labelled (id int PRIMARY KEY, created_at timestamptz);
+	INSERT INTO pg_seclabel VALUES ('labelled'::regclass, 'pg_class'::regclass, 1, 'provider', 'label');
+	CREATE TABLE place (id int PRIMARY KEY, created_at timestamp);
+	CREATE TABLE visit (n int, place int UNIQUE CONSTRAINT visited REFERENCES place);
+	INSERT INTO place VALUES (1, '2026-11-20'), (2, '2026-11-20');
+	INSERT INTO visit VALUES (1, 1)});
+foreach my $case ([ made => 'created' ], [ body => 'generated' ], [ own => 'not of this file' ], [ checked => 'a constraint' ], [ late => 'rename it: zzz' ],
+	[ labelled => 'security label' ])
+{
+	my ($table, $reason) = @$case;
+	like(step('postgres', 'prepare', table => $table), qr/failed: .*$reason/, "$table: $reason");
+}
+unlike(step('postgres', 'prepare', table => 'place'), qr/failed/, 'a zone left out');
+like(step('postgres', 'prepare', table => 'place', zone => 'Europe/Berlin'), qr/failed: .*undo/, 'and named later');
+unlike(step('postgres', $_, table => 'place', zone => 'Europe/Berlin'), qr/failed/, "takes $_") foreach qw(undo prepare prepare);
+$node->safe_psql('postgres', 'ALTER TABLE visit DROP CONSTRAINT visited');
+like(step('postgres', $_, table => 'place'), qr/failed: .*a foreign key is gone/, "no $_ with a foreign key less") foreach qw(prepare swap);
+$node->safe_psql('postgres', q{ALTER TABLE visit ADD CONSTRAINT visited FOREIGN KEY (place) REFERENCES place;
+	BEGIN; ALTER TABLE visit DISABLE TRIGGER USER; UPDATE visit SET place = 2; ALTER TABLE visit ENABLE TRIGGER USER; COMMIT});
+like(step('postgres', $_, table => 'place'), qr/failed: .*were disabled/, "no $_ after writes without triggers") foreach qw(prepare swap);
+unlike(step('postgres', $_, table => 'place'), qr/failed/, "place: $_") foreach qw(undo prepare swap);
+is($node->safe_psql('postgres', 'SELECT p.old_id FROM visit JOIN place AS p ON p.id = place'), 2, 'which leads to the right row');
+like(error_of($node, 'postgres', 'INSERT INTO visit (n, place) SELECT 2, place FROM visit'), qr/23505/, 'once, as before');
 done_testing();
