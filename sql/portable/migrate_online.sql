@@ -122,6 +122,17 @@ BEGIN
 	IF FOUND THEN
 		RAISE 'the foreign key % refers to a moved column, but not to the primary key alone', problem;
 	END IF;
+	SELECT format('%I of %s', k.conname, m.name) INTO problem FROM pg_temp.comb_moved AS m JOIN pg_constraint AS k ON k.conrelid = tab AND k.conname IN (new, object)
+		LEFT JOIN pg_attribute AS a ON a.attrelid = tab AND a.attname = new WHERE (a.attnum = ANY (k.conkey)) IS NOT TRUE AND step = 'prepare';
+	IF FOUND THEN
+		RAISE 'the constraint % is not of this file: rename it', problem;
+	END IF;
+	-- Of the triggers BEFORE ... FOR EACH ROW that of this file must be the last.
+	SELECT format('%I of %s', tgname, m.name) INTO problem FROM pg_temp.comb_moved AS m JOIN pg_trigger ON tgrelid = tab
+	WHERE tgtype & 3 = 3 AND tgname > ('zz_' || new)::name AND tgname NOT LIKE 'zz\_new\_%' AND step IN ('prepare', 'swap');
+	IF FOUND THEN
+		RAISE 'the trigger % runs after that of this file: rename it', problem;
+	END IF;
 	SELECT format('%s.%I', m.name, attname) INTO problem FROM pg_temp.comb_moved AS m JOIN pg_attribute AS a ON attrelid = tab
 	WHERE attname = new AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = tab AND tgname = 'zz_' || new)
 		OR attname = old AND col_description(tab, a.attnum) IS DISTINCT FROM 'old, after migrate_online.sql';
@@ -146,13 +157,6 @@ BEGIN
 		JOIN pg_proc ON pronamespace = relnamespace AND proname = object
 		AND (proowner <> quote_ident(current_user)::regrole OR NOT starts_with(prosrc, format('BEGIN NEW.%I := ', new)))) THEN
 		RAISE 'a function of this name belongs to another role, or is not of this file: %', (SELECT string_agg(nspname || '.' || object, ', ') FROM pg_temp.comb_moved);
-	ELSIF step = 'prepare' AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_constraint AS k ON k.conrelid = tab AND k.conname IN (new, object)
-		LEFT JOIN pg_attribute AS a ON a.attrelid = tab AND a.attname = new WHERE (a.attnum = ANY (k.conkey)) IS NOT TRUE) THEN
-		RAISE 'a constraint of this name is not of this file, rename it: %', (SELECT string_agg(new || ', ' || object, ', ') FROM pg_temp.comb_moved);
-	ELSIF step IN ('prepare', 'swap') AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_trigger ON tgrelid = tab
-		WHERE tgtype & 3 = 3 AND tgname > ('zz_' || new)::name AND tgname NOT LIKE 'zz\_new\_%') THEN
-		RAISE 'a trigger BEFORE ... FOR EACH ROW would run after that of this file, rename it: %', (SELECT string_agg(tgname, ', ')
-			FROM pg_temp.comb_moved JOIN pg_trigger ON tgrelid = tab WHERE tgtype & 3 = 3 AND tgname > ('zz_' || new)::name AND tgname NOT LIKE 'zz\_new\_%');
 	-- What was written meanwhile has the keys of before.
 	ELSIF step IN ('prepare', 'swap') AND EXISTS (SELECT FROM pg_temp.comb_moved JOIN pg_trigger ON tgrelid = tab AND tgname = 'zz_' || new
 		WHERE tgenabled <> 'A') THEN

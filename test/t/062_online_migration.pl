@@ -353,7 +353,7 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE visit (n int, place int UNIQUE CONSTRAINT visited REFERENCES place);
 	INSERT INTO place VALUES (1, '2026-11-20'), (2, '2026-11-20');
 	INSERT INTO visit VALUES (1, 1)});
-foreach my $case ([ made => 'created' ], [ body => 'generated' ], [ own => 'not of this file' ], [ checked => 'a constraint' ], [ late => 'rename it: zzz' ],
+foreach my $case ([ made => 'created' ], [ body => 'generated' ], [ own => 'not of this file' ], [ checked => 'the constraint new_id of public.checked' ], [ late => 'the trigger zzz of public.late' ],
 	[ labelled => 'security label' ])
 {
 	my ($table, $reason) = @$case;
