@@ -240,6 +240,34 @@ comb_plan_has_looked(const PlannerInfo *root)
 }
 
 /*
+ * Is a portal open that may have an older plan?  ThereAreNoReadyPortals() must
+ * not be asked: when it finds one, it leaves its scan of the portals open, and a
+ * hundred open scans end the server.  Each portal has a memory context that bears
+ * its name.
+ */
+static bool
+comb_portal_is_open(void)
+{
+	MemoryContext context = TopMemoryContext->firstchild;
+
+	while (context != NULL && strcmp(context->name, "TopPortalContext") != 0)
+		context = context->nextchild;
+	if (context == NULL)
+		return true;
+	for (context = context->firstchild; context != NULL;
+		 context = context->nextchild)
+	{
+		const char *name = context->ident;
+		Portal		portal = name == NULL ? NULL :
+			GetPortalByName(strcmp(name, "<unnamed>") == 0 ? "" : name);
+
+		if (portal == NULL || portal->status == PORTAL_READY)
+			return true;
+	}
+	return false;
+}
+
+/*
  * The planner begins to plan a query that asks.  While nobody knows the changes
  * that all plans know, we may learn it now, early enough for all plans in use.
  *
@@ -261,11 +289,11 @@ void
 comb_plan_begin(const PlannerInfo *root)
 {
 	bool		early = comb_changes_known == 0 && root != NULL &&
-		ThereAreNoReadyPortals() &&
 		root->parse != NULL &&	/* not so for a bare expression */
 		root->glob->partition_directory == NULL && MessageContext != NULL &&
 		(CurrentMemoryContext == MessageContext ||
-		 MemoryContextGetParent(CurrentMemoryContext) == MessageContext);
+		 MemoryContextGetParent(CurrentMemoryContext) == MessageContext) &&
+		!comb_portal_is_open();
 	ListCell   *cell;
 
 	if (comb_listening && !early)
