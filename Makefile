@@ -26,8 +26,8 @@ PG_CPPFLAGS = -I$(srcdir)/src
 # Listed, not wildcarded: without $(srcdir) a wildcard is empty in a VPATH build.  Under sql/ a
 # name with "--" is installed, one without is a test of pg_regress: pg_regress
 # looks for sql/ and expected/ in one directory, and here that is the top.
-ALL_SQL    = sql/pg_comb--1.1.sql sql/pg_comb--1.0--1.1.sql \
-             sql/pg_comb_ordered--1.1.sql sql/pg_comb_ordered--1.0--1.1.sql
+ALL_SQL    = sql/pg_comb--1.2.sql sql/pg_comb--1.1--1.2.sql sql/pg_comb--1.0--1.1.sql \
+             sql/pg_comb_ordered--1.2.sql sql/pg_comb_ordered--1.1--1.2.sql sql/pg_comb_ordered--1.0--1.1.sql
 DATA       = $(filter $(EXTENSION:%=sql/%--%),$(ALL_SQL))
 DOCUMENTS  = README.md CHANGELOG.md LICENSE SECURITY.md \
              doc/administration.md doc/clients.md doc/dotnet.md doc/feed.md doc/feed_anywhere.md \

@@ -22,7 +22,7 @@
 #include "comb_layout.h"
 
 /* Version of the distribution; the extension's has the first two parts */
-#define COMB_VERSION	"1.1.0"
+#define COMB_VERSION	"1.2.0"
 
 /* pg_comb.c */
 extern int	comb_max_drift;		/* pg_comb.max_drift, in ms */

@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS comb_feed (
 	number bigint, at timestamptz NOT NULL DEFAULT '-infinity',
 	next_number bigint, next_at timestamptz, writers text[]
 ) WITH (fillfactor = 10);
-COMMENT ON TABLE comb_feed IS 'pg_comb 1.1.0: bounds, below which rows are visible, or will never be; and candidates for the next bounds';
+COMMENT ON TABLE comb_feed IS 'pg_comb 1.2.0: bounds, below which rows are visible, or will never be; and candidates for the next bounds';
 COMMENT ON COLUMN comb_feed.number IS 'bound of a sequence, NULL for a table';
 COMMENT ON COLUMN comb_feed.at IS 'bound of a table, time of a sequence''s bound';
 COMMENT ON COLUMN comb_feed.writers IS 'virtual transactions that must end before next_number and next_at become the bound';
