@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # An infinite timestamptz cannot be compared with a time, and the last microsecond of 9999 becomes infinite
 #
+# Kind: Drivers, ORMs and range types
 # Date: 2026-11-27
 # Versions: asyncpg 0.32.0 and duckdb 2.0.1 of PyPI, Python 3.11, PostgreSQL 15
 # Expected: a datetime with a zone, as of any other timestamptz

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # TIDs of the AT Protocol run ahead of the clock, further with each one of a shared millisecond
 #
+# Kind: Keys that leave the clock
 # Date: 2026-11-27
 # Versions: @atproto/common-web 0.4.21 of npm, Node.js 20.20.2
 # Expected: microseconds, of which the last three digits count the TIDs of a millisecond

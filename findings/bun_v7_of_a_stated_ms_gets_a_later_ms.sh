@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Bun.randomUUIDv7() of a stated millisecond gets a later one
 #
+# Kind: Keys that leave the clock
 # Date: 2026-11-27
 # Versions: Bun 1.4.5 of npm
 # Expected: keys of the millisecond that was stated

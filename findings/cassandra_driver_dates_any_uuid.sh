@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # datetime_from_uuid1() also reads uuids that are not version 1
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: cassandra-driver 3.30.1 of PyPI, Python 3.11
 # Expected: an error for version 7, and for the random version 4

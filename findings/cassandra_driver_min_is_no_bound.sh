@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # TimeUuid.min() and TimeUuid.max() of a date move with each call
 #
+# Kind: Keys that sort elsewhere
 # Date: 2026-11-27
 # Versions: cassandra-driver 4.10.0 of npm, Node.js 20.20.2
 # Expected: the smallest and the largest key of the millisecond, as the reference says

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ClickHouse writes another uuid into BSON, and reads another from it
 #
+# Kind: Engines and file formats
 # Date: 2026-11-27
 # Versions: chdb 4.4.0 (ClickHouse 26.9) and pymongo 4.20.1 of PyPI, Python 3.11
 # Expected: subtype 4 of BSON has the bytes in the order of the text; in Arrow, Parquet and MessagePack they are right

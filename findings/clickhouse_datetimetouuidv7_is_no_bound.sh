@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # dateTimeToUUIDv7(t) is no lower bound for the keys of a time
 #
+# Kind: Engines and file formats
 # Date: 2026-11-27
 # Versions: chdb 4.4.0 of PyPI (ClickHouse 26.9), Python 3.11
 # Expected: a function of a time gives its smallest key, or an argument for the random bits

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Keys of version 7 are stored in the order of the low 16 bits of their milliseconds
 #
+# Kind: Keys that sort elsewhere
 # Date: 2026-11-27
 # Versions: cozo-embedded 0.7.6 of PyPI, Python 3.11
 # Expected: a uuid sorts by its bytes, or by its time

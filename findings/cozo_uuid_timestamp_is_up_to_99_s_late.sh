@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # uuid_timestamp() takes a millisecond for a tenth of a second
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: cozo-embedded 0.7.6 of PyPI, Python 3.11
 # Expected: seconds since 1970, 1795747142.908

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A Delta table of uuids can be written, but not read, not even its other columns
 #
+# Kind: Engines and file formats
 # Date: 2026-11-27
 # Versions: deltalake 1.6.6 and pyarrow 26.0.1 of PyPI, Python 3.11
 # Expected: the uuids, or an error when they are written

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # One random uuid ends a query for the times of a column
 #
+# Kind: Engines and file formats
 # Date: 2026-11-27
 # Versions: duckdb 2.0.1 of PyPI, Python 3.11
 # Expected: NULL, as uuid_extract_timestamp() of PostgreSQL gives

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # uuid7(timestamp_ms=...) takes seconds
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: edwh-uuid7 0.2.3 of PyPI, Python 3.11
 # Expected: milliseconds, as the name says; timestamp_ns takes nanoseconds

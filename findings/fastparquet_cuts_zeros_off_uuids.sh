@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A uuid that ends in zeros comes back shorter, and is not found
 #
+# Kind: Engines and file formats
 # Date: 2026-11-27
 # Versions: fastparquet 2026.9.0 and pyarrow 26.0.1 of PyPI, Python 3.11
 # Expected: the 16 bytes that are in the file

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ferroid and Instagram do not mean the same Instagram epoch
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: ferroid 2.0.0 of crates.io, Rust 1.95.0
 # Expected: 1314220021721 ms, 2011-08-24, which the published SQL has

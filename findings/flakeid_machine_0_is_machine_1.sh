@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Machines 0 and 1 make the same ids
 #
+# Kind: Keys that repeat, or end
 # Date: 2026-11-27
 # Versions: flakeid 1.0.1 of npm, Node.js 20.20.2
 # Expected: each of the 1024 numbers of 10 bits is a machine

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Keys of flexid with milliseconds start over on 2026-12-04, and every 49.7 days
 #
+# Kind: Keys that repeat, or end
 # Date: 2026-11-27
 # Versions: flexid 0.8.3 of npm, Node.js 20.20.2
 # Expected: the default horizon of 100 years before an overflow, for which the key has enough digits

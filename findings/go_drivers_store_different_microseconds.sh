@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A row that lib/pq wrote at a time is after this time for pgx
 #
+# Kind: Drivers, ORMs and range types
 # Date: 2026-11-27
 # Versions: github.com/lib/pq v1.12.3 and github.com/jackc/pgx/v5 v5.13.0, Go 1.26.8, PostgreSQL 15
 # Expected: two drivers of database/sql store the same microsecond for the same time.Time, so that a cursor fits both

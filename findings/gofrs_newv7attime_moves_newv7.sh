@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # NewV7AtTime() of a future time moves the later keys of NewV7() there
 #
+# Kind: Keys that leave the clock
 # Date: 2026-11-27
 # Versions: github.com/gofrs/uuid/v5 v5.5.1, Go 1.26.8
 # Expected: NewV7() takes the time of the clock

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # NewV6() makes the same key again within 7 ms
 #
+# Kind: Keys that repeat, or end
 # Date: 2026-11-27
 # Versions: github.com/google/uuid v1.6.0, Go 1.26.8
 # Expected: keys of one process differ: GetTime() gives no 100 ns twice without another clock sequence

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Keys of version 6 of google/uuid are of 1610 for everyone else, and theirs of 8688 for google/uuid
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: github.com/google/uuid v1.6.0, github.com/gofrs/uuid/v5 v5.5.1, Go 1.26.8
 # Expected: the first 32 bits are the upper 32 of the 60 bits of time, as in RFC 9562, section 5.6

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # UuidGenerator.Style.TIME makes keys of version 1 without a time of version 1
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: hibernate-core 7.4.15.Final of Maven Central, Java 17
 # Expected: the 60 bits of UUID.timestamp() are the time of creation

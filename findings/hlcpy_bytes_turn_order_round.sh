@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Two hybrid logical clocks compare the other way round after to_bytes() and from_bytes()
 #
+# Kind: Keys that sort elsewhere
 # Date: 2026-11-27
 # Versions: hlcpy 0.0.2 of PyPI, Python 3.11
 # Expected: the earlier stays earlier, or becomes equal: the bytes keep milliseconds and the counter

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # With more than 14 bits for the node, the second TSID of a millisecond is 4.7 hours ahead
 #
+# Kind: Keys that leave the clock
 # Date: 2026-11-27
 # Versions: hypersistence-tsid 2.1.4 of Maven Central, Java 17
 # Expected: the same millisecond, or the next: withNodeBits() takes "a number that must be between 0 and 20"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A key that is in a table of Iceberg is in no file, if Java plans the scan
 #
+# Kind: Engines and file formats
 # Date: 2026-11-27
 # Versions: pyiceberg 0.12.0 and pyarrow 26.0.1 of PyPI, Python 3.11, iceberg-core 1.12.0 of Maven Central, Java 17
 # Expected: a table of one file, with 16 keys that begin with 0 to f, is planned with this file for each of them

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A tstzrange that ends in the year 10000, or at infinity, comes back without an end, and is so written back
 #
+# Kind: Drivers, ORMs and range types
 # Date: 2026-11-27
 # Versions: jooq-postgres-extensions 3.19.38 of Maven Central, Java 17
 # Expected: the bound, or an error: OffsetDateTime reaches to the year 999999999, and LocalDateRange raises one for infinity

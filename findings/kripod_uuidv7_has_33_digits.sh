@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # While the clock is behind, keys of version 7 soon have a digit too many
 #
+# Kind: Keys that repeat, or end
 # Date: 2026-11-27
 # Versions: @kripod/uuidv7 0.3.4 of npm, Node.js 20.20.2
 # Expected: a 12-bit counter, as the README says, that waits or moves the time on at its end

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A KSUID of 2010 is of 2147 for ksuid-creator, and its own library cannot read its text
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: com.github.ksuid:ksuid 1.1.4 and com.github.f4b6a3:ksuid-creator 4.1.1 of Maven Central, Java 17
 # Expected: an error for a time before 2014, where the seconds of a KSUID begin

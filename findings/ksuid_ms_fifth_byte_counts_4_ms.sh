@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The fifth byte of a KsuidMs is no fraction of 256
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: svix-ksuid 0.7.0 of PyPI, Python 3.11
 # Expected: a byte of fraction counts 1/256 s

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Pages by a timestamptz skip rows, or never end
 #
+# Kind: Drivers, ORMs and range types
 # Date: 2026-11-27
 # Versions: kysely-cursor 0.1.0, kysely 0.28.19, @electric-sql/pglite 0.5.16 (PostgreSQL 18.6) of npm, Node.js 20.20.2
 # Expected: each of 200 rows, 130 us apart, is on one page

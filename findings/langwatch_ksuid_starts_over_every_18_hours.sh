@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The KSUIDs of @langwatch/ksuid sort by the low 16 bits of their seconds, so they start over every 18.2 hours
 #
+# Kind: Keys that repeat, or end
 # Date: 2026-11-27
 # Versions: @langwatch/ksuid 2.0.2 of npm, Node.js 20.20.2
 # Expected: "naturally sortable by creation time", as the README says: 48 bits of seconds come first

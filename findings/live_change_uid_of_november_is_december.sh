@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What time decodeDate() reads from an id depends on the day on which it is called
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: @live-change/uid 0.8.0 of npm, Node.js 20.20.2
 # Expected: the time that encodeDate() got, 2026-11-27T02:39:02.908Z

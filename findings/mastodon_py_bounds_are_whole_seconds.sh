@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A datetime as max_id leaves out the statuses of its second
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: Mastodon.py 2.3.3 of PyPI, Python 3.11
 # Expected: the id of the datetime: ids of Mastodon have milliseconds

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ObjectIds of one process repeat under load
 #
+# Kind: Keys that repeat, or end
 # Date: 2026-11-27
 # Versions: mongo-objectid 1.2.2 of npm, Node.js 20.20.2
 # Expected: a counter that starts at random once; the README wants no equal ids "on fast generation"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # monotonic-timestamp follows a clock that goes back, and gives the same time again
 #
+# Kind: Keys that repeat, or end
 # Date: 2026-11-27
 # Versions: monotonic-timestamp 0.0.9 of npm, Node.js 20.20.2
 # Expected: always strictly ordered, as the README says

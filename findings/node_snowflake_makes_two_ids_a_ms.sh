@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # From the third id of a millisecond on, node-snowflake repeats the second
 #
+# Kind: Keys that repeat, or end
 # Date: 2026-11-27
 # Versions: node-snowflake 0.0.1 of npm, Node.js 20.20.2
 # Expected: 4096 ids a millisecond, as of Twitter's Snowflake, of which it is "a node.js clone"

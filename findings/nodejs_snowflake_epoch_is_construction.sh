@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The default epoch of nodejs-snowflake is the moment of its construction
 #
+# Kind: Keys that leave the clock
 # Date: 2026-11-27
 # Versions: nodejs-snowflake 2.0.1 of npm, Node.js 20.20.2
 # Expected: a fixed epoch, so that ids of a restarted program are larger

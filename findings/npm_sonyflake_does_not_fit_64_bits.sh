@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The "Sonyflakes" of npm have milliseconds, and by default 65 bits
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: sonyflake 1.1.2 of npm, Node.js 20.20.2
 # Expected: 39 bits of 10 ms, so 63 bits, as in Sonyflake, of which it says to be an implementation

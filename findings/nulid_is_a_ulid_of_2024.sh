@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A NULID of today is a valid ULID of April 2024
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: nulid 0.1.0 and python-ulid 4.1.0 of PyPI, Python 3.11
 # Expected: another layout is refused, or its time is beyond belief

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The time in a key of ordered-uuid-v4 runs twice as fast as the clock
 #
+# Kind: Keys that leave the clock
 # Date: 2026-11-27
 # Versions: ordered-uuid-v4 0.2.1 of npm, Node.js 20.20.2
 # Expected: the time since 1970, so that keys of a restarted process are larger

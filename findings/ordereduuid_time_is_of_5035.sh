@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The time of an OrderedUUID of today is in the year 5035
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: ordereduuid 0.5.0 of PyPI, Python 3.11
 # Expected: datetime_utc is the time of creation, as it is with imitate_uuid4=True

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A tstzrange up to infinity ends at "nfinit", and cannot be written back
 #
+# Kind: Drivers, ORMs and range types
 # Date: 2026-11-27
 # Versions: pg8000 1.31.6 of PyPI, Python 3.11, PostgreSQL 15
 # Expected: 'infinity', as the README says of a timestamptz

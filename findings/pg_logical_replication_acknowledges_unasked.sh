@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Changes that nobody acknowledged are not sent again
 #
+# Kind: Drivers, ORMs and range types
 # Date: 2026-11-27
 # Versions: pg-logical-replication 2.5.0 and pg 8.23.1 of npm, Node.js 20.20.2, PostgreSQL 15
 # Expected: with auto: false the position waits for acknowledge(): timeoutSeconds, 10 by default, moves no position then

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A heartbeat of logical replication is a week old when it arrives
 #
+# Kind: Drivers, ORMs and range types
 # Date: 2026-11-27
 # Versions: pg-logical-replication 2.5.0 and pg 8.23.1 of npm, Node.js 20.20.2, PostgreSQL 15
 # Expected: the time at which the server sent it, for a lag or a low-water mark

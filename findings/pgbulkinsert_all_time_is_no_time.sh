@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The range of all time is written as the empty range, if its ends are open
 #
+# Kind: Drivers, ORMs and range types
 # Date: 2026-11-27
 # Versions: pgbulkinsert 8.1.5 of Maven Central, Java 17
 # Expected: null is no bound, as it is for one end, and PostgreSQL writes [,] as (,)

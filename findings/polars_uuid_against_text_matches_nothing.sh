@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A filter by the text of a uuid finds nothing in a Parquet column of uuids, and raises nothing
 #
+# Kind: Engines and file formats
 # Date: 2026-11-27
 # Versions: polars 2.1.0 and pyarrow 26.0.1 of PyPI, Python 3.11
 # Expected: rows, or an error: the column is read as Binary

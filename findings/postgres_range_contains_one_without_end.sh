@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A range of one day contains the range without an end
 #
+# Kind: Drivers, ORMs and range types
 # Date: 2026-11-27
 # Versions: postgres-range 1.1.4 of npm, Node.js 20.20.2
 # Expected: containsRange() means @> of PostgreSQL

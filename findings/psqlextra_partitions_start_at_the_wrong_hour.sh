@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Hourly partitions made ahead at 15:20 end at 03:00, and a monthly one begins on the 1st at 15:00
 #
+# Kind: Drivers, ORMs and range types
 # Date: 2026-11-27
 # Versions: django-postgres-extra 3.0.1 and Django 5.2.19 of PyPI, Python 3.11
 # Expected: count partitions "ahead from the current date/time", a month from the 1st at 00:00

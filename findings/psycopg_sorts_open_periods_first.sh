@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # In Python a period without an end sorts before those with one, in PostgreSQL after them
 #
+# Kind: Drivers, ORMs and range types
 # Date: 2026-11-27
 # Versions: psycopg 3.3.9 and psycopg2-binary 2.9.13 of PyPI, Python 3.11, PostgreSQL 15
 # Expected: sorted() and max() of ranges agree with ORDER BY

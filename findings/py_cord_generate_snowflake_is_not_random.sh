@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # generate_snowflake() makes one id a millisecond, the same as a bound
 #
+# Kind: Keys that repeat, or end
 # Date: 2026-11-27
 # Versions: py-cord 2.8.1 of PyPI, Python 3.11
 # Expected: an id that is "more accurate and random" than time_snowflake()

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Monotonic().generate() can give the time of an hour ago
 #
+# Kind: Keys that leave the clock
 # Date: 2026-11-27
 # Versions: py-ulid 1.0.3 of PyPI, Python 3.11
 # Expected: the last time and the next number in the same millisecond only

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The keys of uuid7 are marked version 7, and are of 2203 for everyone else
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: uuid7 0.1.0 of PyPI, Python 3.11
 # Expected: the first 48 bits of a uuid of version 7 are Unix milliseconds

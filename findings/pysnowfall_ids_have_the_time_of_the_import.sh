@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # All ids of a program have the time at which it imported PySnowfall
 #
+# Kind: Keys that leave the clock
 # Date: 2026-11-27
 # Versions: PySnowfall 1.0.0 of PyPI, Python 3.11
 # Expected: generateSnowflake() takes the time of its call, as the default of its argument says

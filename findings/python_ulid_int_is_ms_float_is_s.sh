@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ULID.from_timestamp() reads an int as milliseconds and a float as seconds
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: python-ulid 4.1.0 of PyPI, Python 3.11
 # Expected: the same number means the same time

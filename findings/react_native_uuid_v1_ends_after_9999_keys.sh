@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A program can make 9999 keys of version 1, in all its life
 #
+# Kind: Keys that repeat, or end
 # Date: 2026-11-27
 # Versions: react-native-uuid 2.0.4 of npm, Node.js 20.20.2
 # Expected: an error for more than 10000 keys in one millisecond

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A SnowflakeIdBucket hands out its ids from the last to the first
 #
+# Kind: Keys that sort elsewhere
 # Date: 2026-11-27
 # Versions: rs-snowflake 0.6.0 of crates.io, Rust 1.95.0
 # Expected: ids of one bucket ascend

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The additional precision of ContextV7 does not count 1/4096 ms
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: uuid 1.29.3 of crates.io, Rust 1.95.0
 # Expected: half a millisecond is 800, and its end fff, as in RFC 9562, section 6.2, method 3

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The 4097th Snowflake of a millisecond is the first once more
 #
+# Kind: Keys that repeat, or end
 # Date: 2026-11-27
 # Versions: @sapphire/snowflake 3.5.5 of npm, Node.js 20.20.2
 # Expected: generate() waits for the next millisecond, or throws

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # seq-uuid never counts further than 32 bits, however many bytes it is asked for
 #
+# Kind: Keys that repeat, or end
 # Date: 2026-11-27
 # Versions: seq-uuid 0.1.4 of npm, Node.js 20.20.2
 # Expected: 6 bytes of milliseconds wrap after 8919 years, as the README reckons for 2 bytes of minutes

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The last id of a full millisecond is that of the next worker, or of the next millisecond
 #
+# Kind: Keys that repeat, or end
 # Date: 2026-11-27
 # Versions: snowflake-id-generator 2.0.0 of PyPI, Python 3.11
 # Expected: sequence numbers from 5, the default minimum, to 63, the most that the 6 bits hold

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The epoch that the README of snowflake-id writes for a year begins days before the year
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: snowflake-id 1.1.0 of npm, Node.js 20.20.2
 # Expected: (2019-1970)*31536000*1000 is 2019-01-01

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # After 4096 ids in a millisecond a node goes on with the ids of the next node
 #
+# Kind: Keys that repeat, or end
 # Date: 2026-11-27
 # Versions: snowflake-id-toolkit 0.6.0 of PyPI, Python 3.11
 # Expected: sequence 0 of the next millisecond, for which generate_next_id() waits

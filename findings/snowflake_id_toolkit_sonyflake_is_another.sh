@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The Sonyflakes of snowflake-id-toolkit have machine and sequence the other way round
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: snowflake-id-toolkit 0.6.0 and sonyflake-py 1.3.0 of PyPI, Python 3.11
 # Expected: 8 bits of sequence, then 16 of the machine, as in "Sony's Sonyflake", which it says to be

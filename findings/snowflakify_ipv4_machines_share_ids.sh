@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Machines 10.0.1.3 and 10.0.3.1 make the same ids
 #
+# Kind: Keys that repeat, or end
 # Date: 2026-11-27
 # Versions: snowflakify 1.0.7 of npm, Node.js 20.20.2
 # Expected: the last 10 bits of the IPv4 address, which are all different in 10.0.0.0/22

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The range from t to t is empty in PostgreSQL, but overlaps the day around it in SQLAlchemy
 #
+# Kind: Drivers, ORMs and range types
 # Date: 2026-11-27
 # Versions: SQLAlchemy 2.1.9 and psycopg 3.3.9 of PyPI, Python 3.11, PostgreSQL 15
 # Expected: is_empty and overlaps() of Range answer as isempty() and && do

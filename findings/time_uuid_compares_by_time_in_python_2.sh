@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # TimeUUIDs do not sort by time in Python 3
 #
+# Kind: Keys that sort elsewhere
 # Date: 2026-11-27
 # Versions: time-uuid 0.2.0 of PyPI, Python 3.11
 # Expected: "accurate comparison" by time, as its class says; Python 3 is among its classifiers

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A TypeID with an underscore in its prefix is made, but not read again
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: typeid-ts 0.3.8 of npm, Node.js 20.20.2, go.jetify.com/typeid v1.3.0, Go 1.26.8
 # Expected: the suffix begins after the last underscore, as in the specification and in its implementation in Go

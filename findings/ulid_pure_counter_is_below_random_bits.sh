@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ULIDs of one millisecond are in no order, although a counter is in them
 #
+# Kind: Keys that sort elsewhere
 # Date: 2026-11-27
 # Versions: ulid-pure 0.1.0 of PyPI, Python 3.11
 # Expected: ULID().gen() is "thread-safe, monotonic", as the README says: a counter of 16 bits counts the ids of a millisecond

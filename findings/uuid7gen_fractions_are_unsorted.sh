@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Keys with fractions of a millisecond do not sort by them
 #
+# Kind: Keys that sort elsewhere
 # Date: 2026-11-27
 # Versions: uuid7gen 0.1.0 of PyPI, Python 3.11
 # Expected: keys 0.1 ms apart ascend, as in the example of the README

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Keys of version 1 of uuid-1345 are 57 years old
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: uuid-1345 1.0.2 of npm, Node.js 20.20.2
 # Expected: the time, and the variant of RFC 9562, whose bits stand in byte 8

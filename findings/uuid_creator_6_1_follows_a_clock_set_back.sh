@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # From 6.1 on uuid-creator follows a clock that goes back at once
 #
+# Kind: Keys that leave the clock
 # Date: 2026-11-27
 # Versions: uuid-creator 6.0.0 and 6.1.1 of Maven Central, Java 17
 # Expected: both keep the last time for ten seconds, as 6.0 does

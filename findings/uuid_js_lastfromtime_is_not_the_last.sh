@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Most keys of a millisecond come after its lastFromTime()
 #
+# Kind: Keys that sort elsewhere
 # Date: 2026-11-27
 # Versions: uuid-js 0.7.5 of npm, Node.js 20.20.2
 # Expected: a range from firstFromTime(t) to lastFromTime(t) has the keys that create(1) makes at t

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The keys of uuidv1 have the time of the wall clock, not UTC
 #
+# Kind: Keys read as of another time
 # Date: 2026-11-27
 # Versions: uuidv1 1.6.14 of npm, Node.js 20.20.2
 # Expected: version 1 counts UTC, as RFC 9562, section 5.1, says

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # While the clock is behind, each id of Yitter's generator is older than the one before
 #
+# Kind: Keys that leave the clock
 # Date: 2026-11-27
 # Versions: yitter-idgenerator 1.0.6 of Maven Central, Java 17
 # Expected: ids stay after the last one, or an error, until the clock has caught up

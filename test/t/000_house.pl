@@ -212,6 +212,12 @@ none('the list at its top has them', grep { $list !~ /\[\Q$_\E\]\(#/ } @function
 none('the changelog has them', grep { $changelog !~ /`\Q$_\E\b/ } @functions, @settings);
 none('the reference has the defaults of settings', grep { join('', entries($_)) !~ /^The default is `[^`]+`\.$/m } @settings);
 
+SKIP:
+{
+	skip 'findings/ is not in archives', 1 unless -d 'findings';
+	ok(index(slurp('findings/README.md'), scalar(`findings/contents`)) > 0, 'findings/README.md has the tables of findings/contents');
+}
+
 # operations.md explains every message that the sources have, with its SQLSTATE and
 # with "…" in place of values, and no other message.
 sub messages
