@@ -1,4 +1,4 @@
-// The consumer of doc/dotnet.md: writers commit late, and the consumer misses no row
+// The consumer of doc/libraries.md: writers commit late, and the consumer misses no row
 
 #:package Npgsql@10.0.0
 

@@ -108,10 +108,10 @@ query(q{ALTER TABLE messages DROP CONSTRAINT messages_fk;
 like(error_of($node, 'postgres', q{ALTER TABLE messages ALTER id TYPE uuid USING comb_convert(id, 'nhibernate', 'uuidv7')}),
 	qr/column "id" of relation "messages" contains null values/, 'a key without a time cannot be converted, and the error says which column');
 
-my ($section) = slurp_file('doc/dotnet.md') =~ /^## Laravel\n(.*?)^## /ms;
+my ($section) = slurp_file('doc/libraries.md') =~ /^## Laravel\n(.*?)^## /ms;
 my ($tables, $conversion) = $section =~ /^```sql\n(.*?)(^BEGIN;\n.*?)^```/ms;
 
-# The recipe of dotnet.md that converts keys of Laravel and of PyPI's uuid7, as it stands there, on tables of
+# The recipe of libraries.md that converts keys of Laravel and of PyPI's uuid7, as it stands there, on tables of
 # 100,000 rows with foreign keys, beside UUIDv7 of the libraries' newer versions
 foreach my $layout ('laravel', 'uuid7_pypi')
 {

@@ -1,5 +1,5 @@
 # The examples of the documents print what the documents say, and the table of layouts
-# in dotnet.md says what comb_layouts() does.  The pages can be tried one after another in
+# in libraries.md says what comb_layouts() does.  The pages can be tried one after another in
 # one database, but for installation.md, which begins without the extension.
 use lib 'test/perl';
 use CombTest;
@@ -32,10 +32,10 @@ sub examples
 examples('each page', @documents);
 examples('together', '--together', grep { !/installation/ } @documents);
 
-my %order = map { join('|', (split(/ \| /))[0, 2]) => 1 } slurp_file('doc/dotnet.md') =~ /^\| (`\w+` \| .*) \|$/mg;
+my %order = map { join('|', (split(/ \| /))[0, 2]) => 1 } slurp_file('doc/libraries.md') =~ /^\| (`\w+` \| .*) \|$/mg;
 my @layouts = split(/\n/, $node->safe_psql('postgres', q{CREATE EXTENSION pg_comb;
 	SELECT format('`%s`', layout), coalesce(sorts_in, 'none') FROM comb_layouts()}));
 cmp_ok(scalar(@layouts), '>', 10, 'there are layouts');
-is(join(' ', grep { !$order{$_} } @layouts), '', 'dotnet.md has the order of each');
+is(join(' ', grep { !$order{$_} } @layouts), '', 'libraries.md has the order of each');
 
 done_testing();
