@@ -394,20 +394,17 @@ comb_forget_proofs(Datum arg, Oid relid)
 static void
 comb_add_proof(const CombProof *proof)
 {
+	static bool listening = false;
 	HASHCTL		control;
 
+	if (!listening)
+		CacheRegisterRelcacheCallback(comb_forget_proofs, (Datum) 0);
+	listening = true;
 	control.keysize = sizeof(CombProof);
 	control.entrysize = sizeof(CombProof);
 	if (comb_proofs == NULL)
 		comb_proofs = hash_create("pg_comb proofs", 128, &control, HASH_ELEM | HASH_BLOBS);
 	hash_search(comb_proofs, proof, HASH_ENTER, NULL);
-}
-
-/* Start to notice changes of tables.  _PG_init() calls this. */
-void
-comb_newest_init(void)
-{
-	CacheRegisterRelcacheCallback(comb_forget_proofs, (Datum) 0);
 }
 
 /*

@@ -166,7 +166,6 @@ extern int	comb_time_strategy(Oid opno, bool right);
 /* comb_newest.c */
 extern void comb_add_newest(PlannerInfo *root, const RelOptInfo * rel);
 extern void comb_add_pages(PlannerInfo *root, List **clauses);
-extern void comb_newest_init(void);
 
 /* comb_planner.c */
 extern void comb_add_ranges(PlannerInfo *root, RelOptInfo * rel);

@@ -16,7 +16,6 @@
 
 #include "miscadmin.h"
 #include "utils/guc.h"
-#include "utils/inval.h"
 
 #include "comb_planner.h"
 #include "ordered/comb_ordered.h"
@@ -68,10 +67,6 @@ _PG_init(void)
 
 	RegisterXactCallback(comb_xact_callback, NULL);
 
-	CacheRegisterRelcacheCallback(comb_sequence_forget, (Datum) 0);
-	CacheRegisterRelcacheCallback(comb_plan_changed, (Datum) 0);
-
-	comb_newest_init();
 	prev_relation_hook = comb_relation_hook;
 	comb_relation_hook = comb_relation;
 }

@@ -178,7 +178,9 @@ typedef struct CombPage
 /* Changes when a sequence is altered, moved or dropped, here or elsewhere */
 extern PGDLLEXPORT uint64 comb_sequence_generation;
 
-extern void comb_sequence_forget(Datum arg, Oid relid);
+extern void (*comb_changed_hook) (Oid relid);
+
+extern void comb_listen(void);
 extern bool comb_page_open(CombPage *page, CombSeries series,
 						   CombPageMode mode);
 extern void comb_page_write(CombPage *page, int64 value, uint64 incarnation);
@@ -430,7 +432,6 @@ extern void comb_answer_keep(CombSeries series, Snapshot snapshot,
 /* No time is known to be settled */
 #define COMB_UNKNOWN		UINT64CONST(0)
 
-extern void comb_plan_changed(Datum arg, Oid relid);
 extern void comb_plan_begin(const PlannerInfo *root);
 extern bool comb_plan_knows(CombSeries series, uint64 bound, uint64 *before);
 extern void comb_plan_table(Oid relid);

@@ -122,15 +122,15 @@ static List *comb_writers;
 static LocalTransactionId comb_writers_in = InvalidLocalTransactionId;
 
 /*
- * A relation has changed, or any may have if "relid" is invalid.  For
- * CacheRegisterRelcacheCallback().  We must not read the catalog here.
+ * A relation has changed, or any may have if "relid" is invalid.  We must not read
+ * the catalog here.
  *
  * What we learn between two transactions, or when one starts, the plans of the
  * next one know.  But what we learn while a subtransaction is aborted, the plans
  * of cursors from before it do not.
  */
-void
-comb_plan_changed(Datum arg, Oid relid)
+static void
+comb_plan_changed(Oid relid)
 {
 	if (!comb_listening ||
 		!(IsTransactionState() || IsAbortedTransactionBlockState()) ||
@@ -182,6 +182,8 @@ comb_count_changes(void)
 		comb_counted = comb_local_xid();
 		comb_changes_known = comb_changes;
 	}
+	comb_changed_hook = comb_plan_changed;
+	comb_listen();
 	AcceptInvalidationMessages();
 	for (i = 0; comb_listening && i < comb_nchanged; i++)
 	{

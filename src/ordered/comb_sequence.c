@@ -68,9 +68,12 @@ static Oid	comb_sequence_oids[COMB_NSERIES];
 
 uint64		comb_sequence_generation = 1;
 
+/* Who else wants to know what changes */
+void		(*comb_changed_hook) (Oid relid) = NULL;
+
 /* Relcache callback: forget a relation that was altered, moved or dropped */
-void
-comb_sequence_forget(Datum arg, Oid relid)
+static void
+comb_relation_changed(Datum arg, Oid relid)
 {
 	int			i;
 
@@ -83,6 +86,22 @@ comb_sequence_forget(Datum arg, Oid relid)
 			comb_sequence_generation++;
 		}
 	}
+	if (comb_changed_hook != NULL)
+		comb_changed_hook(relid);
+}
+
+/*
+ * Begin to hear of changed relations.  A process has room for ten such callbacks
+ * of all its modules, so we take one, and none in a process that needs none.
+ */
+void
+comb_listen(void)
+{
+	static bool listening = false;
+
+	if (!listening)
+		CacheRegisterRelcacheCallback(comb_relation_changed, (Datum) 0);
+	listening = true;
 }
 
 /*
@@ -146,6 +165,7 @@ comb_sequence_find(CombSeries series)
 static Relation
 comb_sequence_open(CombSeries series, LOCKMODE lockmode, bool nowait)
 {
+	comb_listen();
 	for (;;)
 	{
 		Oid			oid = comb_sequence_oids[series];
