@@ -37,7 +37,7 @@ DOCUMENTS  = README.md CHANGELOG.md LICENSE SECURITY.md \
              doc/byte_order.svg doc/key.svg doc/late_commit.svg doc/lease.svg \
              doc/snowflake_bits.svg doc/packaging/Dockerfile doc/packaging/alert_rules.yaml \
              doc/packaging/Dockerfile.alpine doc/packaging/feed_metrics.yaml doc/packaging/meson.build \
-             doc/packaging/pg_comb.spec doc/bench/README.md \
+             doc/packaging/pg_comb.spec doc/bench/README.md doc/bench/results.md \
              $(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/doc/bench/*.svg))
 # The programs that the documents show
 PROGRAMS   = $(addprefix test/clients/, activerecord.rb asyncpg.py dapper.cs dbd-pg.pl \

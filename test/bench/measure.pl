@@ -17,7 +17,7 @@ my $rounds = $ENV{ROUNDS} || ($ENV{QUICK} ? 2 : 5);
 
 my (@names, %row, %done);
 
-open(my $report, '>', "$dir/report/README.md") or die "could not open README.md: $!\n";
+open(my $report, '>', "$dir/report/results.md") or die "could not open results.md: $!\n";
 
 sub row
 {
@@ -171,10 +171,7 @@ sub run_row
 		my ($points, @charts) = $row{details}->(\%median, @labels);
 		plot_lines($points, @$_) foreach @charts;
 	}
-	else
-	{
-		plot_bars($name, $row{title}, \@labels, \%median);
-	}
+	plot_bars($name, $row{title}, \@labels, \%median) if $row{picture};
 	restart('') if $row{server};
 	return;
 }
@@ -195,6 +192,8 @@ sub plot
 			"set output '$dir/report/$name.svg'", 'set encoding utf8', "set datafile separator '\\t'",
 			"set label \"$title\" at screen 0.02, screen 1 offset 0,-1.2 left noenhanced", 'set tmargin 3',
 			"set border 3 lc rgb '#888888'", "set tics nomirror textcolor rgb '#444444'", 'set xrange [0:*]', @commands));
+	# gnuplot gives each picture its own name as the title, which screen readers say
+	output_of('perl', '-pi', '-e', "s|<title>\\KGnuplot|$title|; s|<desc>\\K[^<]*|Drawn from results.md|", "$dir/report/$name.svg");
 	show('', "![$title]($name.svg)");
 	return;
 }
@@ -224,7 +223,7 @@ sub colour_of
 
 # A bar for each label, with its value, which can stand in the right margin.  The values
 # make an axis of x needless.  Where no label is a generator, the first is dark.  Medians and
-# percentiles of one thing are two groups, and their axis is logarithmic.
+# percentiles of one thing are two groups on a logarithmic axis, which is drawn.
 sub plot_bars
 {
 	my ($name, $title, $labels, $median) = @_;
@@ -239,10 +238,11 @@ sub plot_bars
 			: $label eq $labels->[0] ? '#1f5f99' : '#b8c4d0');
 		join("\t", $label =~ s/, idle writer//r, $median->{$label}, hex(substr($colour, 1)), $place++, $least)
 	} @low, @high;
-	return plot($name, @high ? $title : "$title, median", 62 + 34 * $place, '$bars << END', @bars, 'END',
+	return plot($name, @high ? $title : "$title, median", (@high ? 112 : 62) + 34 * $place, '$bars << END', @bars, 'END',
 		'set style fill solid', "set yrange [$place - 0.4:-0.6]", @high ? 'set logscale x' : (),
 		"set xrange [$least:" . (max($least * 2, values %$median) || 1) . ']', 'set rmargin 11',
-		'unset key', 'unset xtics', 'set border 2', 'set ytics scale 0 noenhanced',
+		'unset key', @high ? ("set xlabel 'logarithmic; dark: median, pale: 99.9 % come within'", 'set border 3') : ('unset xtics', 'set border 2'),
+		'set ytics scale 0 noenhanced',
 		'plot $bars using ($2 > $5 ? $2 : $5 * 1.05):4:5:($2 > $5 ? $2 : $5 * 1.05):($4-0.36):($4+0.36):3:ytic(1) with boxxyerror lc rgb variable notitle,'
 		  . " '' using (\$2 > \$5 ? \$2 : \$5 * 1.05):4:2 with labels left offset 0.5,0 notitle");
 }
@@ -267,7 +267,7 @@ sub plot_lines
 }
 
 $| = 1;
-show('# Measurements', '', 'To measure on your own machine, run `make bench`.', '', $ENV{BENCH_MACHINE},
+show('# Results of make bench', '', '[README.md](README.md) says what they mean.', '', $ENV{BENCH_MACHINE},
 	sprintf('Figures of %d alternating rounds; %s.', $rounds, output_of(qw(date -u +%F)) =~ s/\n//r));
 my @missing = missing_functions();
 run_row($_, @missing) foreach @ARGV ? @ARGV : @names;

@@ -11,8 +11,9 @@
 #   setup           statements that make what the measurements need; of rows that share
 #                   them, the first runs them
 #   server          settings, and environment variables, with which the server restarts
-#   details         prints more than the table, and returns points and charts of them in
-#                   place of bars: name, title, label of x, column of y, gnuplot's commands
+#   picture         draws a bar for each label
+#   details         prints more than the table, and returns points and charts of them:
+#                   name, title, label of x, column of y, gnuplot's commands
 use strict;
 use warnings;
 
@@ -232,7 +233,6 @@ sub latency_of
 sub latency_details
 {
 	my (undef, @labels) = @_;
-	my %points;
 	show('', 'All rounds together, in us:', '', '| | calls | p50 | p99 | p99.9 | p99.99 | maximum |',
 		'|---|---:|---:|---:|---:|---:|---:|');
 	foreach my $label (@labels)
@@ -241,10 +241,8 @@ sub latency_details
 				percentile_disc('{0.5, 0.99, 0.999, 0.9999, 1}'::float8[]) WITHIN GROUP (ORDER BY us)
 			FROM latency WHERE label = \$\$$label\$\$"));
 		show('| ' . join(' | ', $label, $calls, @us) . ' |');
-		$points{$label} = [ map { [ $_, $us[$_] || 1 ] } 0 .. $#us ];
 	}
-	return (\%points, [ 'latency', 'Latency of a call, 8 sessions, flushes of 10 ms (us)', '', 1, 'set logscale y',
-		'set yrange [*:*]', 'set xrange [-0.2:*]', "set xtics ('p50' 0, 'p99' 1, 'p99.9' 2, 'p99.99' 3, 'maximum' 4)" ]);
+	return;
 }
 
 #
@@ -313,9 +311,8 @@ sub scale_details
 	show('', "This machine has $processors processors.  With comb_generate(), sessions wait for pages in "
 		  . ($from ? "10 % of the samples or more from $from on."
 			: 'less than 10 % of the samples, with any number of sessions.'));
-	return (\%points, [ 'scale', "INSERT on $processors processors, thousand rows a second", 'sessions', 1 ],
-		[ 'scale_wal', 'WAL, bytes a row', 'sessions', 2 ],
-		[ 'scale_waits', 'Waits for a page, % of the samples', 'sessions', 3 ]);
+	delete @points{ grep { /no index|ordered|(?:uuidv7|random|bigint).*hash/ } keys %points };
+	return (\%points, [ 'scale', "INSERT on $processors processors, thousand rows a second", 'sessions', 1 ]);
 }
 
 #
@@ -350,15 +347,14 @@ sub call_beside
 	return $ns / 1000;
 }
 
-# sql/portable/pg_comb_feed.sql in the schema feed
-my $feed = [ 'CREATE SCHEMA feed', 'SET search_path = feed', 'BEGIN', "\\i $RealBin/../../sql/portable/pg_comb_feed.sql",
-	'COMMIT', 'RESET search_path' ];
-
-# Readers of one table, or of PgQ's queue, from a program of their own
+# Readers of one table, or of PgQ's queue, from a program of their own.  sql/portable/pg_comb_feed.sql is in the
+# schema feed.
 my @ways = ('comb_settled(), each 5 ms', 'comb_settled(), comb_wait()', 'position, each 5 ms', 'position, comb_wait()',
-	'position, NOTIFY', 'xid8 column, each 5 ms', 'pgq.next_batch(), each 5 ms');
-my $followed = [ 'CREATE TABLE followed (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), x xid8 DEFAULT pg_current_xact_id())',
-	'CREATE INDEX ON followed (x)',
+	'position, NOTIFY', 'xid8 < xmin, the usual reader, each 5 ms', 'comb_feed_between(), each 5 ms', 'pgq.next_batch(), each 5 ms');
+my $followed = [ 'CREATE SCHEMA feed', 'SET search_path = feed', 'BEGIN', "\\i $RealBin/../../sql/portable/pg_comb_feed.sql",
+	'COMMIT', 'RESET search_path',
+	'CREATE TABLE followed (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), comb_xid xid8 DEFAULT pg_current_xact_id())',
+	'CREATE INDEX ON followed (comb_xid)',
 	q{DO $$ BEGIN
 		IF EXISTS (SELECT FROM pg_extension WHERE extname = 'pgq') THEN
 			PERFORM pgq.create_queue('event');
@@ -381,14 +377,16 @@ my $followed = [ 'CREATE TABLE followed (id uuid PRIMARY KEY DEFAULT comb_genera
 		END$$' ];
 
 # For each kind of reader: what it remembers at first, and its poll
-my $us = '1e6 * extract(epoch FROM pg_xact_commit_timestamp(followed.xmin))';
+my $us = '1e6 * extract(epoch FROM pg_xact_commit_timestamp(comb_xid::xid))';
 my %reader = (
 	'comb_settled()' => [ '00000000-0000-0000-0000-000000000000',
 		"SELECT id, $us FROM followed WHERE id > \$1::uuid AND id < comb_settled() ORDER BY id" ],
 	'position' => [ '', "SELECT position, CASE WHEN id IS NOT NULL THEN $us END FROM comb_position(\$1) AS position
 		LEFT JOIN followed ON comb_unread(id, followed.xmin, \$1) ORDER BY id" ],
-	'xid8 column' => [ '0', "SELECT pg_snapshot_xmin(pg_current_snapshot()), $us FROM followed
-		WHERE x >= \$1::xid8 AND x < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY x" ],
+	'xid8 < xmin, the usual reader' => [ '0', "SELECT pg_snapshot_xmin(pg_current_snapshot()), $us FROM followed
+		WHERE comb_xid >= \$1::xid8 AND comb_xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY comb_xid" ],
+	'comb_feed_between()' => [ '', "SELECT position, $us FROM (SELECT feed.comb_feed_position() AS position, pg_logical_emit_message(true, 'feed', '')) AS p
+		LEFT JOIN feed.comb_feed_between(NULL::followed, nullif(\$1, '')::pg_snapshot, position) AS followed ON true" ],
 	'pgq.next_batch()' => [ '', 'SELECT * FROM next_events() WHERE $1::text IS NOT NULL' ]);
 my %figures_of;
 
@@ -444,13 +442,13 @@ sub beside_waiting
 #
 
 row('generate', 'Making a key, net of the query (ns)',
-	[ 'comb_generate()', 'the clock and 16 bytes', @generators[ 1 .. $#generators ] ], \&cost_of_key,
+	[ 'comb_generate()', 'the clock and 16 bytes', @generators[ 1 .. $#generators ] ], \&cost_of_key, picture => 1,
 	chapter => 'What to decide by',
 	about   => '"the clock and 16 bytes" is a function in C that reads the clock, allocates 16 bytes, and does nothing else.',
 	setup   => [ "CREATE FUNCTION clock_and_16_bytes() RETURNS uuid VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS '$dir/limit'" ]);
 
 row('insert', "INSERT of $million rows: uuid or bigint primary key, 100 characters of text (s)",
-	\@generators, \&seconds_of_insert);
+	\@generators, \&seconds_of_insert, picture => 1);
 
 # Where the end of one B-tree is the limit, and what hash partitions change: 1, 4 and 8
 # sessions, and as many as there are processors
@@ -464,10 +462,7 @@ row('growth', 'Growing a table to ' . $growth * $million . ' rows, shared_buffer
 	\@kinds, \&grow,
 	rounds => 1, server => ['-c shared_buffers=256MB'],
 	details => sub {
-		return (\%grown, map { [ @$_[ 0, 1 ], 'million rows in the table', $_->[2] ] }
-			  [ 'growth-rate', 'INSERT, thousand rows a second', 1 ],
-			[ 'growth-index', "Size of the primary key's index, MB", 2 ],
-			[ 'growth-wal', 'WAL after a checkpoint, bytes a row', 3 ]);
+		return (\%grown, [ 'growth-rate', 'INSERT, thousand rows a second', 'million rows in the table', 1 ]);
 	});
 
 # About 10000 rows of 100 characters, of another day each time.  Times are taken in the
@@ -481,7 +476,7 @@ row('range', 'count(*) of one day of 1000, out of ' . 10 * $million . ' rows (ms
 		return sprintf('%.3f', timed($query,
 				"DO \$\$BEGIN FOR i IN 1 .. $runs LOOP EXECUTE \$q\$$query\$q\$; END LOOP; END\$\$") / $runs);
 	},
-	setup => $days);
+	setup => $days, picture => 1);
 
 row('newest', "The newest 20 of $million rows, with a prepared plan (ms)",
 	\@orders, sub { return page_ms($_[0], 'news', 0) }, setup => $news);
@@ -565,11 +560,11 @@ row('feed_ways', 'From commit to delivery, 400 rows a second from 8 sessions (ms
 	[ map { ("$_, median", "$_, p99.9") } @ways ], \&figure_of,
 	about => "From the commit's timestamp to the reader's program, over a socket.  The reader polls each 5 ms, or when\n"
 	  . "`comb_wait()` or a notification wakes it.  PgQ's ticker makes a tick each 50 ms; pgqd does each second.",
-	server => ['-c track_commit_timestamp=on'], setup => $followed, rounds => 1);
+	server => ['-c track_commit_timestamp=on'], setup => $followed, rounds => 1, picture => 1);
 
 row('feed_ways_idle', 'From commit to delivery beside a writer that idles in its transaction for 30 s (ms)',
 	[ map { ("$_, idle writer, median", "$_, idle writer, p99.9") } @ways ], \&figure_of,
-	server => ['-c track_commit_timestamp=on'], setup => $followed, rounds => 1);
+	server => ['-c track_commit_timestamp=on'], setup => $followed, rounds => 1, picture => 1);
 
 row('feed_polls', 'A poll of these readers (ms)',
 	[ map { ("$_, poll", "$_, idle writer, poll") } grep { /5 ms/ } @ways ], \&figure_of,
@@ -578,7 +573,7 @@ row('feed_polls', 'A poll of these readers (ms)',
 row('feed_waiting', 'INSERT from 16 sessions beside readers that wait, without their polls (thousand a second)',
 	[ map { my $way = $_; map { "$way, $_ readers" } 0, 10, 100 } 'comb_wait()', 'NOTIFY' ], \&beside_waiting,
 	about => "Each transaction has one key; with NOTIFY, also a notification.",
-	setup => $followed, more_is_better => 1);
+	setup => $followed, more_is_better => 1, picture => 1);
 
 row('advance', 'Moving a bound by comb_feed_advance(), net of a trivial function (us)',
 	[ '10 connections', '100 connections', '1000 connections', '1000 connections, 100 open writers' ],
@@ -591,7 +586,7 @@ row('advance', 'Moving a bound by comb_feed_advance(), net of a trivial function
 	},
 	about => "Before each advance a number is drawn, so that the bound moves, unless writers are open.  Commits do\n"
 	  . 'not wait for the disk.',
-	setup => $feed, rounds => 1);
+	setup => $followed, rounds => 1);
 
 # Made by one session without writing rows
 row('latency', 'Latency of a call at p99.99, 8 sessions, flushes of 10 ms (us)',
