@@ -32,6 +32,64 @@ SELECT state, message FROM failure('SELECT comb_ordered_reset(now())');
 SELECT comb_settled() > '00000000-0000-0000-0000-000000000000' AS t;
 COMMIT;
 
+-- a trigger makes the key, whatever the client sends
+CREATE TABLE event (n int, id uuid PRIMARY KEY DEFAULT gen_random_uuid(), "Version" uuid, made_at timestamptz, gone int);
+ALTER TABLE event DROP gone;
+CREATE TRIGGER event_key BEFORE INSERT ON event FOR EACH ROW EXECUTE FUNCTION comb_ordered_key('id');
+CREATE TRIGGER event_version BEFORE INSERT OR UPDATE ON event FOR EACH ROW EXECUTE FUNCTION comb_ordered_key('Version');
+SELECT comb_generate_ordered() AS before \gset
+INSERT INTO event VALUES (1, gen_random_uuid()) RETURNING id > :'before' AND id < comb_generate_ordered() AS t;
+INSERT INTO event (n, id) VALUES (2, NULL), (3, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+INSERT INTO event (n) SELECT generate_series(4, 1000);
+COPY event (n, id) FROM stdin;
+1001	00000000-0000-0000-0000-000000000000
+\.
+INSERT INTO event (n, id) VALUES (1002, gen_random_uuid()) ON CONFLICT (id) DO UPDATE SET n = -1;
+MERGE INTO event USING (VALUES (1003)) AS v (n) ON false WHEN NOT MATCHED THEN INSERT (n, id) VALUES (v.n, gen_random_uuid());
+SELECT count(*) AS "1003", bool_and(id > before AND comb_timestamp(id) BETWEEN now() - interval '1 minute' AND clock_timestamp() + interval '1 minute') AS t,
+       bool_and("Version" > id AND made_at IS NULL) AS t
+FROM (SELECT *, lag(id, 1, :'before') OVER (ORDER BY n) AS before FROM event) AS lagged;
+SELECT id AS last, "Version" AS version FROM event WHERE n = 1003 \gset
+UPDATE event SET made_at = now(), "Version" = NULL WHERE n = 1003 RETURNING id = :'last' AS t, "Version" > :'version' AS t;
+-- no row conflicts
+INSERT INTO event SELECT n, id FROM event WHERE n = 1 ON CONFLICT DO NOTHING RETURNING id > :'last' AS t;
+-- a table of partitions
+CREATE TABLE parted (n int, id uuid) PARTITION BY LIST (n);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
+CREATE TABLE parted_2 (id uuid, note text, n int);
+ALTER TABLE parted_2 DROP note;
+ALTER TABLE parted ATTACH PARTITION parted_2 FOR VALUES IN (2);
+CREATE TRIGGER parted_key BEFORE INSERT ON parted FOR EACH ROW EXECUTE FUNCTION comb_ordered_key('id');
+INSERT INTO parted VALUES (1, NULL), (2, NULL), (2, gen_random_uuid());
+SELECT count(id) AS "3", min(id::text) > :'last' AS t FROM parted;
+-- a row that another one refers to
+CREATE TABLE child (id uuid PRIMARY KEY, event uuid REFERENCES event);
+CREATE TRIGGER child_key BEFORE INSERT ON child FOR EACH ROW EXECUTE FUNCTION comb_ordered_key('id');
+WITH made AS (INSERT INTO event (n) VALUES (1004) RETURNING id) INSERT INTO child (event) SELECT id FROM made;
+SELECT c.id < comb_generate_ordered() AND c.id > e.id AS t FROM child AS c JOIN event AS e ON e.id = event;
+-- not where rows come from another server, or from a dump
+SET session_replication_role = replica;
+INSERT INTO event (n, id) VALUES (1005, 'ffffffff-ffff-ffff-ffff-ffffffffffff') RETURNING id;
+RESET session_replication_role;
+DELETE FROM event WHERE n = 1005;
+-- a transaction that is read-only makes no key, not even for a temporary table
+CREATE TEMP TABLE mine (id uuid);
+CREATE TRIGGER mine_key BEFORE INSERT ON mine FOR EACH ROW EXECUTE FUNCTION comb_ordered_key('id');
+BEGIN READ ONLY;
+SELECT state, message FROM failure('INSERT INTO mine DEFAULT VALUES');
+COMMIT;
+-- and what is no such trigger fails
+CREATE TABLE wrong (n bigint, id uuid, key text);
+INSERT INTO wrong SELECT;
+SELECT * FROM failure('SELECT comb_ordered_key()');
+SELECT fires, arguments, state, message
+FROM (VALUES ('BEFORE INSERT ON wrong FOR EACH ROW', ''), ('BEFORE INSERT ON wrong FOR EACH ROW', 'id, n'),
+	('AFTER INSERT ON wrong FOR EACH ROW', 'id'), ('BEFORE INSERT ON wrong', 'id'), ('BEFORE DELETE ON wrong FOR EACH ROW', 'id'),
+	('BEFORE INSERT ON wrong FOR EACH ROW', 'n'), ('BEFORE INSERT ON wrong FOR EACH ROW', 'ctid'), ('BEFORE INSERT ON wrong FOR EACH ROW', '"ID"'))
+		AS v (fires, arguments),
+	failure(format('CREATE TRIGGER wrong %s EXECUTE FUNCTION comb_ordered_key(%s); INSERT INTO wrong SELECT; DELETE FROM wrong', fires, arguments));
+DROP TABLE event, child, parted, mine, wrong;
+
 -- a parallel query makes keys above the Gather Merge, in row order
 CREATE TABLE rows AS SELECT n, 10000 - n AS place FROM generate_series(1, 10000) n;
 ANALYZE rows;

@@ -40,6 +40,13 @@ CREATE FUNCTION comb_generate_ordered() RETURNS uuid
 COMMENT ON FUNCTION comb_generate_ordered() IS
 	'new UUIDv7, larger than all earlier ordered keys of the database, across crash, failover and a clock set back';
 
+CREATE FUNCTION comb_ordered_key() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'comb_ordered_key'
+	LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION comb_ordered_key() IS
+	'trigger function that gives each row a new ordered key in the column that its argument names';
+
 -- UNSAFE: it changes what all sessions share.
 CREATE FUNCTION comb_ordered_reset(at timestamptz) RETURNS void
 	AS 'MODULE_PATHNAME', 'comb_ordered_reset'

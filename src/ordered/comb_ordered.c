@@ -23,13 +23,18 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "executor/spi.h"
 #include "tcop/utility.h"
 #include "utils/inval.h"
+#include "utils/rel.h"
 #include "utils/timestamp.h"
 
 #include "comb_ordered.h"
 
 PG_FUNCTION_INFO_V1(comb_generate_ordered);
+PG_FUNCTION_INFO_V1(comb_ordered_key);
 PG_FUNCTION_INFO_V1(comb_ordered_reset);
 
 /*
@@ -78,18 +83,13 @@ comb_ordered_step(void)
 }
 
 /*
- * comb_generate_ordered() returns uuid: a new UUIDv7 (RFC 9562, 5.7).  Raises
- * 55000 if the clock is behind by more than pg_comb.max_ordered_drift, and if it
- * jumped ahead by ten years.  Raises 25006 in a read-only transaction, although
- * no transaction id is needed: so a standby and a read-only session behave alike.
- *
- * PARALLEL RESTRICTED.  The planner would evaluate a safe function below a
- * Gather Merge, and the keys of sorted rows would not be in the order of the
- * rows.  A worker raises 25000: its transaction ends before the leader's, so
- * comb_settled() could not tell when the keys become visible.
+ * Return a new UUIDv7 (RFC 9562, 5.7).  Raises 55000 if the clock is behind by
+ * more than pg_comb.max_ordered_drift, and if it jumped ahead by ten years.
+ * Raises 25006 in a read-only transaction, although no transaction id is needed:
+ * so a standby and a read-only session behave alike.
  */
-Datum
-comb_generate_ordered(PG_FUNCTION_ARGS)
+static inline Datum
+comb_ordered_make(void)
 {
 	CombTime	at;
 	pg_uuid_t  *id;
@@ -102,7 +102,61 @@ comb_generate_ordered(PG_FUNCTION_ARGS)
 	} while (!comb_lease_covers(COMB_SERIES_ORDERED, at));
 	id = (pg_uuid_t *) palloc(UUID_LEN);
 	comb_v7_write_time(id->data, at, comb_random());
-	PG_RETURN_UUID_P(id);
+	return UUIDPGetDatum(id);
+}
+
+/*
+ * comb_generate_ordered() returns uuid: a new key, see comb_ordered_make().
+ *
+ * PARALLEL RESTRICTED.  The planner would evaluate a safe function below a
+ * Gather Merge, and the keys of sorted rows would not be in the order of the
+ * rows.  A worker raises 25000: its transaction ends before the leader's, so
+ * comb_settled() could not tell when the keys become visible.
+ */
+Datum
+comb_generate_ordered(PG_FUNCTION_ARGS)
+{
+	return comb_ordered_make();
+}
+
+/*
+ * comb_ordered_key(column) returns trigger: gives the row a new key in a column of
+ * type uuid, whatever the row has there.  For triggers BEFORE INSERT or UPDATE, FOR
+ * EACH ROW.  Raises 39P01 in any other place and without one argument, 42703 if
+ * the table has no such column, and the errors of comb_ordered_make().
+ */
+Datum
+comb_ordered_key(PG_FUNCTION_ARGS)
+{
+	TriggerData *data = (TriggerData *) fcinfo->context;
+	TupleDesc	columns;
+	const char *name;
+	int			number;
+	Datum		key;
+	bool		isnull = false;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) ||
+		!TRIGGER_FIRED_BEFORE(data->tg_event) ||
+		!TRIGGER_FIRED_FOR_ROW(data->tg_event) ||
+		TRIGGER_FIRED_BY_DELETE(data->tg_event) ||
+		data->tg_trigger->tgnargs != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("comb_ordered_key() needs a trigger BEFORE INSERT or UPDATE, FOR EACH ROW, and the name of a column"),
+				 errhint("CREATE TRIGGER ... BEFORE INSERT ON ... FOR EACH ROW EXECUTE FUNCTION comb_ordered_key('id')")));
+	columns = RelationGetDescr(data->tg_relation);
+	name = data->tg_trigger->tgargs[0];
+	number = SPI_fnumber(columns, name);
+	if (number <= 0 || SPI_gettypeid(columns, number) != UUIDOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("table \"%s\" has no column \"%s\" of type uuid",
+						RelationGetRelationName(data->tg_relation), name)));
+	key = comb_ordered_make();
+	return PointerGetDatum(heap_modify_tuple_by_cols(TRIGGER_FIRED_BY_UPDATE(data->tg_event) ?
+													 data->tg_newtuple : data->tg_trigtuple,
+													 columns, 1, &number,
+													 &key, &isnull));
 }
 
 /*

@@ -53,6 +53,17 @@ SELECT is(count(*), 0::bigint, 'all of version 7 and the RFC''s variant')
 FROM million WHERE id::text !~ '^.{14}7.{4}[89ab]';
 SELECT is(count(DISTINCT right(id::text, 14)), :keys::bigint, call || ': the 56 random bits alone are different too')
 FROM million GROUP BY call;
+-- a trigger makes the keys, whatever clients send, and NULL
+\if :{?portable}
+\else
+CREATE TABLE sent (n serial, id uuid);
+CREATE TRIGGER sent_key BEFORE INSERT ON sent FOR EACH ROW EXECUTE FUNCTION comb_ordered_key('id');
+INSERT INTO sent (id) SELECT CASE n % 3 WHEN 0 THEN gen_random_uuid() WHEN 1 THEN comb_at(now() + n * interval '1 s') END
+FROM generate_series(1, 50000) AS n;
+SELECT is((count(DISTINCT id), count(*) FILTER (WHERE id <= before), max(id::text) < comb_generate_ordered()::text)::text, '(50000,0,t)',
+          'keys of the trigger rise, and the function goes on after them')
+FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before FROM sent) lagged;
+\endif
 -- 2000 is 18 standard deviations of 50000 draws
 SELECT is_empty(
   $$ SELECT call, b, sum(get_bit(bits, b))
