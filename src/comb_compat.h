@@ -232,7 +232,10 @@ pg_atomic_monotonic_advance_u64(volatile pg_atomic_uint64 *ptr, uint64 target)
 #define COMB_MODULE_MAGIC	PG_MODULE_MAGIC
 #endif
 
-/* PostgreSQL 20 shortened a name */
+/* PostgreSQL 20 shortened a name, and made another one clearer */
+#if PG_VERSION_NUM < 200000
+#define ssup_datum_uint64_cmp		ssup_datum_unsigned_cmp
+#endif
 #ifndef pg_always_inline
 #define pg_always_inline	pg_attribute_always_inline
 #endif

@@ -195,7 +195,7 @@ comb_mssql_sortsupport(PG_FUNCTION_ARGS)
 	ssup->comparator = comb_mssql_fast_cmp;
 	if (ssup->abbreviate)
 	{
-		ssup->comparator = ssup_datum_unsigned_cmp;
+		ssup->comparator = ssup_datum_uint64_cmp;
 		ssup->abbrev_converter = comb_mssql_abbrev_convert;
 		ssup->abbrev_abort = comb_mssql_abbrev_abort;
 		ssup->abbrev_full_comparator = comb_mssql_fast_cmp;
