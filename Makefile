@@ -10,17 +10,19 @@ EXTENSIONS = pg_comb pg_comb_ordered
 EXTENSION  = $(filter $(EXTENSIONS),pg_comb pg_comb_ordered)
 MODULE_big = pg_comb
 PGFILEDESC = "pg_comb - time-ordered uuid keys"
-# Keys without state, and below src/ordered the order that needs state
+# Keys without state, below src/planner what queries make of them, and below src/ordered the
+# order that needs state
 OBJS       = src/pg_comb.o src/comb_clock.o src/comb_layout.o src/comb_label.o src/comb_time.o src/comb_convert.o \
              src/comb_inspect.o src/comb_text.o src/comb_mask.o src/comb_generate.o src/comb_spread.o \
-             src/comb_snowflake.o src/comb_period.o \
-             src/comb_call.o src/comb_selfuncs.o src/comb_newest.o src/comb_planner.o src/comb_mssql.o \
+             src/comb_snowflake.o src/comb_mssql.o \
+             src/planner/comb_call.o src/planner/comb_period.o src/planner/comb_selfuncs.o \
+             src/planner/comb_page.o src/planner/comb_newest.o src/planner/comb_planner.o \
              src/ordered/comb_sequence.o src/ordered/comb_shared.o src/ordered/comb_seats.o src/ordered/comb_prepared.o src/ordered/comb_announce.o \
              src/ordered/comb_lease.o src/ordered/comb_ordered.o src/ordered/comb_answers.o \
              src/ordered/comb_plan.o src/ordered/comb_settled.o src/ordered/comb_snowflake_generate.o \
              src/ordered/comb_position.o src/ordered/comb_wait.o src/ordered/comb_monitor.o
-HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_planner.h \
-             src/comb_snowflake.h src/ordered/comb_ordered.h
+HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_snowflake.h \
+             src/planner/comb_call.h src/ordered/comb_ordered.h
 PG_CPPFLAGS = -I$(srcdir)/src
 
 # Listed, not wildcarded: without $(srcdir) a wildcard is empty in a VPATH build.  Under sql/ a
@@ -127,7 +129,7 @@ soak:
 PGINDENT = $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin/pgindent)) $(shell command -v pgindent))
 indent:
 	$(if $(PGINDENT),,@echo "Please install pgindent and pg_bsd_indent of PostgreSQL 17 or later (Debian: postgresql-server-dev-17)." >&2; exit 2)
-	PATH="$(dir $(PGINDENT)):$$PATH" $(PGINDENT) $(INDENT_FLAGS) --typedefs=typedefs.list src/*.[ch] src/ordered/*.[ch]
+	PATH="$(dir $(PGINDENT)):$$PATH" $(PGINDENT) $(INDENT_FLAGS) --typedefs=typedefs.list src/*.[ch] src/*/*.[ch]
 
 # The archive for PGXN: the last commit, less what .gitattributes leaves out
 DIST = $(MODULE_big)-$(shell sed -n 's/^   "version": "\(.*\)",$$/\1/p' META.json)
@@ -164,14 +166,14 @@ $(OBJS): $(addprefix $(srcdir)/,$(HDRS))
 # object files there too, and take them for this build's.  PGXS sets VPATH to
 # ./ in any other build.
 ifneq ($(abspath $(VPATH)),$(CURDIR))
-ifneq ($(wildcard $(VPATH)/src/*.o $(VPATH)/src/ordered/*.o),)
+ifneq ($(wildcard $(VPATH)/src/*.o $(VPATH)/src/*/*.o),)
 $(error $(VPATH) has been built in: run "make clean" there first)
 endif
 .PHONY: vpath-mkdirs
 all: vpath-mkdirs
 $(OBJS): | vpath-mkdirs
 vpath-mkdirs:
-	$(MKDIR_P) src/ordered
+	$(MKDIR_P) src/planner src/ordered
 endif
 
 # The documents go into a directory of our own, in which they lie as they do here, with

@@ -117,7 +117,8 @@ SELECT page(format('EXECUTE f3(%L, %L, 5)', :'at', :'last')) = :'page' AS t,
        page(format('EXECUTE f4a(%L, %1$L, %L, 5)', :'at', :'last')) = :'page' AS t,
        page(format('EXECUTE f3(NULL, %L, 5)', :'last')) IS NULL AS t,
        page(format('EXECUTE f4(NULL, NULL, %L, 5)', :'last')) IS NULL AS t;
--- only the key is compared, where a CHECK says that each has a time, and the condition says no more
+SELECT count(*) AS "0" FROM posts WHERE (created_at, id) < (NULL, :'last');
+-- only the key is compared, where constants say that the bound is the page
 RESET plan_cache_mode;
 CREATE FUNCTION filters(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;

@@ -184,8 +184,8 @@ SELECT * FROM columnar WHERE id <@ tstzrange('2026-02-01', '2026-02-02');
 DROP TABLE columnar;
 DROP ACCESS METHOD comb_heap;
 -- extension only
--- no time is in a computed range whose ends are in the wrong order
-SELECT count(*) AS "0" FROM orders WHERE n >= 0 AND id <@ tstzrange(now() - interval '1 day', now() - interval '20 years');
+-- a computed range whose ends are in the wrong order is none
+SELECT count(*) FROM orders WHERE n >= 0 AND id <@ tstzrange(now() - interval '1 day', now() - interval '20 years');
 SET enable_seqscan = off;
 -- extension and sql/portable
 
@@ -462,8 +462,8 @@ SELECT count(*) AS "1" FROM plan('SELECT FROM days WHERE EXISTS (SELECT FROM pos
 WHERE line ~ 'Index Cond: \(\(id >= comb_min';
 -- so the tables can still be joined from the inner side
 SELECT count(*) AS "1" FROM plan('SELECT FROM posts WHERE comb_timestamp(id) IN (SELECT since FROM days)', 'SUMMARY OFF') AS line WHERE line ~ 'Index Cond: .*id >= comb_min';
--- two conditions of joins ask once whether the key has a time
-SELECT sum(regexp_count) AS "1" FROM plan('SELECT p.n FROM days d JOIN posts p ON p.id <@ tstzrange(d.since, d.until) JOIN days e ON p.id <@ tstzrange(e.since, e.until)', 'SUMMARY OFF') AS line,
+-- the conditions of each join ask once whether the key has a time
+SELECT sum(regexp_count) AS "2" FROM plan('SELECT p.n FROM days d JOIN posts p ON p.id <@ tstzrange(d.since, d.until) JOIN days e ON p.id <@ tstzrange(e.since, e.until)', 'SUMMARY OFF') AS line,
 	LATERAL (SELECT count(*) AS regexp_count FROM regexp_matches(line, 'comb_recheck', 'g')) c;
 -- nor does the condition of an outer join exclude other uuids from its outer side
 CREATE TABLE mixed AS SELECT overlay(key_at('2026-01-10', n)::text PLACING version FROM 15 FOR 1)::uuid AS id FROM (VALUES (1, '7'), (2, '4')) v (n, version);
@@ -564,7 +564,7 @@ CREATE ROLE regress_comb_reader;
 GRANT SELECT ON hidden_today TO regress_comb_reader;
 SET ROLE regress_comb_reader;
 SELECT has_schema_privilege('keys', 'USAGE') AS f;
-SELECT count(*) AS "1" FROM plan('SELECT * FROM hidden_today') AS line WHERE line ~ 'Subplans Removed|keys.comb_min';
+SELECT count(*) AS "1" FROM plan('SELECT * FROM hidden_today') AS line WHERE line ~ 'Subplans Removed|keys.comb_range_min';
 ROLLBACK;
 
 --

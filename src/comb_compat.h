@@ -75,36 +75,15 @@ typedef int16 CompareType;
 #define COMPARE_GT				5
 #endif
 
-/*
- * PostgreSQL 18 has a constraint for NOT NULL, which need not be valid.  Older
- * servers only have the column's row.  Return the row that says NOT NULL, or
- * NULL.
- */
-#include "access/htup_details.h"
+/* PostgreSQL 18 has a constraint for NOT NULL, which need not be valid */
+#include "access/tupdesc.h"
 #if PG_VERSION_NUM >= 180000
-#include "catalog/pg_constraint.h"
+#define comb_is_not_null(tupdesc, attno) \
+	(TupleDescCompactAttr(tupdesc, (attno) - 1)->attnullability == ATTNULLABLE_VALID)
 #else
-#include "catalog/pg_attribute.h"
-#include "utils/syscache.h"
+#define comb_is_not_null(tupdesc, attno) \
+	(TupleDescAttr(tupdesc, (attno) - 1)->attnotnull)
 #endif
-static inline HeapTuple
-comb_not_null_tuple(Oid relid, AttrNumber attno)
-{
-#if PG_VERSION_NUM >= 180000
-	HeapTuple	tuple = findNotNullConstraintAttnum(relid, attno);
-
-	if (HeapTupleIsValid(tuple) &&
-		((Form_pg_constraint) GETSTRUCT(tuple))->convalidated)
-		return tuple;
-#else
-	HeapTuple	tuple = SearchSysCacheCopyAttNum(relid, attno);
-
-	if (HeapTupleIsValid(tuple) &&
-		((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull)
-		return tuple;
-#endif
-	return NULL;
-}
 
 /* PostgreSQL 19 reports an overflow by an error context */
 #include "utils/date.h"

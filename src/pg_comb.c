@@ -17,7 +17,7 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 
-#include "comb_planner.h"
+#include "planner/comb_call.h"
 #include "ordered/comb_ordered.h"
 
 COMB_MODULE_MAGIC;

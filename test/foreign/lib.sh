@@ -84,11 +84,11 @@ foreign_module() {
 		windows)
 			[ -f libpostgres.a ] || windows_library || return
 			headers=$RUN_HEADERS
-			for file in src/*.c src/ordered/*.c; do
+			for file in src/*.c src/*/*.c; do
 				"$win-gcc" "${flags[@]}" -isystem "$headers/port/win32" -isystem "$headers" -I src -c -o "${file%c}o" "$file" || return
 			done
 			"$win-gcc" -shared -static-libgcc -s -Wl,--disable-auto-import,--no-insert-timestamp -o pg_comb.dll \
-				src/*.o src/ordered/*.o libpostgres.a ;;
+				src/*.o src/*/*.o libpostgres.a ;;
 		alpine) make -s "PG_CONFIG=$PG_CONFIG" CC=musl-gcc COPT="-Wall -Werror" && strip pg_comb.so ;;
 	esac
 }
@@ -158,7 +158,7 @@ compilers_own_found() {
 # The layouts of all structs of the server that the module sees
 same_structs() {
 	local files
-	mapfile -t files < <(compgen -G 'src/*.[ch]'; compgen -G 'src/ordered/*.[ch]')
+	mapfile -t files < <(compgen -G 'src/*.[ch]'; compgen -G 'src/*/*.[ch]')
 	{ say '#include "postgres.h"'; cat "${files[@]/*comb_compat.h/src/comb.h}" | grep -E '^#include ["<]' | grep -vE '["/]comb|"postgres' | sort -u
 		say '#include "comb_compat.h"'; } >structs.c &&
 		same_layouts structs.c && say "$(wc -l <structs.c.mingw) structs" && [ "$(wc -l <structs.c.mingw)" -gt 500 ]

@@ -58,8 +58,6 @@ BEGIN
 END $$;
 SELECT is(wrong_simple(), 0::bigint, 'a simple expression of PL/pgSQL');
 
--- no row is between computed times in the wrong order
-SELECT is_empty('SELECT FROM key WHERE id <@ tstzrange(now(), now() - interval ''1 day'')', 'computed times in the wrong order');
 -- MERGE compares in its ON, and rows of the source without a partner stay
 CREATE TABLE merged (n int, id uuid, i int);
 INSERT INTO merged SELECT n, id FROM key;
@@ -157,8 +155,6 @@ FROM unnest('{even,skewed,nulls,mixed,month}'::text[]) source, unnest('{12 hours
 SELECT cmp_ok(miss(format('SELECT * FROM %I WHERE id <@ tstzrange(''2026-01-05'', NULL) AND id <@ tstzrange(NULL, ''2026-01-15'') AND comb_timestamp(id) < ''2026-01-10''', source)),
               '<', 1.1::float8, 'three conditions of ' || source)
 FROM unnest('{even,skewed,nulls,mixed,month}'::text[]) source;
-SELECT cmp_ok(miss('SELECT * FROM even WHERE (comb_timestamp(id) >= ''2026-01-10'' AND comb_timestamp(id) < ''2026-01-11'') OR (id <@ tstzrange(''2026-01-20'', ''2026-01-22'') AND n > 0)'),
-              '<', 1.15::float8, 'two conditions below OR');
 -- each of two keys has the estimate of its own bounds
 CREATE TABLE two AS SELECT e.n, e.id, o.id AS other FROM even e JOIN even o ON o.n = (e.n * 7919) % 30000;
 ANALYZE two;
@@ -184,9 +180,6 @@ SELECT is(estimate('SELECT * FROM unseen WHERE ' || clause), estimate('SELECT * 
 FROM (VALUES ('comb_timestamp(id) >= ''2026-01-10''', 'at >= ''2026-01-10'''), ('comb_timestamp(id) <= ''2026-01-10''', 'at <= ''2026-01-10'''),
              ('id <@ tstzrange(''2026-01-10'', NULL)', 'at >= ''2026-01-10'''), ('id <@ tstzrange(NULL, now())', 'at < now()'),
              ('id <@ tstzrange(''2026-01-10'', ''2026-01-20'')', 'at >= ''2026-01-10'' AND at < ''2026-01-20''')) v (clause, alike);
--- an OR has estimates of its own, beside those of the whole list
-SELECT cmp_ok(miss('SELECT * FROM even WHERE id <@ tstzrange(''2026-01-05'', ''2026-01-25'') AND (id <@ tstzrange(''2026-01-10'', ''2026-01-11'') OR id <@ tstzrange(''2026-01-20'', ''2026-01-22''))'),
-              '<', 2::float8, 'an OR in a period');
 -- the index of the key is not free: the other one finds 30 rows, and the period 500
 CREATE TABLE chosen AS SELECT n, id, n % 1000 AS ref FROM even;
 CREATE UNIQUE INDEX chosen_id ON chosen (id);
@@ -217,8 +210,6 @@ FROM unnest(ARRAY['tstzrange(''2026-01-10'', ''2026-01-11'') @> id',
                   'comb_contained(id, tstzrange(''2026-01-10'', ''2026-01-11''))',
                   'comb_created(id, tstzrange(''2026-01-10'', ''2026-01-11''), ''ulid'')',
                   'NOT id <@ tstzrange(''2026-01-10'', NULL)']) clause;
-SELECT cmp_ok(miss('SELECT * FROM sequel WHERE comb_created(id, tstzrange(''2026-01-10'', ''2026-01-20''), ''rtcomb_sql'')'), '<', 1.5::float8,
-              'ten days of keys that sort in SQL Server');
 -- beyond the last of the values that ANALYZE kept there are some keys more
 SELECT cmp_ok(estimate('SELECT * FROM sequel WHERE comb_timestamp(id, ''rtcomb_sql'') >= ''2026-01-30 23:59'''), '>', 100::float8, 'the newest keys that sort in SQL Server');
 -- the planner counts the values of a histogram that is in another order

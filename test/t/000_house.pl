@@ -39,8 +39,8 @@ my $makefile = slurp('Makefile');
 my @references = map { slurp($_) } glob('doc/pg_comb*.md');
 my $reference = join('', @references);
 my $changelog = slurp('CHANGELOG.md');
-my @c = sort glob('src/*.c src/ordered/*.c');
-my @sources = (@c, sort glob('src/*.h src/ordered/*.h'));
+my @c = sort glob('src/*.c src/*/*.c');
+my @sources = (@c, sort glob('src/*.h src/*/*.h'));
 my %source = map { $_ => slurp($_) } @sources;
 
 # META.json says what each extension is: its script and its documentation
@@ -177,6 +177,27 @@ none('files of src call only files above them', map {
 	my ($file, $code) = (basename($_), $source{$_} =~ s{/\*.*?\*/}{}grs);
 	map { "$file: $_" } grep { ($home{$_} // 0) > $row{$file} } $code =~ /\b(comb_\w+)\b/g;
 } @c);
+
+# In its drawings a function calls those that are indented below it.
+my %body;
+for my $code (values %source)
+{
+	$body{$1} = $2 while $code =~ /^(?:\w[\w ]*[* ]*\n)(comb_\w+)\((.*?^\})/msg;
+}
+my ($drawn, @undrawn) = (0);
+for my $drawing (slurp('src/README.md') =~ /^```\n(.*?)^```$/msg)
+{
+	my @callers;
+	while ($drawing =~ /^( *)(\w+)\(\)/mg)
+	{
+		my ($depth, $function) = (length($1) / 4, $2);
+		push @undrawn, $function if $depth > 0 && ($body{ $callers[ $depth - 1 ] } // '') !~ /\b$function\b/;
+		$callers[$depth] = $function;
+		$drawn++;
+	}
+}
+cmp_ok($drawn, '>', 30, 'src/README.md has drawings');
+none('functions call what the drawings of src/README.md show', @undrawn);
 
 # Only comb_compat.h looks at the server's version
 none('PG_VERSION_NUM only in comb_compat.h',

@@ -76,4 +76,15 @@ like(error_of($node, 'postgres', "SELECT count(*) FROM key WHERE id <@ $day"),
 $node->safe_psql('far', 'CREATE EXTENSION pg_comb');
 like(sent($_->[0]), $_->[2], "with the option: $_->[0]") foreach @statements;
 
+# Nobody enforces the CHECK of a foreign table, so rows are in the order of their times only if these are compared.
+query(q{
+CREATE FOREIGN TABLE checked (id uuid NOT NULL, CHECK (id <@ '[2000-01-01,2100-01-01)')) SERVER far OPTIONS (table_name 'key');
+CREATE TABLE grown (id uuid NOT NULL, CHECK (id <@ '[2000-01-01,2100-01-01)')) PARTITION BY RANGE (id);
+CREATE TABLE grown_1 PARTITION OF grown FOR VALUES FROM (comb_min('2026-01-01')) TO (comb_min('2026-02-01')) PARTITION BY RANGE (id);
+CREATE INDEX ON grown (id)});
+sub order_of { return query("EXPLAIN (COSTS OFF, VERBOSE) SELECT FROM $_[0] ORDER BY comb_timestamp(id) LIMIT 1"); }
+unlike(order_of('grown'), qr/comb_timestamp/, 'a CHECK of tables that are here');
+query(q{CREATE FOREIGN TABLE far_away PARTITION OF grown_1 DEFAULT SERVER far OPTIONS (table_name 'key')});
+like(order_of($_), qr/comb_timestamp/, "a CHECK of a foreign table: $_") foreach 'checked', 'grown';
+
 done_testing();

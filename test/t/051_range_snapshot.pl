@@ -1,5 +1,6 @@
 # A snapshot that is older than a constraint shows rows that the constraint forbids,
-# also to the plan of a prepared statement that was made after the constraint.
+# also to the plan of a prepared statement that was made after the constraint.  Periods
+# do not find them.  The order by times believes the constraint, as PostgreSQL does.
 use lib 'test/perl';
 use CombTest;
 use CombSession;
@@ -13,9 +14,6 @@ CREATE INDEX ON key (id);
 CREATE TABLE parted (id uuid) PARTITION BY RANGE (id);
 CREATE TABLE part PARTITION OF parted DEFAULT;
 INSERT INTO parted TABLE key;
-CREATE TABLE grown (id uuid, CONSTRAINT time CHECK (comb_timestamp(id) IS NOT NULL)) PARTITION BY RANGE (id);
-CREATE TABLE attached (id uuid);
-INSERT INTO attached TABLE key;
 });
 
 my ($old, $new) = map { CombSession->new($node) } 1 .. 2;
@@ -33,26 +31,15 @@ SET enable_seqscan = off;
 PREPARE $table(tstzrange) AS SELECT count(*) FROM $table WHERE id <@ \$1;
 PREPARE first_of_$table AS SELECT comb_timestamp(id) IS NULL FROM $table ORDER BY comb_timestamp(id) DESC LIMIT 1});
 }
-# The parent's CHECK is older than the snapshot, the partition's is not.
-$node->safe_psql('postgres', q{
-DELETE FROM attached WHERE comb_timestamp(id) IS NULL;
-ALTER TABLE attached ADD CONSTRAINT time CHECK (comb_timestamp(id) IS NOT NULL);
-ALTER TABLE grown ATTACH PARTITION attached DEFAULT;
-});
-is($old->ask('SELECT comb_timestamp(id) IS NULL FROM grown ORDER BY comb_timestamp(id) DESC LIMIT 1'), 't',
-	'a partition that was attached meanwhile has its own CHECK');
 # Other sessions' snapshots do not change how this session plans.
 is($new->ask("EXECUTE $_('(,)')"), 179, "$_: a plan for snapshots that the constraint holds in") for ('key', 'parted');
 for my $table ('key', 'parted')
 {
 	is($new->ask("EXECUTE first_of_$table"), 'f', "$table: the order of the keys is that of their times");
 	unlike($new->ask("EXPLAIN EXECUTE first_of_$table"), qr/Sort Key: .*comb_timestamp/, "$table: the plan has the key's order");
-	is($old->ask("SELECT comb_timestamp(id) IS NULL FROM $table ORDER BY comb_timestamp(id) DESC LIMIT 1"), 't',
-		"$table: the older snapshot's row without a time comes first");
 }
 $new->ask("BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$snapshot'");
 is($new->ask('SELECT count(*) FROM key'), 180, 'an older snapshot has a row without a time');
 is($new->ask("EXECUTE $_('(,)')"), 179, "$_: the same plan does not count this row") for ('key', 'parted');
-is($new->ask("EXECUTE first_of_$_"), 't', "$_: the plan of the order is made again for the older snapshot") for ('key', 'parted');
 
 done_testing();

@@ -8,16 +8,13 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/comb_period.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "utils/timestamp.h"
 
-#include "comb_planner.h"
+#include "comb_call.h"
 
 PG_FUNCTION_INFO_V1(comb_range_min);
 PG_FUNCTION_INFO_V1(comb_range_max);
@@ -31,16 +28,35 @@ PG_FUNCTION_INFO_V1(comb_recheck_layout);
 PG_FUNCTION_INFO_V1(comb_in_range);
 
 /*
- * Return the first or the last value of a period, in the layout's order.  If the
- * layout has no value in the period, the first is all ones and the last all
- * zeros, so that no value is between the two in any order of the bytes.
+ * comb_range_min(period tstzrange [, layout text]) returns uuid
+ * comb_range_max(period tstzrange [, layout text]) returns uuid
+ *
+ * Return the smallest and the largest key of the layout, UUIDv7 by default,
+ * whose time is in the period, in the order of the database that the layout is
+ * made for.  If no key has such a time, the first is all ones and the last all
+ * zeros, so that no value is between the two in any order of the bytes.  Raises
+ * 0A000 for a layout that no database sorts by time, and 22023 for an unknown
+ * layout.  Without a layout, no input raises an error.
+ *
+ * comb_bound_min(period tstzrange, layout text) returns uuid
+ * comb_bound_max(period tstzrange, layout text) returns uuid
+ *
+ * The same, but NULL for these layouts.  An error would show the label, and the
+ * functions could not be leakproof.
  */
-static pg_uuid_t *
-comb_period_bound(const CombLayout *layout, CombPeriod period, bool last)
+static Datum
+comb_period_end(FunctionCallInfo fcinfo, bool last, bool raises)
 {
+	const CombLayout *layout = comb_layout_default;
+	CombPeriod	period = comb_period(PG_GETARG_DATUM(0));
 	pg_uuid_t  *min = (pg_uuid_t *) palloc(UUID_LEN);
 	pg_uuid_t  *max = (pg_uuid_t *) palloc(UUID_LEN);
 
+	if (PG_NARGS() > 1)
+		layout = comb_layout_arg_extended(fcinfo, 1, !raises);
+	if (!raises && (layout == NULL || layout->sorts_in == COMB_SORTS_NOWHERE))
+		PG_RETURN_NULL();
+	comb_check_sorts(layout);
 	if (period.first > period.last ||
 		!comb_lower_bound(layout, min->data, period.first) ||
 		!comb_upper_bound(layout, max->data, period.last))
@@ -48,70 +64,31 @@ comb_period_bound(const CombLayout *layout, CombPeriod period, bool last)
 		memset(min->data, 0xff, UUID_LEN);
 		memset(max->data, 0x00, UUID_LEN);
 	}
-	return last ? max : min;
+	PG_RETURN_UUID_P(last ? max : min);
 }
 
-/*
- * comb_range_min(period tstzrange [, layout text]) returns uuid
- * comb_range_max(period tstzrange [, layout text]) returns uuid
- *
- * Return the smallest and the largest key of the layout, UUIDv7 by default,
- * whose time is in the period, in the order of the database that the layout is
- * made for.  If no key has such a time, comb_range_min() returns
- * ffffffff-ffff-ffff-ffff-ffffffffffff and comb_range_max() the nil uuid, so
- * that no key is between the two.  Raises 0A000 for a layout that no database
- * sorts by time, and 22023 for an unknown layout.  Without a layout, no input
- * raises an error.
- */
 Datum
 comb_range_min(PG_FUNCTION_ARGS)
 {
-	const CombLayout *layout = comb_layout_arg_or_default(fcinfo, 1);
-
-	comb_check_sorts(layout);
-	PG_RETURN_UUID_P(comb_period_bound(layout, comb_period(PG_GETARG_DATUM(0)),
-									   false));
+	return comb_period_end(fcinfo, false, true);
 }
 
 Datum
 comb_range_max(PG_FUNCTION_ARGS)
 {
-	const CombLayout *layout = comb_layout_arg_or_default(fcinfo, 1);
-
-	comb_check_sorts(layout);
-	PG_RETURN_UUID_P(comb_period_bound(layout, comb_period(PG_GETARG_DATUM(0)),
-									   true));
-}
-
-/*
- * comb_bound_min(period tstzrange, layout text) returns uuid
- * comb_bound_max(period tstzrange, layout text) returns uuid
- *
- * The same, but NULL for an unknown layout, and for one that no database sorts
- * by time.  An error would show the label, and the functions could not be
- * leakproof.
- */
-static Datum
-comb_bound(FunctionCallInfo fcinfo, bool last)
-{
-	const CombLayout *layout = comb_layout_arg_extended(fcinfo, 1, true);
-
-	if (layout == NULL || layout->sorts_in == COMB_SORTS_NOWHERE)
-		PG_RETURN_NULL();
-	PG_RETURN_UUID_P(comb_period_bound(layout, comb_period(PG_GETARG_DATUM(0)),
-									   last));
+	return comb_period_end(fcinfo, true, true);
 }
 
 Datum
 comb_bound_min(PG_FUNCTION_ARGS)
 {
-	return comb_bound(fcinfo, false);
+	return comb_period_end(fcinfo, false, false);
 }
 
 Datum
 comb_bound_max(PG_FUNCTION_ARGS)
 {
-	return comb_bound(fcinfo, true);
+	return comb_period_end(fcinfo, true, false);
 }
 
 /* Is the argument "idno" a UUIDv7 whose time is in the argument "periodno"? */

@@ -8,19 +8,15 @@
  * that a value is in the middle of its bin.
  *
  * Core multiplies the estimates of all conditions in a list.  So the first of
- * our functions in a list looks at all bounds beside it, estimates how many
- * keys are between them, and hands this estimate to the bounds.  Both the
+ * our functions in a table's list looks at all bounds beside it, estimates how
+ * many keys are between them, and hands this estimate to the bounds.  Both the
  * number of rows and the cost of an index scan follow from it.  See
  * comb_hand_over().
  *
- * Only periods that the planner can compute have an estimate.  For columns of
- * periods PostgreSQL has histograms, too, but what joins gain by them is not
- * worth the code.
+ * Only periods that the planner can compute have an estimate, and only layouts
+ * that sort as the histogram does.
  *
  * Copyright (c) 2026, pg_comb developers
- *
- * IDENTIFICATION
- *	  src/comb_selfuncs.c
  *
  *-------------------------------------------------------------------------
  */
@@ -31,15 +27,11 @@
 #include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "catalog/pg_statistic.h"
-#include "catalog/pg_type.h"
-#include "nodes/makefuncs.h"
 #include "nodes/supportnodes.h"
-#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
-#include "utils/fmgroids.h"
 #include "utils/selfuncs.h"
 
-#include "comb_planner.h"
+#include "comb_call.h"
 
 PG_FUNCTION_INFO_V1(comb_period_support);
 PG_FUNCTION_INFO_V1(comb_period_sel);
@@ -54,23 +46,6 @@ typedef struct CombEstimate
 	bool		mixed;			/* there are values without a time */
 } CombEstimate;
 
-/* The times of a column's histogram, in order */
-typedef struct CombTimes
-{
-	int64	   *times;
-	int			n;
-	bool		sampled;		/* the histogram is in another order */
-} CombTimes;
-
-static int
-comb_time_cmp(const void *a, const void *b)
-{
-	int64		x = *(const int64 *) a;
-	int64		y = *(const int64 *) b;
-
-	return (x > y) - (x < y);
-}
-
 /*
  * Get one kind of a column's statistics.  False if there are none, or if their
  * values are not uuids: behind a cast without a function, the column can have
@@ -81,41 +56,35 @@ comb_stats_slot(AttStatsSlot *slot, HeapTuple statstuple, int kind, int flags)
 {
 	if (!get_attstatsslot(slot, statstuple, kind, InvalidOid, flags))
 		return false;
-	if (getBaseType(slot->valuetype) == UUIDOID)
+	if (getBaseType(slot->valuetype) == UUIDOID && slot->nvalues > 0)
 		return true;
 	free_attstatsslot(slot);
 	return false;
 }
 
-/*
- * Return how many bins of the histogram are before "at", with a fraction.  A
- * sample of the times, in place of bins, leaves as many keys before its first
- * time, and after its last one, as it has between two of its times.
- */
+/* Return how many bins of a histogram of n times are before "at", with a fraction */
 static double
-comb_bins_before(const CombTimes *hist, int64 at)
+comb_bins_before(const int64 *times, int n, int64 at)
 {
 	int			lo = 0;
-	int			hi = hist->n - 1;
+	int			hi = n - 1;
 
-	if (at <= hist->times[0])
+	if (at <= times[0])
 		return 0.0;
-	if (at > hist->times[hi])
-		return hist->sampled ? hist->n : Max(hi, 1);
+	if (at > times[hi])
+		return Max(hi, 1);
 
 	/* find the bin: times[lo] < at <= times[hi] */
 	while (hi - lo > 1)
 	{
 		int			mid = (lo + hi) / 2;
 
-		if (hist->times[mid] < at)
+		if (times[mid] < at)
 			lo = mid;
 		else
 			hi = mid;
 	}
-	return (hist->sampled ? 1 : 0) + lo +
-		((double) at - (double) hist->times[lo]) /
-		((double) hist->times[hi] - (double) hist->times[lo]);
+	return lo + ((double) at - (double) times[lo]) / ((double) times[hi] - (double) times[lo]);
 }
 
 /*
@@ -126,21 +95,6 @@ static inline bool
 comb_to_end(const CombLayout *layout, const CombPeriod *period)
 {
 	return period->last >= layout->codec->latest - layout->codec->unit->us / layout->codec->unit->per;
-}
-
-/* Return the share of the histogram's times in the period */
-static double
-comb_hist_share(const CombTimes *hist, const CombLayout *layout,
-				const CombPeriod *period)
-{
-	double		bins = hist->sampled ? hist->n + 1 : Max(hist->n - 1, 1);
-	double		end = bins;
-
-	if (hist->n == 0)
-		return 0.0;
-	if (!comb_to_end(layout, period))
-		end = comb_bins_before(hist, period->last + 1);
-	return (end - comb_bins_before(hist, period->first)) / bins;
 }
 
 /*
@@ -154,9 +108,7 @@ comb_read_stats(HeapTuple tuple, const CombLayout *layout,
 	double		rest = 1.0 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
 	double		common = 0.0;
 	double		sumcommon = 0.0;
-	bool		last = false;
 	AttStatsSlot slot;
-	CombTimes	hist;
 	int64		at;
 	int			i;
 
@@ -173,28 +125,31 @@ comb_read_stats(HeapTuple tuple, const CombLayout *layout,
 		free_attstatsslot(&slot);
 	}
 	rest = Max(rest - sumcommon, 0.0);
-	if (comb_stats_slot(&slot, tuple, STATISTIC_KIND_HISTOGRAM,
-						ATTSTATSSLOT_VALUES) && slot.nvalues > 0)
+	if (comb_stats_slot(&slot, tuple, STATISTIC_KIND_HISTOGRAM, ATTSTATSSLOT_VALUES))
 	{
-		hist.times = (int64 *) palloc(sizeof(int64) * slot.nvalues);
-		hist.n = 0;
-		hist.sampled = layout->sorts_in != COMB_SORTS_PLAIN;
+		int64	   *times = (int64 *) palloc(sizeof(int64) * slot.nvalues);
+		int			n = 0;
+		bool		last = false;
+		double		share = 0.0;
+
 		for (i = 0; i < slot.nvalues; i++)
 		{
-			last = comb_decode(layout, DatumGetUUIDP(slot.values[i])->data,
-							   &hist.times[hist.n]);
+			last = comb_decode(layout, DatumGetUUIDP(slot.values[i])->data, &times[n]);
 			if (last)
-				hist.n++;
+				n++;
 		}
-		if (hist.sampled)
-			qsort(hist.times, hist.n, sizeof(int64), comb_time_cmp);
-		estimate->sel = common + rest * comb_hist_share(&hist, layout, period) *
-			hist.n / slot.nvalues;
-		estimate->mixed = hist.n < slot.nvalues;
+		if (n > 0)
+		{
+			double		bins = Max(n - 1, 1);
+			double		end = comb_to_end(layout, period) ? bins : comb_bins_before(times, n, period->last + 1);
+
+			share = (end - comb_bins_before(times, n, period->first)) / bins;
+		}
+		estimate->sel = common + rest * share * n / slot.nvalues;
+		estimate->mixed = n < slot.nvalues;
 
 		/* core takes other uuids at the end for keys in an open period */
-		estimate->newer = last && !hist.sampled &&
-			period->first > hist.times[hist.n - 1];
+		estimate->newer = last && period->first > times[n - 1];
 		free_attstatsslot(&slot);
 	}
 	else if (sumcommon > 0)
@@ -214,10 +169,9 @@ comb_read_stats(HeapTuple tuple, const CombLayout *layout,
  * function is leakproof unless a superuser has altered it.
  */
 static CombEstimate
-comb_estimate(PlannerInfo *root, const CombCall *call, int varRelid,
-			  const CombPeriod *period)
+comb_estimate(PlannerInfo *root, const CombKey *key, int varRelid, const CombPeriod *period)
 {
-	const CombLayout *layout = call->layout;
+	const CombLayout *layout = key->layout;
 	CombEstimate estimate = {DEFAULT_RANGE_INEQ_SEL, false, false};
 	VariableStatData vardata;
 
@@ -232,8 +186,8 @@ comb_estimate(PlannerInfo *root, const CombCall *call, int varRelid,
 	/* of two bounds with this very default, core knows nothing */
 	if (period->first <= layout->codec->earliest || comb_to_end(layout, period))
 		estimate.sel = DEFAULT_INEQ_SEL - 1e-9;
-	examine_variable(root, call->key, varRelid, &vardata);
-	if (HeapTupleIsValid(vardata.statsTuple) &&
+	examine_variable(root, key->id, varRelid, &vardata);
+	if (HeapTupleIsValid(vardata.statsTuple) && layout->sorts_in == COMB_SORTS_PLAIN &&
 		statistic_proc_security_check(&vardata, F_UUID_GE))
 		comb_read_stats(vardata.statsTuple, layout, period, &estimate);
 	ReleaseVariableStats(vardata);
@@ -244,52 +198,16 @@ comb_estimate(PlannerInfo *root, const CombCall *call, int varRelid,
  * Estimates of conditions, and of the bounds beside them
  */
 
-/*
- * Find the list of conditions that has the one with these arguments: a table's
- * list, or an AND below OR.  NIL if there is none.
- */
-static List *
-comb_list_of(List *infos, const List *args)
-{
-	ListCell   *lc;
-
-	foreach(lc, infos)
-	{
-		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
-		ListCell   *lc2;
-
-		if (!IsA(info, RestrictInfo))
-			continue;
-		if (comb_call_args((Node *) info->clause) == args)
-			return infos;
-		if (info->orclause == NULL || !is_orclause(info->orclause))
-			continue;
-		foreach(lc2, ((BoolExpr *) info->orclause)->args)
-		{
-			List	   *found;
-
-			if (!is_andclause(lfirst(lc2)))
-				continue;
-			found = comb_list_of(((BoolExpr *) lfirst(lc2))->args, args);
-			if (found != NIL)
-				return found;
-		}
-	}
-	return NIL;
-}
-
 /* Return the strategy by which a condition bounds the key, or zero */
 static int
-comb_bound_strategy(const CombCall *call, const Node *key,
-					const RestrictInfo * info)
+comb_bound_strategy(const CombKey *key, const RestrictInfo * info)
 {
 	const OpExpr *op = (const OpExpr *) info->clause;
 	int			strategy;
 
-	if (!IsA(info, RestrictInfo) || !IsA(op, OpExpr) ||
-		list_length(op->args) != 2 || !equal(linitial(op->args), key))
+	if (!IsA(op, OpExpr) || list_length(op->args) != 2 || !equal(linitial(op->args), key->id))
 		return 0;
-	strategy = get_op_opfamily_strategy(op->opno, call->family);
+	strategy = get_op_opfamily_strategy(op->opno, key->family);
 	return strategy == BTEqualStrategyNumber ? 0 : strategy;
 }
 
@@ -300,7 +218,7 @@ comb_bound_strategy(const CombCall *call, const Node *key,
  * comb_min() and comb_max() return them.  Many keys can have this time.
  */
 static bool
-comb_narrow(const CombCall *call, CombPeriod *period, const Const *value,
+comb_narrow(const CombLayout *layout, CombPeriod *period, const Const *value,
 			int strategy)
 {
 	const unsigned char *id;
@@ -315,13 +233,10 @@ comb_narrow(const CombCall *call, CombPeriod *period, const Const *value,
 		return true;
 	}
 	id = DatumGetUUIDP(value->constvalue)->data;
-	if (!call->layout->codec->decode(call->layout->codec,
-									 comb_get_field(call->layout, id), &at))
+	if (!layout->codec->decode(layout->codec, comb_get_field(layout, id), &at))
 		return false;
-	if ((strategy == BTGreaterStrategyNumber ?
-		 comb_upper_bound(call->layout, end, at) :
-		 strategy == BTLessStrategyNumber &&
-		 comb_lower_bound(call->layout, end, at)) &&
+	if ((strategy == BTGreaterStrategyNumber ? comb_upper_bound(layout, end, at) :
+		 strategy == BTLessStrategyNumber && comb_lower_bound(layout, end, at)) &&
 		memcmp(id, end, UUID_LEN) == 0)
 		at += strategy == BTGreaterStrategyNumber ? 1 : -1;
 	if (strategy > BTEqualStrategyNumber)
@@ -331,28 +246,14 @@ comb_narrow(const CombCall *call, CombPeriod *period, const Const *value,
 	return true;
 }
 
-/*
- * Does a condition compare the key's time with a value that is neither of the
- * same row nor volatile?
- */
+/* Is a condition one on the key and its time, and on nothing else? */
 static bool
-comb_compares_time(const CombCall *call, const RestrictInfo * info)
+comb_reads_only_time(PlannerInfo *root, const CombKey *key, Node *clause)
 {
-	const List *args;
-	CombCall	time;
-	int			i;
+	Bitmapset  *columns = NULL;
 
-	if (!IsA(info, RestrictInfo) || !IsA(info->clause, OpExpr))
-		return false;
-	args = ((const OpExpr *) info->clause)->args;
-	for (i = 0; i < 2 && list_length(args) == 2; i++)
-	{
-		if (comb_time_call(&time, list_nth(args, i)) &&
-			equal(time.key, call->key) &&
-			is_pseudo_constant_clause(list_nth(args, 1 - i)))
-			return true;
-	}
-	return false;
+	pull_varattnos(clause, key->column->varno, &columns);
+	return bms_membership(columns) == BMS_SINGLETON && comb_reads_time(clause, root);
 }
 
 /* Set the estimate that a condition will have, in all contexts */
@@ -385,22 +286,19 @@ comb_set_sel(RestrictInfo * info, double sel)
  * Among other uuids, the bounds get core's estimate, because an index reads the
  * others between them, too.  The condition then has the share of the keys.
  *
- * The comparisons of the key's time beside the bounds get no share.  In a UNION
- * ALL they come first, and core has estimated them already.
+ * Conditions on the key's time and nothing else find no fewer rows than the
+ * bounds beside them.
  */
 static double
-comb_hand_over(PlannerInfo *root, const CombCall *call, int varRelid,
+comb_hand_over(PlannerInfo *root, const CombKey *key, int varRelid,
 			   List *infos, bool *found)
 {
-	Node	   *key = comb_call_key(call);
 	CombPeriod	period = {PG_INT64_MIN, PG_INT64_MAX};	/* between the bounds */
 	bool		known = true;
 	bool		lower = false;
 	bool		upper = false;
 	List	   *bounds = NIL;	/* as core estimates them */
-	CombEstimate estimate;
-	double		sel;
-	double		times_sel = 1.0;
+	CombEstimate estimate = {0.0, false, false};
 	double		own = 1.0;
 	double		rest = 1.0;
 	ListCell   *lc;
@@ -408,85 +306,46 @@ comb_hand_over(PlannerInfo *root, const CombCall *call, int varRelid,
 	foreach(lc, infos)
 	{
 		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
-		int			strategy = comb_bound_strategy(call, key, info);
+		int			strategy = comb_bound_strategy(key, info);
 		Node	   *value;
 
 		if (strategy == 0)
 			continue;
 		value = estimate_expression_value(root, llast(((OpExpr *) info->clause)->args));
 		bounds = lappend(bounds, info->clause);
-		known = comb_narrow(call, &period, (Const *) value, strategy) && known;
+		known = comb_narrow(key->layout, &period, (Const *) value, strategy) && known;
 		lower = lower || strategy > BTEqualStrategyNumber;
 		upper = upper || strategy < BTEqualStrategyNumber;
 	}
 	*found = bounds != NIL;
 	if (!*found)
 		return 1.0;
-	foreach(lc, infos)
+	if (known)
+		estimate = comb_estimate(root, key, varRelid, &period);
+	if (known && (estimate.newer || estimate.mixed))
 	{
-		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
+		double		core_sel = clauselist_selectivity(root, bounds, varRelid, JOIN_INNER, NULL);
 
-		if (!comb_compares_time(call, info))
-			continue;
-		if (info->norm_selec > 0)
-			times_sel *= info->norm_selec;
-		else
-			comb_set_sel(info, 1.0);
-	}
-	if (!known)
-		return 1.0;
-	estimate = comb_estimate(root, call, varRelid, &period);
-	sel = estimate.sel;
-	if (estimate.newer || estimate.mixed)
-	{
-		double		core_sel = clauselist_selectivity(root, bounds, varRelid,
-													  JOIN_INNER, NULL);
-
-		if (core_sel > sel)
+		if (core_sel > estimate.sel)
 		{
 			if (estimate.mixed)
-				own = sel / core_sel;
-			sel = core_sel;
+				own = estimate.sel / core_sel;
+			estimate.sel = core_sel;
 		}
 	}
-	sel = sel < times_sel ? sel / times_sel : 1.0;
 	if (lower && upper)
-		rest -= nulltestsel(root, IS_NULL, key, varRelid, JOIN_INNER, NULL);
-	foreach(lc, infos)
-	{
-		int			strategy = comb_bound_strategy(call, key, lfirst(lc));
-
-		if (strategy != 0)
-			comb_set_sel(lfirst(lc), !lower || strategy > BTEqualStrategyNumber ?
-						 sel : rest);
-	}
-	return own;
-}
-
-/*
- * The same for the bounds of joins with a column of periods, which are not known.
- * A lower and an upper one together get core's default for a range, which core
- * gives to none of them.
- */
-static void
-comb_hand_over_join(const CombCall *call, List *infos)
-{
-	Node	   *key = comb_call_key(call);
-	ListCell   *lc;
-
+		rest -= nulltestsel(root, IS_NULL, key->id, varRelid, JOIN_INNER, NULL);
 	foreach(lc, infos)
 	{
 		RestrictInfo *info = (RestrictInfo *) lfirst(lc);
-		const CombFunction *function;
-		FuncExpr   *value;
+		int			strategy = comb_bound_strategy(key, info);
 
-		if (comb_bound_strategy(call, key, info) == 0)
-			continue;
-		value = (FuncExpr *) llast(((OpExpr *) info->clause)->args);
-		function = IsA(value, FuncExpr) ? comb_function(value->funcid) : NULL;
-		if (function && function->role == COMB_PERIOD_END)
-			comb_set_sel(info, sqrt(DEFAULT_RANGE_INEQ_SEL));
+		if (known && strategy != 0)
+			comb_set_sel(info, !lower || strategy > BTEqualStrategyNumber ? estimate.sel : rest);
+		else if (strategy == 0 && comb_reads_only_time(root, key, (Node *) info->clause))
+			comb_set_sel(info, 1.0);
 	}
+	return own;
 }
 
 /*
@@ -494,38 +353,39 @@ comb_hand_over_join(const CombCall *call, List *infos)
  * its bounds if it has any.
  */
 static double
-comb_selectivity(PlannerInfo *root, const CombCall *call, List *args,
-				 int varRelid, bool is_join)
+comb_selectivity(PlannerInfo *root, Oid funcid, List *args, int varRelid)
 {
+	CombKey		key;
 	Node	   *value;
 	CombPeriod	period;
-	int			varno;
+	RelOptInfo *rel;
+	ListCell   *lc;
 
-	if (!is_join && root->simple_rel_array != NULL &&
-		bms_get_singleton_member(pull_varnos(root, call->key), &varno) &&
-		varno < root->simple_rel_array_size &&
-		root->simple_rel_array[varno] != NULL)
+	if (!comb_take_apart(root, funcid, args, &key, &value) || value == NULL)
+		return DEFAULT_RANGE_INEQ_SEL;
+	rel = root->simple_rel_array ? root->simple_rel_array[key.column->varno] : NULL;
+	foreach(lc, rel ? rel->baserestrictinfo : NIL)
 	{
-		RelOptInfo *rel = root->simple_rel_array[varno];
-		List	   *infos = comb_list_of(rel->baserestrictinfo, args);
+		Node	   *clause = (Node *) ((RestrictInfo *) lfirst(lc))->clause;
 		bool		found = false;
-		double		own = 1.0;
+		double		own;
 
-		comb_hand_over_join(call, rel->joininfo);
-		if (infos != NIL)
-			own = comb_hand_over(root, call, varRelid, infos, &found);
+		if (!(is_opclause(clause) && ((OpExpr *) clause)->args == args) &&
+			!(is_funcclause(clause) && ((FuncExpr *) clause)->args == args))
+			continue;
+		own = comb_hand_over(root, &key, varRelid, rel->baserestrictinfo, &found);
 		if (found)
 			return own;
 	}
-	value = estimate_expression_value(root, call->period);
-	if (is_join || !IsA(value, Const))
+	value = estimate_expression_value(root, value);
+	if (!IsA(value, Const))
 		return DEFAULT_RANGE_INEQ_SEL;
 	if (((Const *) value)->constisnull)
 		return 0.0;
 	period = comb_period(((Const *) value)->constvalue);
-	if (call->function->role == COMB_HAS_TIME && comb_has_all_times(&period))
+	if (key.has_time && comb_has_all_times(&period))
 		return 1.0;
-	return comb_estimate(root, call, varRelid, &period).sel;
+	return comb_estimate(root, &key, varRelid, &period).sel;
 }
 
 /*
@@ -543,14 +403,11 @@ Datum
 comb_period_support(PG_FUNCTION_ARGS)
 {
 	SupportRequestSelectivity *req = (SupportRequestSelectivity *) PG_GETARG_POINTER(0);
-	CombCall	call;
 
 	if (!IsA(req, SupportRequestSelectivity))
 		PG_RETURN_POINTER(NULL);
-	req->selectivity = DEFAULT_RANGE_INEQ_SEL;
-	if (comb_take_apart(&call, req->funcid, req->args) && call.period)
-		req->selectivity = comb_selectivity(req->root, &call, req->args,
-											req->varRelid, req->is_join);
+	req->selectivity = req->is_join ? DEFAULT_RANGE_INEQ_SEL :
+		comb_selectivity(req->root, req->funcid, req->args, req->varRelid);
 	PG_RETURN_POINTER(req);
 }
 
@@ -564,15 +421,8 @@ comb_period_support(PG_FUNCTION_ARGS)
 Datum
 comb_period_sel(PG_FUNCTION_ARGS)
 {
-	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
-	Oid			opno = PG_GETARG_OID(1);
-	List	   *args = (List *) PG_GETARG_POINTER(2);
-	int			varRelid = PG_GETARG_INT32(3);
-	CombCall	call;
-
-	if (!comb_take_apart(&call, get_opcode(opno), args) || !call.period)
-		PG_RETURN_FLOAT8(DEFAULT_RANGE_INEQ_SEL);
-	PG_RETURN_FLOAT8(comb_selectivity(root, &call, args, varRelid, false));
+	PG_RETURN_FLOAT8(comb_selectivity((PlannerInfo *) PG_GETARG_POINTER(0), get_opcode(PG_GETARG_OID(1)),
+									  (List *) PG_GETARG_POINTER(2), PG_GETARG_INT32(3)));
 }
 
 /*
