@@ -230,6 +230,8 @@ my $list = join('', map { /^(.*?)^## /ms } @references);
 ok(@functions && @settings, 'the scripts create functions, and the module has settings');
 none('the reference has functions and settings once', grep { (() = entries($_)) != 1 } @functions, @settings);
 none('the list at its top has them', grep { $list !~ /\[\Q$_\E\]\(#/ } @functions, @settings);
+none('the reference has an example of each', grep { my $name = $_; !grep { /\b\Q$name\E\(/ } map { /^```(?:sql|sql pattern|result)\n(.*?)^```$/msg } @references }
+	  grep { !/^comb_(?:mssql_(?:lt|le|ge|gt)|contain\w+|\w*support|mssql_sortsupport)$/ } @functions);
 none('the changelog has them', grep { $changelog !~ /`\Q$_\E\b/ } @functions, @settings);
 none('the reference has the defaults of settings', grep { join('', entries($_)) !~ /^The default is `[^`]+`\.$/m } @settings);
 
