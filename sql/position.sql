@@ -90,6 +90,9 @@ $$;
 SELECT what, error_of(since) FROM (VALUES
 	(1, 'not changed', :'p1'),
 	(2, 'a word', 'now'),
+	(26, 'a key', '01a2228e-618a-76f5-8bf2-218a8ecf2906'),
+	(27, 'a key that begins with digits', '019a2228-618a-76f5-8bf2-218a8ecf2906'),
+	(28, 'a time', '2026-11-28 10:00'),
 	(3, 'a space before', ' ' || :'p1'),
 	(4, 'a space after', :'p1' || ' '),
 	(5, 'a comma after', :'p1' || ','),

@@ -16,6 +16,7 @@
 #include "nodes/primnodes.h"
 #include "utils/builtins.h"
 #include "utils/datetime.h"
+#include "utils/formatting.h"
 #include "utils/timestamp.h"
 #include "utils/varlena.h"
 
@@ -90,13 +91,15 @@ comb_clipped(const text *source)
 
 /*
  * Raise 22023 for a label that no layout has.  The hint names the layout with the
- * nearest label, if at most four characters differ, and half of the user's.
+ * nearest label, if at most four characters differ, and half of the user's.  Upper
+ * and lower case are the same there.
  */
 static void
 comb_layout_error(const text *label)
 {
 	const char *clipped = comb_clipped(label);
 	int			length = strlen(clipped);
+	const char *lower = asc_tolower(clipped, length);
 	int			max = Min(4, length / 2);
 	const char *closest = NULL;
 	int			i;
@@ -105,7 +108,7 @@ comb_layout_error(const text *label)
 	{
 		const char *other = comb_layout_table[i].label;
 		int			distance =
-			varstr_levenshtein_less_equal(clipped, length, other, strlen(other),
+			varstr_levenshtein_less_equal(lower, length, other, strlen(other),
 										  1, 1, 1, max, true);
 
 		if (distance <= max)

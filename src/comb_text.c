@@ -138,7 +138,7 @@ comb_parse_error(const text *source, const char *prefix, int prefix_length)
 			 prefix_length != 0 ?
 			 errhint("A key with this prefix is \"%.*s_\" and %d digits of base 32, of which the first is 0 to 7.",
 					 prefix_length, prefix, COMB_DIGITS) :
-			 errhint("A key is %d digits of base 32, of which the first is 0 to 7.  To read a text with a prefix, call comb_parse(id, prefix).",
+			 errhint("A key is %d digits of base 32, of which the first is 0 to 7.  To read a text with a prefix, call comb_parse(id, prefix).  Cast the usual text of a uuid to uuid.",
 					 COMB_DIGITS)));
 }
 

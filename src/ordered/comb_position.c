@@ -143,7 +143,7 @@ comb_position_error(const text *since)
 			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 			 errmsg("invalid position: \"%s\"", comb_clipped(since)),
 			 errdetail("It is not a text that comb_position() returned."),
-			 errhint("Pass the text unchanged.  NULL and '' are the beginning.")));
+			 errhint("Pass the text unchanged, or make a position of a key by comb_position_after().  NULL and '' are the beginning.")));
 }
 
 static char *
@@ -265,7 +265,9 @@ comb_position_read(CombPosition *position, const text *since)
 	version = comb_read_number(&at);
 	cluster = comb_read_number(&at);
 	database = comb_read_number(&at);
-	if (version == 0 || database == 0)
+	/* a uuid and a time have other characters */
+	if (version == 0 || database == 0 ||
+		strspn(given, "0123456789 ") < at - given)
 		comb_position_error(since);
 	if (version != COMB_POSITION_VERSION)
 		ereport(ERROR,

@@ -51,6 +51,21 @@ $item->reads_all('rows that change');
 my @looks = $item->ask('EXPLAIN ' . $item->query) =~ / on heartbeat/g;
 is(scalar(@looks), 1, 'both parts of the query have one bound');
 
+# The procedure ends with its service, which is killed here
+{
+	my ($connstr, $beats) = ($primary->connstr('postgres'), q{FROM pg_stat_activity WHERE query = 'CALL beat()' AND state <> 'idle'});
+	my $service = fork // die;
+	if ($service == 0)
+	{
+		setpgrp;
+		exec 'sh', '-c', recipe('heart') =~ s/host=one,two [^"]*/$connstr/r =~ s/psql/psql -Xq/r;
+	}
+	wait_until($primary, "SELECT count(*) = 1 $beats");
+	kill KILL => -$service;
+	waitpid $service, 0;
+	ok($primary->poll_query_until('postgres', "SELECT count(*) = 0 $beats"), 'the heartbeat ends with its service');
+}
+
 #
 # From PostgreSQL 19 on, WAIT FOR
 #
