@@ -71,6 +71,21 @@ show_crash() {
 		grep -vE 'the database system is|terminating connection' | tail -n 15 | sed 's/^/# /'
 }
 
+# logs_quiet FILE LOG...: fails if servers have logged a warning, a panic or a crash, and shows it, once in a run.  A test
+# whose file has a line "# logged: PATTERN", as a comment of its language, expects what matches.  Lines that begin with a
+# tab, and statements, are a test's own words.
+logs_quiet() {
+	local lines shown=$work/log/complaints
+	touch "$shown" 2>/dev/null
+	lines=$(awk -F ':  ' '!/^\t/ && ($1 ~ /(WARNING|PANIC)$/ || /^TRAP: / || $2 ~ /^(leaked|inconsistent page) / ||
+			$2 ~ /was terminated by / && $2 !~ /by signal (9|15)(:|$)/)' "${@:2}" |
+		grep -vE -f <(sed -nE 's,^(#|--|//) logged: ,,p' "$1") | grep -vxF -f "$shown" | tee -a "$shown")
+	[ -z "$lines" ] && return
+	say "# A server has logged what the test does not name:"
+	tail -n 20 <<<"$lines" | sed 's/^/# /'
+	return 1
+}
+
 skip_all() { say "1..0 # SKIP $*"; exit 0; }
 
 #

@@ -230,5 +230,6 @@ run_client() {
 		schema_is_right "$client" || status=1
 	tap $((passed + 2)) "each period is read by the index, and each list of the newest" plans_by_index "$client" || status=1
 	say "1..$((passed + 2))"
+	logs_quiet "$file" "$work/log/clients.log" || status=1
 	return "$status"
 }

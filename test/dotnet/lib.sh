@@ -96,5 +96,5 @@ run_original() {
 	bounded env "PGHOST=$sockets" PGPORT=5432 PGUSER=postgres "PGDATABASE=$name" "${command[@]}" >"$log" 2>&1
 	status=$?
 	sed -E '/^(not )?ok |^1\.\./b; s/^# (versions: )/\1/; t; s/^(# )?/# /' "$log"
-	return "$status"
+	logs_quiet /dev/null "$work/log/originals.log" && return "$status"
 }

@@ -44,6 +44,7 @@ server_has_it() {
 			AND comb_generate_ordered() < comb_generate_ordered()" 2>&1)
 		stop_server "$name-server"
 		[ "$answer" = t ] || { say "$answer"; exit 1; }
+		logs_quiet /dev/null "$work/log/$name-server.log"
 	)
 }
 

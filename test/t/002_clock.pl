@@ -3,6 +3,7 @@
 # The server reads the clock through libfaketime, and libfaketime reads from a file a shift,
 # or a time at which the clock stands still.  The session itself writes this file, so each
 # step of the clock comes exactly between two statements, or inside a statement.
+# logged: the clock went back, and new keys sort before earlier ones of this process
 use lib 'test/perl';
 use CombSession;
 use CombTest;

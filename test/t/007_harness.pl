@@ -50,6 +50,10 @@ case $1 in
 			'DETAIL:  Failed process was running: SELECT 1' 'LOG:  all server processes terminated; reinitializing' \
 			'FATAL:  the database system is in recovery mode' >"$work/log/server"
 		show_crash "$work/log/server"; exit 1 ;;
+	complains) printf '%s\n' '# logged: lock .* is held' >"$work/test"
+		printf '%s\n' 'a LOG:  statement: x WARNING:  y' '	WARNING:  z' 'a WARNING:  lock 7 is held' 'a LOG:  process (PID 1) was terminated by signal 9: Killed' >"$work/log/quiet"
+		printf '%s\n' 'b WARNING:  leaked scan' 'TRAP: failed Assert("x")' 'c PANIC:  gone' 'd LOG:  process (PID 2) was terminated by signal 11: x' >"$work/log/loud"
+		say "ok 1 - complains"; say 1..1; logs_quiet "$work/test" "$work/log/quiet" && logs_quiet "$work/test" "$work/log/quiet" "$work/log/loud"; exit ;;
 	endless) say "ok 1 - one"; limit=1; bounded sleep 60; exit ;;
 	waits) for _ in {1..100}; do [ ! -e "$work/made" ] || { say "ok 1 - made"; say 1..1; exit; }; sleep 0.1; done; exit 1 ;;
 	makes) : >"$work/made"; say "ok 1 - makes"; say 1..1 ;;
@@ -80,6 +84,9 @@ my @cases = (
 	[ run => 'crash first', '1: 1 passed, 1 failed, 0 skipped', qr/\A(?!.*recovery mode).*^    # .*terminated by signal 11/ms,
 		qr/^Failed: crash: runs to its end\nFailed: # LOG: /m ],
 	[ run => 'endless first', '1: 2 passed, 1 failed, 0 skipped', qr/Stopped: this took longer than 1 seconds/ ],
+	# what servers log, but for what a test names
+	[ run => 'complains first', '1: 2 passed, 1 failed, 0 skipped',
+		qr/^    # A server has logged .*\n    # b WARN.*\n    # TRAP.*\n    # c PANIC.*\n    # d LOG.*signal 11: x\n(?!    #)/m ],
 	# Others begin before a source has shown anything.
 	[ run => 'waits first makes', '0: 3 passed, 0 failed, 0 skipped', { JOBS => 2 } ],
 	# tools that are missing: a package has one, and none the other

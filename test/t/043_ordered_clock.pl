@@ -2,6 +2,7 @@
 # comb_ordered_reset() and a restart then bring each database back to the right time, step by
 # step as administration.md says.  Databases that made no keys meanwhile go on, and so does a
 # consumer that was behind.
+# logged: no ordered keys or Snowflakes can be made in this database until the server restarts
 use lib 'test/perl';
 use CombSchedule;
 use CombSession;

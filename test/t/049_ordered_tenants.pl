@@ -1,5 +1,6 @@
 # Nobody moves another database's clock: the owner of a database sets its limits ahead, and the keys
 # and feeds of the others stay where they are.  Databases that come and go share memory.
+# logged: no ordered keys or Snowflakes can be made in this database until the server restarts
 use lib 'test/perl';
 use CombSchedule;
 use CombSession;

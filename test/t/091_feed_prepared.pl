@@ -26,7 +26,7 @@ $schedule->test(q{
 	# comb_unsettled() says what is, whatever the statement's snapshot sees
 	a.prepared1 r.repeatable r.count=0 b.commitp1 r.unsettled=0 r.commit r.check
 	# a second one of the name, one with a savepoint, and one with Snowflakes alone
-	a.prepared1 a.begin a.event a.prepare1=42710 a.rollback b.event r.poll=0 b.commitp1 r.poll=2
+	a.prepared1 a.begin a.event a.prepare1=42710 b.event r.poll=0 b.commitp1 r.poll=2
 	a.begin a.undone a.event a.prepare1 b.event r.poll=0 b.commitp1 r.check
 	a.begin a.snowflake a.xid a.prepare1 b.event r.poll=1 b.commitp1
 	a.twophase12 r.poll=12 a.prepared1 r.newer=t b.rollbackp1

@@ -1,6 +1,7 @@
 # A reader of events asks comb_settled() while writers commit, in twenty-five schedules
 # (CombSchedule.pm says how to read them).  Then sessions take turns with ordered keys, Snowflakes
 # and claims, and one of them drops the extension or resets the limits.
+# logged: no ordered keys or Snowflakes can be made in this database until the server restarts
 use lib 'test/perl';
 use CombSchedule;
 use CombTest;

@@ -2,6 +2,11 @@
 # must be above the bound until it is visible.  The soak has them all at once.
 #
 # A role that owns one schema, and nothing else, has the tables and the feed.
+# logged: the sequence "app\.truncated_[0-9]_id_seq" is locked
+# logged: there is no bound for "app\.later"
+# logged: the source "app\.gone" of comb_feed is gone
+# logged: readers of "app\.defaults" by .* lose rows
+# logged: permission denied for sequence "app\.orders_id_seq"
 use lib 'test/perl';
 use CombFeed;
 use CombSchedule;

@@ -80,5 +80,4 @@ $schedule->for_each([qw(wait-listed wait-count)], q{
 });
 
 $node->stop;
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP/, 'no server process failed by itself');
 done_testing();
