@@ -202,6 +202,7 @@ comb_order_by_key(PlannerInfo *root, Relids nullable, List *conditions)
 	CompareType direction;
 	bool		desc;
 	Oid			sortop;
+	ListCell   *lc;
 
 	if (parse->sortClause == NIL || list_length(parse->sortClause) > 2 ||
 		parse->groupClause || parse->distinctClause || parse->hasAggs || parse->hasWindowFuncs ||
@@ -231,26 +232,23 @@ comb_order_by_key(PlannerInfo *root, Relids nullable, List *conditions)
 		  comb_begins_in_time(&order, conditions, desc)))
 		return;
 
-	/*
-	 * A time that nobody reads is not computed.  An outer query may list all
-	 * columns, with their numbers and types.
-	 */
 	entry = tlist_member((Expr *) order.key.id, root->processed_tlist);
-	if (time->resjunk && root->query_level == 1)
+	if (entry == NULL)
 	{
-		time->expr = (Expr *) order.key.id;
-		entry = time;
+		entry = makeTargetEntry((Expr *) order.key.id, list_length(root->processed_tlist) + 1, NULL, true);
+		root->processed_tlist = lappend(root->processed_tlist, entry);
 	}
-	else
+	time->ressortgroupref = 0;
+	if (time->resjunk && root->query_level > 1)
 	{
-		if (time->resjunk)
-			time->expr = (Expr *) makeNullConst(TIMESTAMPTZOID, -1, InvalidOid);
-		time->ressortgroupref = 0;
-		if (entry == NULL)
-		{
-			entry = makeTargetEntry((Expr *) order.key.id, list_length(root->processed_tlist) + 1, NULL, true);
-			root->processed_tlist = lappend(root->processed_tlist, entry);
-		}
+		/* an outer query may list all columns, with their numbers and types */
+		time->expr = (Expr *) makeNullConst(TIMESTAMPTZOID, -1, InvalidOid);
+	}
+	else if (time->resjunk)
+	{
+		root->processed_tlist = list_delete_ptr(root->processed_tlist, time);
+		foreach(lc, root->processed_tlist)
+			((TargetEntry *) lfirst(lc))->resno = foreach_current_index(lc) + 1;
 	}
 	first = copyObject(first);
 	first->tleSortGroupRef = assignSortGroupRef(entry, root->processed_tlist);
