@@ -9,7 +9,7 @@ SELECT layout, generates, sorts_in, resolution, earliest, latest FROM comb_layou
 SELECT layout, description FROM comb_layouts();
 
 -- the rows are the same each time, also side by side
-SELECT count(*) AS "529", count(*) FILTER (WHERE a = b) AS "23"
+SELECT count(*) AS "576", count(*) FILTER (WHERE a = b) AS "24"
 FROM comb_layouts() a, comb_layouts() b;
 
 --
@@ -79,7 +79,7 @@ FROM (SELECT DISTINCT ON (resolution, earliest, latest) * FROM comb_layouts() OR
      LATERAL unnest(ARRAY[earliest - interval '1 us', latest + interval '1 us', '-infinity', 'infinity']) at,
      unnest('{"comb_stamp(''919108f7-52d1-4320-9bac-f847db4148a8'', "}'::text[]) call
 ORDER BY layout COLLATE "C", at;
-SELECT count(*) AS "60", count(*) FILTER (WHERE sqlstate_of(format('SELECT comb_at(%L, %L)', at, layout)) LIKE '22008 %') AS "60"
+SELECT count(*) AS "64", count(*) FILTER (WHERE sqlstate_of(format('SELECT comb_at(%L, %L)', at, layout)) LIKE '22008 %') AS "64"
 FROM comb_layouts(),
      LATERAL unnest(ARRAY[earliest - interval '1 us', latest + interval '1 us', '-infinity', 'infinity']) at
 WHERE generates;

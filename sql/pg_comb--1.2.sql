@@ -116,7 +116,7 @@ CREATE FUNCTION comb_layouts(
 	OUT latest timestamptz)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'comb_layouts'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 23;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 24;
 
 COMMENT ON FUNCTION comb_layouts() IS
 	'all layouts, with who uses each layout and what each layout can do';

@@ -41,6 +41,9 @@ PG_FUNCTION_INFO_V1(comb_generate_layout);
 PG_FUNCTION_INFO_V1(comb_at);
 PG_FUNCTION_INFO_V1(comb_at_layout);
 
+/* The first time that keys of behind_v4, with 42 bits of ms, cannot hold */
+#define COMB_BEHIND_V4_END		((UINT64CONST(1) << 42) * COMB_TIME_PER_MS)
+
 /* The last number in a key of this process, for each unit that keys count in */
 static CombTime comb_last_time;
 static Comb100ns comb_last_100ns;
@@ -195,26 +198,49 @@ comb_generate_100ns(const CombLayout *layout, CombTime now)
 	return id;
 }
 
+/* Make a key of any layout that can be generated */
+static pg_noinline pg_uuid_t *
+comb_generate_any(const CombLayout *layout)
+{
+	CombTime	at = comb_clock_time();
+
+	comb_check_generates(layout);
+	if (layout->codec->unit->tick_bits == 0)
+		return comb_generate_100ns(layout, at);
+	at = comb_advance(&comb_last_time, at, COMB_TIME_PER_MS);
+	return comb_key_at(layout, comb_us_from_time(at) + COMB_UNIX_EPOCH,
+					   at % COMB_TIME_PER_US);
+}
+
 /*
  * comb_generate(layout text) returns uuid: a new key, in the order of the
  * layout's database.  The tick behind the time field keeps keys of one time unit
  * in order, so the time field need not run ahead of the clock.  Raises 0A000 for
  * a layout whose keys can only be read, 22023 for an unknown layout, and 22008
  * for a clock past the layout's end, before 1970 or after 4199.
+ *
+ * Keys of behind_v4 are defaults of busy tables as UUIDv7 are, so they cost
+ * little more.
  */
 Datum
 comb_generate_layout(PG_FUNCTION_ARGS)
 {
 	const CombLayout *layout = comb_layout_arg(fcinfo, 0);
-	CombTime	at = comb_clock_time();
+	CombTime	at;
+	uint64		random;
+	pg_uuid_t  *id;
 
-	comb_check_generates(layout);
-	if (layout->codec->unit->tick_bits == 0)
-		PG_RETURN_UUID_P(comb_generate_100ns(layout, at));
-	at = comb_advance(&comb_last_time, at, COMB_TIME_PER_MS);
-	PG_RETURN_UUID_P(comb_key_at(layout,
-								 comb_us_from_time(at) + COMB_UNIX_EPOCH,
-								 at % COMB_TIME_PER_US));
+	if (layout != comb_layout_behind_v4)
+		PG_RETURN_UUID_P(comb_generate_any(layout));
+
+	at = comb_advance(&comb_last_time, comb_clock_time(), COMB_TIME_PER_MS);
+	if (unlikely(at >= COMB_BEHIND_V4_END))
+		comb_check_time(layout, comb_us_from_time(at) + COMB_UNIX_EPOCH);
+	random = comb_random();
+	id = (pg_uuid_t *) palloc(UUID_LEN);
+	comb_behind_v4_write(id->data, at / COMB_TIME_PER_MS,
+						 comb_tick(at % COMB_TIME_PER_MS), random);
+	PG_RETURN_UUID_P(id);
 }
 
 /*

@@ -74,7 +74,7 @@ typedef enum CombSortsIn
  * bytes of this order.
  *
  * "fixed_mask" marks the bits of version and variant, which are always the
- * high bits of their byte.  All other bits are free.  New keys have
+ * high bits of their byte, or a whole one.  All other bits are free.  New keys have
  * "fixed_value" in the marked bits.  If "versioned" is set, a value with other
  * bits there is not a key of the layout.  Otherwise the original software
  * accepts any bits there, and so do we.  "split" says that bytes of the time
@@ -96,13 +96,14 @@ typedef struct CombLayout
 	bool		process_head;	/* bytes 0-7 are random, once per process */
 } CombLayout;
 
-#define COMB_NLAYOUTS			23
+#define COMB_NLAYOUTS			24
 
 /* comb_layout.c: the layouts, in the order of comb_layouts() */
 extern const CombLayout comb_layout_table[COMB_NLAYOUTS];
 
 #define comb_layout_default		(&comb_layout_table[0]) /* uuidv7 */
 #define comb_layout_ulid		(&comb_layout_table[1])
+#define comb_layout_behind_v4	(&comb_layout_table[2])
 
 /*
  * Return the number of free bits in byte "pos".  Most bytes have no fixed
@@ -329,6 +330,22 @@ comb_v7_write_time(unsigned char *id, CombTime at, uint64 random)
 {
 	comb_v7_write(id, at / COMB_TIME_PER_MS,
 				  comb_tick(at % COMB_TIME_PER_MS), random);
+}
+
+/*
+ * Write a key of behind_v4 in the same way.  "ms" has at most 42 bits.
+ *
+ *	24 ones | 24 bits ms | 1000 | 12 bits ms | 10 | 6 bits ms | 18 bits sub | 38 bits random
+ */
+static inline void
+comb_behind_v4_write(unsigned char *id, uint64 ms, uint64 sub, uint64 random)
+{
+	uint64		ticks = ms << COMB_TICK_BITS | sub;
+
+	comb_set_word(id, UINT64CONST(0xffffff0000008000) | ticks >> 36 << 16 |
+				  (ticks >> 24 & 0xfff));
+	comb_set_word(id + 8, UINT64CONST(1) << 63 | ticks << 40 >> 2 |
+				  random >> 26);
 }
 
 /* Read the time of a UUIDv7.  False if the value is not a UUIDv7. */

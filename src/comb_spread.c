@@ -9,9 +9,9 @@
  * go to all of them in turn.  comb_spread() draws the random end of a key
  * again until the key is of the partition that the session uses at the moment.
  *
- * Time and tick stay, so keys are in the same order as before.  Of the 56
- * random bits of a key, log2(partitions) + 1 are no longer free: counting on
- * finds the ends after long gaps more often.
+ * Time and tick stay, so keys are in the same order as before.  Of the random
+ * bits of a key, 56 or in behind_v4 38, log2(partitions) + 1 are no longer free:
+ * counting on finds the ends after long gaps more often.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -83,18 +83,23 @@ comb_check_partitions(int32 partitions)
 				 errhint("Write the MODULUS of the table's hash partitions.")));
 }
 
-/* Return the milliseconds of a UUIDv7.  Raises 22023 for any other uuid. */
+/*
+ * Return the milliseconds of a UUIDv7, or of a key of behind_v4.  Raises 22023
+ * for any other uuid.
+ */
 static inline uint64
-comb_v7_ms(const unsigned char *id)
+comb_spread_ms(const unsigned char *id)
 {
 	TimestampTz at;
 
 	/* other layouts have their time, or the order of keys, in these bytes */
-	if (unlikely(!comb_v7_read(id, &at)))
+	if (unlikely(!comb_v7_read(id, &at) &&
+				 !comb_decode(comb_layout_behind_v4, id, &at)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("key to spread is not a UUIDv7"),
-				 errdetail("Only a UUIDv7 is known to end in random bits."),
+				 errmsg("key to spread is neither a UUIDv7 nor of layout \"%s\"",
+						comb_layout_behind_v4->label),
+				 errdetail("Only these are known to end in random bits."),
 				 errhint("Spread a key of comb_generate(), comb_generate_ordered(), comb_at() or uuidv7().")));
 	return (uint64) ((at - COMB_UNIX_EPOCH) / COMB_US_PER_MS);
 }
@@ -102,10 +107,11 @@ comb_v7_ms(const unsigned char *id)
 /*
  * comb_spread(id uuid, partitions integer) returns uuid
  *
- * Returns the UUIDv7 with other random bits in its last four bytes, such that
- * it belongs to the hash partition, of so many, that this session uses at the
- * key's time.  All other bits stay.  NULL for NULL.  Raises 22023 for less
- * than 1 or more than 1024 partitions, and for a uuid that is not a UUIDv7.
+ * Returns the key with other random bits in its last four bytes, such that it
+ * belongs to the hash partition, of so many, that this session uses at the key's
+ * time.  All other bits stay.  NULL for NULL.  Raises 22023 for less than 1 or
+ * more than 1024 partitions, and for a uuid that is neither a UUIDv7 nor of
+ * behind_v4.
  *
  * The first try is the key itself, and the others count on from a random number,
  * because random bits for each try cost as much as its hash.  A key needs as many
@@ -120,7 +126,7 @@ comb_spread(PG_FUNCTION_ARGS)
 
 	const pg_uuid_t *id = PG_GETARG_UUID_P(0);
 	int32		partitions = PG_GETARG_INT32(1);
-	uint64		ms = comb_v7_ms(id->data);
+	uint64		ms = comb_spread_ms(id->data);
 	pg_uuid_t  *spread;
 	uint32		last;
 

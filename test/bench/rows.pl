@@ -193,6 +193,61 @@ sub grow
 	return sprintf('%.1f', $total);
 }
 
+# New keys in a table that has five times a million keys of version 4, two fifths as many,
+# a fifth of a million at a time, each right after a checkpoint.  An hour is as long as the
+# last 2000 rows took.
+my $v4 = ["CREATE TABLE v4 AS SELECT gen_random_uuid() AS id FROM generate_series(1, 5 * $million)"];
+my @beside = ("comb_generate('behind_v4')", 'comb_generate()', 'gen_random_uuid()', 'comb_generate(), no v4');
+my %beside;
+
+sub insert_beside_v4
+{
+	my ($label) = @_;
+	my ($generator, $alone) = split(/, /, $label);
+	my $time = $label =~ /behind/ ? "comb_timestamp(id, 'behind_v4')" : 'comb_timestamp(id)';
+	my $sorted = $label =~ /behind/ || $alone ? '' : "WHERE $time <= now() + interval '1 min'";
+	my $newest = "FROM filled WHERE $time <= now() + interval '1 min' ORDER BY $time DESC";
+	my ($seconds, $wal, @points) = (0, 0);
+	my $pages = sub { query("SELECT pg_relation_size('filled_pkey') / 8192") };
+	my $ms = sub {
+		my ($runs, $query) = @_;
+		return sprintf('%.4f', timed("SELECT $query", "DO \$\$BEGIN FOR i IN 1 .. $runs LOOP PERFORM $query; END LOOP; END\$\$") / $runs);
+	};
+
+	query('CREATE TABLE filled (id uuid PRIMARY KEY)');
+	query('INSERT INTO filled TABLE v4') unless $alone;
+	my $before = $alone ? 0 : $pages->();
+	foreach my $step (1 .. 10)
+	{
+		query('CHECKPOINT');
+		my $lsn = wal();
+		$seconds += timed("INSERT INTO filled SELECT $generator FROM generate_series(1, $million / 5)") / 1000;
+		$wal += wal() - $lsn;
+		push @points, [ $step * $million / 5e6, ($pages->() - $before) / 128 ];
+	}
+	$beside{$label} = { points => \@points, pages => $pages->() - $before, wal => sprintf('%.0f', $wal / (2 * $million)) };
+	query('VACUUM ANALYZE filled');
+	if ($label !~ /random/)
+	{
+		my $since = query("SELECT $time $newest OFFSET 1999 LIMIT 1");
+		$beside{$label}{id} = $ms->(2000, "id FROM filled $sorted ORDER BY id DESC LIMIT 20");
+		$beside{$label}{time} = $ms->(2000, "id $newest LIMIT 20");
+		$beside{$label}{hour} = $ms->($sorted ? 1 : 100, "count(*) FROM filled WHERE $time >= '$since'");
+	}
+	query('DROP TABLE filled');
+	return sprintf('%.2f', $seconds);
+}
+
+sub beside_details
+{
+	my (undef, @labels) = @_;
+	show('', '| | pages that the index grew by | WAL, bytes a row | newest 20 by key (ms) | by time (ms) | last hour, no end (ms) |',
+		'|---|---:|---:|---:|---:|---:|');
+	show('| ' . join(' | ', $_, map { $_ // '-' } @{ $beside{$_} }{qw(pages wal id time hour)}) . ' |') foreach @labels;
+	return ({ map { $_ => $beside{$_}{points} } @labels },
+		[ 'behind', "Growth of the primary key's index beside " . 5 * $million . ' keys of version 4, MB', 'million new rows', 1 ]);
+}
+
 #
 # A slow disk
 #
@@ -464,6 +519,12 @@ row('growth', 'Growing a table to ' . $growth * $million . ' rows, shared_buffer
 	details => sub {
 		return (\%grown, [ 'growth-rate', 'INSERT, thousand rows a second', 'million rows in the table', 1 ]);
 	});
+
+row('behind', 2 * $million . ' rows into a table with ' . 5 * $million . ' keys of version 4 (s)',
+	\@beside, \&insert_beside_v4,
+	rounds => 3, setup => $v4, details => \&beside_details,
+	about => "Each table has only its primary key.  The last hour has 2,000 rows, and the condition is a lower bound.  Keys of\n"
+	  . '`comb_generate()` beside version 4 need an upper bound to be the newest by key.');
 
 # About 10000 rows of 100 characters, of another day each time.  Times are taken in the
 # server: a new session's first look at the catalogs takes longer than a day's rows.  The

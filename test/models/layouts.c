@@ -207,11 +207,12 @@ law_bounds(void)
 	law(!L->versioned || !has_upper || comb_has_fixed_bits(L, upper), "version of the upper bound");
 }
 
-/* comb_v7_write() and comb_v7_read() agree with the table */
+/* comb_v7_write(), comb_v7_read() and comb_behind_v4_write() agree with the table */
 static void
 law_uuidv7(void)
 {
 	const CombLayout *v7 = comb_layout_default;
+	const CombLayout *behind_v4 = comb_layout_behind_v4;
 	uint64		ms = nondet_u64(), sub = nondet_u64();
 	unsigned char a[UUID_LEN], b[UUID_LEN];
 	int64		x, y;
@@ -225,6 +226,14 @@ law_uuidv7(void)
 	any_id(a);
 	law(comb_v7_read(a, &x) == comb_decode(v7, a, &y), "which values have a time");
 	law(!comb_v7_read(a, &x) || x == y, "the time");
+
+	assume(ms >> 42 == 0);
+	comb_behind_v4_write(a, ms, sub, nondet_u64());
+	law(comb_has_fixed_bits(behind_v4, a), "the version behind v4");
+	law(comb_get_field(behind_v4, a) == ms, "milliseconds behind v4");
+	memcpy(b, a, UUID_LEN);
+	comb_set_sub(behind_v4, b, (uint32) sub, COMB_TICK_BITS);
+	law(memcmp(a, b, UUID_LEN) == 0, "ticks behind v4");
 }
 
 int

@@ -69,13 +69,14 @@ SELECT given.*, unit,
        CASE layout WHEN 'uuidv7' THEN '^.{14}7.{4}[89ab]' WHEN 'uuidv1' THEN '^.{14}1.{4}[89ab]'
                    WHEN 'uuidv6' THEN '^.{14}6.{4}[89ab]' WHEN 'newsequentialid' THEN '^.{16}1.{2}[89ab]'
                    WHEN 'laravel' THEN '^.{14}4.{4}[89ab]' WHEN 'uuid7_pypi' THEN '^.{14}7.{4}[89ab]'
+                   WHEN 'behind_v4' THEN '^ffffff.{8}8.{4}[89ab]'
                    WHEN 'uuidv1_swapped' THEN '^1.{18}[89ab]' WHEN 'hibernate' THEN '^.{19}[012389ab]'
                    ELSE '' END AS form,
        CASE WHEN layout IN ('uuidv7', 'laravel', 'uuid7_pypi') THEN 74
             WHEN layout IN ('uuidv1', 'uuidv6', 'newsequentialid', 'uuidv1_swapped') THEN 62
-            WHEN layout = 'hibernate' THEN 81 WHEN resolution = '100 ns' THEN 64 ELSE 80 END AS free,
+            WHEN layout = 'hibernate' THEN 81 WHEN layout = 'behind_v4' THEN 56 WHEN resolution = '100 ns' THEN 64 ELSE 80 END AS free,
        CASE WHEN layout IN ('uuidv7', 'laravel') OR layout LIKE 'rtcomb%' OR layout = 'nhibernate' THEN 74
-            WHEN layout = 'morris' THEN 64 WHEN layout = 'efcore' THEN 60 ELSE 80 END AS random,
+            WHEN layout = 'morris' THEN 64 WHEN layout = 'efcore' THEN 60 WHEN layout = 'behind_v4' THEN 56 ELSE 80 END AS random,
        (SELECT bits(comb_stamp(nil(), earliest, layout)) # bits(comb_stamp(ones(), earliest, layout))) AS kept
 FROM given JOIN (VALUES ('1 ms', interval '1 ms'), ('1/300 s', '3.334 ms'), ('3.333333 ms', '3.334 ms'),
                         ('10 us', '10 us'), ('1/4096 s', '245 us'), ('100 ns', '1 us')) u (resolution, unit) USING (resolution);
@@ -96,6 +97,8 @@ BEGIN
               WHEN layout = 'uuidv1_swapped' THEN substr(h, 2, 15)
               WHEN layout = 'hibernate' THEN overlay(substr(h, 17, 12) PLACING
                 to_hex(number(substr(h, 17, 1)) & 7) FROM 1)
+              WHEN layout = 'behind_v4' THEN to_hex((substring(bits(id), 25, 24) || substring(bits(id), 53, 12)
+                || substring(bits(id), 67, 6))::bit(42)::bigint)
               WHEN sorts_in IS NULL THEN substr(h, 14, 3) || substr(h, 9, 4) || left(h, 8)
               WHEN resolution = '100 ns' THEN left(h, 16) ELSE left(h, 12) END;
 END $$;
@@ -106,6 +109,7 @@ FROM layout l, LATERAL (
   SELECT strange_id(n) FROM generate_series(1, 5 * :n) n
   UNION ALL SELECT unnest(ARRAY[nil(), ones()])
   UNION ALL SELECT random_of(n % 16, n / 16) FROM generate_series(0, 255) n
+  UNION ALL SELECT ('ffffff' || substr(random_of(7 + n % 3, n % 16)::text, 7))::uuid FROM generate_series(0, 47) n
   UNION ALL SELECT in_order(overlay(digits(random_id()) PLACING 'b0ea' || lpad(to_hex(u), 8, '0')
                                     FROM CASE sorts_in WHEN 'SQL Server' THEN 21 ELSE 1 END)::uuid,
                             nullif(sorts_in, 'SQL Server'))
@@ -269,7 +273,7 @@ INSERT INTO law (inputs, name, holds) VALUES
 ('now', 'a key''s time is the clock''s, cut off to the unit', $$comb_timestamp(id, layout) <= after
   AND comb_timestamp(id, layout) > before - unit - interval '1 us'$$),
 ('now', 'new keys have the version and variant of the original software', $$id::text ~ CASE
-  WHEN layout = 'uuidv7' THEN form
+  WHEN layout IN ('uuidv7', 'behind_v4') THEN form
   WHEN layout LIKE 'rtcomb%' OR layout IN ('nhibernate', 'laravel') THEN '^.{14}4.{4}[89ab]'
   WHEN layout = 'efcore' THEN '^.{14}4' ELSE '' END$$),
 ('layout', 'so many bits of new keys are random, also below the microsecond', $$NOT generates OR

@@ -60,12 +60,13 @@ FROM same, generate_series(13, 16) b GROUP BY b;
 -- what it composes with, in the order of each
 CREATE TABLE made (n serial, call text, id uuid);
 SELECT format('INSERT INTO made (call, id) SELECT %L, comb_spread(%s, 16) FROM generate_series(1, 20000) n', call, call)
-FROM (VALUES ('comb_generate()'), ('comb_generate_ordered()'),
+FROM (VALUES ('comb_generate()'), ('comb_generate(''behind_v4'')'), ('comb_generate_ordered()'),
              ('comb_at(timestamptz ''2026-11-01 00:00+00'' + interval ''1 us'' * n)'), ('uuidv7()')) AS g (call)
 WHERE call <> 'uuidv7()' OR current_setting('server_version_num')::int >= 180000 \gexec
 SELECT is(count(*) FILTER (WHERE id <= before), 0::bigint, call || ': each key is larger than the one before')
 FROM (SELECT call, id, lag(id) OVER (PARTITION BY call ORDER BY n) AS before FROM made) lagged GROUP BY call;
-SELECT is_empty($$ SELECT call FROM (SELECT call, remainder(id, 16) AS place, comb_timestamp(id) FROM made) s
+SELECT is_empty($$ SELECT call FROM (SELECT call, remainder(id, 16) AS place,
+                     comb_timestamp(id, CASE WHEN call ~ 'behind_v4' THEN 'behind_v4' ELSE 'uuidv7' END) FROM made) s
                    GROUP BY call, div(extract(epoch FROM comb_timestamp) * 1000, 64) HAVING count(DISTINCT place) <> 1 $$,
   'the partition depends on the session and the key''s time only');
 
@@ -80,12 +81,12 @@ INSERT INTO refused
 SELECT '01a1f746-65a8-7b2a-86fb-70e6f2158327', p, 'number of partitions must be between 1 and 1024'
 FROM unnest('{0, -1, -2147483648, 1025, 2147483647}'::int[]) p
 UNION ALL
-SELECT id, p, 'key to spread is not a UUIDv7'
+SELECT id, p, 'key to spread is neither a UUIDv7 nor of layout "behind_v4"'
 FROM unnest('{1, 16}'::int[]) p, unnest(ARRAY['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff',
        '01a1f746-65a8-4b2a-86fb-70e6f2158327', '01a1f746-65a8-7b2a-06fb-70e6f2158327', '01a1f746-65a8-7b2a-c6fb-70e6f2158327',
        '01a1f746-65a8-8b2a-86fb-70e6f2158327']::uuid[]
      || (SELECT array_agg(comb_stamp('89ac94fd-0ce7-0a58-9d5b-21a3dfba0e5c', '2026-11-01 00:00+00', layout))
-         FROM comb_layouts() WHERE layout NOT IN ('uuidv7', 'uuid7_pypi'))) id;    -- both are marked version 7
+         FROM comb_layouts() WHERE layout NOT IN ('uuidv7', 'uuid7_pypi', 'behind_v4'))) id;    -- the first two are marked version 7
 SELECT throws_ok(format('SELECT comb_spread(%L, %s)', id, partitions), '22023', message, format('not %s of %s', id, partitions)) FROM refused;
 SELECT is((comb_spread(NULL, 16), comb_spread(comb_generate(), NULL), comb_spread(NULL, 0))::text,
   '(,,)', 'NULL for NULL');
