@@ -208,25 +208,84 @@ COMMENT ON FUNCTION comb_time_decoder(text) IS
 -- Layouts
 --
 
--- The functions with a layout are there so that the wrong layout is an error, and
--- so that calls with 'uuidv7' can stay as they are.
+-- The functions with a layout know two: "uuidv7", so that calls with it can stay as they
+-- are, and "behind_v4".  Any other is an error.
 CREATE OR REPLACE FUNCTION comb_portable_layout(layout text) RETURNS boolean
 	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	IF layout = 'uuidv7' THEN
-		RETURN true;
+	IF layout IN ('uuidv7', 'behind_v4') THEN
+		RETURN layout = 'uuidv7';
 	END IF;
 	RAISE EXCEPTION USING
 		ERRCODE = 'feature_not_supported',
 		MESSAGE = format('layout "%s" needs the extension pg_comb', left(layout, 63)),
-		HINT = 'The functions of sql/portable support only the layout "uuidv7".';
+		HINT = 'The functions of sql/portable support the layouts "uuidv7" and "behind_v4".';
 END
 $$;
 
 COMMENT ON FUNCTION comb_portable_layout(text) IS
-	'true for the layout "uuidv7", an error for any other';
+	'true for the layout "uuidv7", false for "behind_v4", an error for any other';
+
+-- A key of behind_v4 has the last 42 bits of a UUIDv7's time and the first 56 of its others:
+--
+--	24 ones | 24 bits ms | 1000 | 12 bits ms | 10 | 6 bits ms | 56 bits
+CREATE OR REPLACE FUNCTION comb_portable_behind_v4(id uuid) RETURNS uuid
+	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+AS $$
+DECLARE
+	b pg_catalog.varbit := ('x' OPERATOR(pg_catalog.||) pg_catalog.encode(pg_catalog.uuid_send(id), 'hex'))::pg_catalog.bit(128);
+BEGIN
+	-- bounds before the first time and after the last one
+	IF pg_catalog.substring(b, 49, 4) OPERATOR(pg_catalog.<>) B'0111' OR pg_catalog.substring(b, 1, 6) OPERATOR(pg_catalog.<>) B'000000' THEN
+		RETURN CASE WHEN id OPERATOR(pg_catalog.>) '00000000-0000-0000-0000-000000000000' THEN 'ffffffff-ffff-ffff-ffff-ffffffffffff' ELSE id END;
+	END IF;
+	RETURN pg_catalog.encode(pg_catalog.int8send((B'111111111111111111111111' OPERATOR(pg_catalog.||) pg_catalog.substring(b, 7, 24)
+			OPERATOR(pg_catalog.||) B'1000' OPERATOR(pg_catalog.||) pg_catalog.substring(b, 31, 12))::pg_catalog.bit(64)::pg_catalog.int8)
+		OPERATOR(pg_catalog.||) pg_catalog.int8send((B'10' OPERATOR(pg_catalog.||) pg_catalog.substring(b, 43, 6)
+			OPERATOR(pg_catalog.||) pg_catalog.substring(b, 53, 12) OPERATOR(pg_catalog.||) pg_catalog.substring(b, 67, 44))
+			::pg_catalog.bit(64)::pg_catalog.int8), 'hex');
+END
+$$;
+
+COMMENT ON FUNCTION comb_portable_behind_v4(uuid) IS
+	'a UUIDv7, or a bound of comb_min() and comb_max(), in the layout "behind_v4"';
+
+-- The way back, of any uuid
+CREATE OR REPLACE FUNCTION comb_portable_v7(id uuid) RETURNS uuid
+	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+AS $$
+DECLARE
+	b pg_catalog.varbit := ('x' OPERATOR(pg_catalog.||) pg_catalog.encode(pg_catalog.uuid_send(id), 'hex'))::pg_catalog.bit(128);
+BEGIN
+	RETURN pg_catalog.encode(pg_catalog.int8send((B'000000' OPERATOR(pg_catalog.||) pg_catalog.substring(b, 25, 24)
+			OPERATOR(pg_catalog.||) pg_catalog.substring(b, 53, 12) OPERATOR(pg_catalog.||) pg_catalog.substring(b, 67, 6)
+			OPERATOR(pg_catalog.||) B'0111' OPERATOR(pg_catalog.||) pg_catalog.substring(b, 73, 12))::pg_catalog.bit(64)::pg_catalog.int8)
+		OPERATOR(pg_catalog.||) pg_catalog.int8send((B'10' OPERATOR(pg_catalog.||) pg_catalog.substring(b, 85, 44)
+			OPERATOR(pg_catalog.||) B'000000000000000000')::pg_catalog.bit(64)::pg_catalog.int8), 'hex');
+END
+$$;
+
+COMMENT ON FUNCTION comb_portable_v7(uuid) IS
+	'a key of the layout "behind_v4" as a UUIDv7';
+
+CREATE OR REPLACE FUNCTION comb_portable_time(at timestamptz) RETURNS timestamptz
+	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+AS $$
+BEGIN
+	IF at OPERATOR(pg_catalog.<) '1970-01-01 00:00:00+00' OR at OPERATOR(pg_catalog.>) '2109-05-15 07:35:11.103999+00' THEN
+		RAISE EXCEPTION USING
+			ERRCODE = 'datetime_field_overflow',
+			MESSAGE = 'timestamp out of range for layout "behind_v4"',
+			DETAIL = 'The layout holds times from 1970-01-01 00:00:00+00 to 2109-05-15 07:35:11.103999+00.';
+	END IF;
+	RETURN at;
+END
+$$;
+
+COMMENT ON FUNCTION comb_portable_time(timestamptz) IS
+	'the time, if the layout "behind_v4" holds it, else an error';
 
 --
 -- What depends on the server's version, and what calls other functions of this file
@@ -241,14 +300,17 @@ DECLARE
 	in_schema text := pg_catalog.quote_ident(pg_catalog.current_schema());
 	modern boolean := pg_catalog.current_setting('server_version_num')::int OPERATOR(pg_catalog.>=) 180000;
 
-	-- Is the id a UUIDv7?  In a filter the planner has no statistics for the test: it
-	-- takes "<> 0" for true in nearly all rows, and "= 7" in one row of 200.
-	is_key text := CASE WHEN modern THEN
-		'(coalesce(pg_catalog.uuid_extract_version(id), 0) OPERATOR(pg_catalog.=) 7)'
+	-- Is the id a UUIDv7, and the same of another version?  In a filter the planner has no
+	-- statistics for the test: it takes "<> 0" for true in nearly all rows, and "= 7" in one row of 200.
+	is_of text := CASE WHEN modern THEN
+		'(coalesce(pg_catalog.uuid_extract_version(id), 0) OPERATOR(pg_catalog.=) %s)'
 	ELSE
-		'(pg_catalog.get_byte(pg_catalog.uuid_send(id), 6) OPERATOR(pg_catalog.>>) 4 OPERATOR(pg_catalog.=) 7'
+		'(pg_catalog.get_byte(pg_catalog.uuid_send(id), 6) OPERATOR(pg_catalog.>>) 4 OPERATOR(pg_catalog.=) %s'
 		' AND pg_catalog.get_byte(pg_catalog.uuid_send(id), 8) OPERATOR(pg_catalog.>>) 6 OPERATOR(pg_catalog.=) 2)'
 	END;
+	is_key text := pg_catalog.format(is_of, 7);
+	is_behind text := pg_catalog.format(is_of, 8)
+		OPERATOR(pg_catalog.||) ' AND id OPERATOR(pg_catalog.>=) ''ffffff00-0000-8000-8000-000000000000''';
 	checked text := is_key OPERATOR(pg_catalog.||) '::pg_catalog.int4 OPERATOR(pg_catalog.<>) 0';
 BEGIN
 	FOREACH create_function IN ARRAY ARRAY[
@@ -425,90 +487,102 @@ BEGIN
 	$create$
 		CREATE OR REPLACE FUNCTION comb_generate(layout text) RETURNS uuid
 			LANGUAGE sql VOLATILE PARALLEL SAFE
-			RETURN CASE WHEN @schema@.comb_portable_layout(layout) THEN @schema@.comb_generate() END
+			RETURN CASE WHEN @schema@.comb_portable_layout(layout) THEN @schema@.comb_generate()
+				WHEN layout IS NOT NULL THEN @schema@.comb_portable_behind_v4(@schema@.comb_generate()) END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_generate(text) IS
-			'comb_generate() for the layout "uuidv7", an error for any other'
+			'comb_generate() for the layout "uuidv7", and the same for "behind_v4"'
 	$create$,
 	$create$
 		CREATE OR REPLACE FUNCTION comb_at(at timestamptz, layout text) RETURNS uuid
 			LANGUAGE sql VOLATILE PARALLEL SAFE
-			RETURN CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_at(at) END
+			RETURN CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_at(at)
+				WHEN layout IS NOT NULL THEN @schema@.comb_portable_behind_v4(@schema@.comb_at(@schema@.comb_portable_time(at))) END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_at(timestamptz, text) IS
-			'comb_at(at) for the layout "uuidv7", an error for any other'
+			'comb_at(at) for the layout "uuidv7", and the same for "behind_v4"'
 	$create$,
 	$create$
 		CREATE OR REPLACE FUNCTION comb_stamp(id uuid, at timestamptz, layout text) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
 			RETURN CASE WHEN id IS NOT NULL AND at IS NOT NULL AND @schema@.comb_portable_layout(layout)
-				THEN @schema@.comb_stamp(id, at) END
+				THEN @schema@.comb_stamp(id, at) WHEN id IS NOT NULL AND layout IS NOT NULL THEN @schema@.comb_portable_behind_v4(
+					@schema@.comb_stamp(@schema@.comb_portable_v7(id), @schema@.comb_portable_time(at))) END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_stamp(uuid, timestamptz, text) IS
-			'comb_stamp(id, at) for the layout "uuidv7", an error for any other'
+			'comb_stamp(id, at) for the layout "uuidv7", and the same for "behind_v4"'
 	$create$,
 	$create$
 		CREATE OR REPLACE FUNCTION comb_timestamp(id uuid, layout text) RETURNS timestamptz
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			RETURN CASE WHEN id IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_timestamp(id) END
+			RETURN CASE WHEN id IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_timestamp(id)
+				WHEN layout IS NOT NULL AND @behind@ THEN @schema@.comb_timestamp(@schema@.comb_portable_v7(id)) END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_timestamp(uuid, text) IS
-			'comb_timestamp(id) for the layout "uuidv7", an error for any other'
+			'comb_timestamp(id) for the layout "uuidv7", and the same for "behind_v4"'
 	$create$,
 	$create$
 		CREATE OR REPLACE FUNCTION comb_min(at timestamptz, layout text) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			RETURN CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_min(at) END
+			RETURN CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_min(at)
+				WHEN layout IS NOT NULL THEN @schema@.comb_portable_behind_v4(@schema@.comb_min(at)) END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_min(timestamptz, text) IS
-			'comb_min(at) for the layout "uuidv7", an error for any other'
+			'comb_min(at) for the layout "uuidv7", and the same for "behind_v4"'
 	$create$,
 	$create$
 		CREATE OR REPLACE FUNCTION comb_max(at timestamptz, layout text) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			RETURN CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_max(at) END
+			RETURN CASE WHEN at IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_max(at)
+				WHEN layout IS NOT NULL AND at IS NOT NULL THEN @schema@.comb_portable_behind_v4(
+					@schema@.comb_max(least(at, '2109-05-15 07:35:11.103+00'))) END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_max(timestamptz, text) IS
-			'comb_max(at) for the layout "uuidv7", an error for any other'
+			'comb_max(at) for the layout "uuidv7", and the same for "behind_v4"'
 	$create$,
 	$create$
 		CREATE OR REPLACE FUNCTION comb_range_min(period tstzrange, layout text) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			RETURN CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_range_min(period) END
+			RETURN CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_range_min(period)
+				WHEN layout IS NOT NULL THEN @schema@.comb_portable_behind_v4(@schema@.comb_range_min(period OPERATOR(pg_catalog.*)
+					'[1970-01-01 00:00:00+00, 2109-05-15 07:35:11.103+00]')) END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_range_min(tstzrange, text) IS
-			'comb_range_min(period) for the layout "uuidv7", an error for any other'
+			'comb_range_min(period) for the layout "uuidv7", and the same for "behind_v4"'
 	$create$,
 	$create$
 		CREATE OR REPLACE FUNCTION comb_range_max(period tstzrange, layout text) RETURNS uuid
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
-			RETURN CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_range_max(period) END
+			RETURN CASE WHEN period IS NOT NULL AND @schema@.comb_portable_layout(layout) THEN @schema@.comb_range_max(period)
+				WHEN layout IS NOT NULL THEN @schema@.comb_portable_behind_v4(@schema@.comb_range_max(period OPERATOR(pg_catalog.*)
+					'[1970-01-01 00:00:00+00, 2109-05-15 07:35:11.103+00]')) END
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_range_max(tstzrange, text) IS
-			'comb_range_max(period) for the layout "uuidv7", an error for any other'
+			'comb_range_max(period) for the layout "uuidv7", and the same for "behind_v4"'
 	$create$,
 	$create$
 		CREATE OR REPLACE FUNCTION comb_created(id uuid, period tstzrange, layout text) RETURNS boolean
 			LANGUAGE sql IMMUTABLE PARALLEL SAFE
 		RETURN id OPERATOR(pg_catalog.>=) @schema@.comb_range_min(period, layout)
 				AND id OPERATOR(pg_catalog.<=) @schema@.comb_range_max(period, layout)
-				AND (@checked@ OR id IS NULL OR period IS NULL OR layout IS NULL)
+				AND (CASE WHEN @schema@.comb_portable_layout(layout) THEN @key@ ELSE @behind@ END::pg_catalog.int4 OPERATOR(pg_catalog.<>) 0
+					OR id IS NULL OR period IS NULL OR layout IS NULL)
 	$create$,
 	$create$
 		COMMENT ON FUNCTION comb_created(uuid, tstzrange, text) IS
-			'comb_created(id, period) for the layout "uuidv7", an error for any other'
+			'comb_created(id, period) for the layout "uuidv7", and the same for "behind_v4"'
 	$create$]
 	LOOP
-		EXECUTE pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(create_function,
-			'@schema@', in_schema), '@checked@', checked), '@key@', is_key);
+		EXECUTE pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(create_function,
+			'@schema@', in_schema), '@checked@', checked), '@key@', is_key), '@behind@', is_behind);
 	END LOOP;
 END
 $functions$;

@@ -30,6 +30,9 @@ DROP FUNCTION comb_during(uuid, timestamptz, timestamptz),
 	comb_stamp(uuid, timestamptz),
 	comb_stamp(uuid, timestamptz, text),
 	comb_time_decoder(text),
-	comb_portable_layout(text);
+	comb_portable_layout(text),
+	comb_portable_behind_v4(uuid),
+	comb_portable_v7(uuid),
+	comb_portable_time(timestamptz);
 
 DROP DOMAIN comb_period;

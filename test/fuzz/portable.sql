@@ -5,9 +5,9 @@
 --
 
 -- Random instants: anywhere, around now, around whole milliseconds, around the
--- limits of a UUIDv7 and of timestamptz
+-- limits of both layouts and of timestamptz
 CREATE FUNCTION fuzz_instant() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$
-	SELECT CASE floor(random() * 8)::int
+	SELECT CASE floor(random() * 9)::int
 		WHEN 0 THEN '-infinity'::timestamptz
 		WHEN 1 THEN 'infinity'
 		WHEN 2 THEN timestamptz '1970-01-01 00:00:00+00' + floor(random() * 9 - 4) * interval '1 us' + floor(random() * 3 - 1) * interval '1 ms'
@@ -15,18 +15,22 @@ CREATE FUNCTION fuzz_instant() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$
 		WHEN 4 THEN timestamptz '2026-01-01 00:00:00+00' + floor(random() * 1e9) * interval '1 ms' + floor(random() * 5 - 2) * interval '1 us'
 		WHEN 5 THEN timestamptz '1970-01-01 00:00:00+00' + floor(random() * 281474976710) * interval '1 s' + floor(random() * 1e6) * interval '1 us'
 		WHEN 6 THEN timestamptz '4713-01-01 00:00:00+00 BC' + floor(random() * 9e12) * interval '1 s' + floor(random() * 1e6) * interval '1 us'
+		WHEN 7 THEN timestamptz '2109-05-15 07:35:11.103+00' + floor(random() * 2010 - 1005) * interval '1 us'
 		ELSE CASE WHEN random() < 0.5 THEN timestamptz '294276-12-31 23:59:59.999999+00' ELSE '4714-11-24 00:00:00+00 BC' END
 	END
 $$;
 
--- Random uuids: UUIDv7 of all times, the same with another version or variant, any
+-- Random uuids: keys of both layouts of all times, the same with another version or variant, any
 CREATE FUNCTION fuzz_id() RETURNS uuid LANGUAGE sql VOLATILE AS $$
-	SELECT CASE floor(random() * 5)::int
+	SELECT CASE floor(random() * 7)::int
 		WHEN 0 THEN overlay(overlay(md5(random()::text) PLACING '7' FROM 13 FOR 1) PLACING 'a' FROM 17 FOR 1)::uuid
 		WHEN 1 THEN ext.comb_at(timestamptz '2026-01-01 00:00:00+00' + random() * interval '30 days')
 		WHEN 2 THEN overlay(md5(random()::text) PLACING '7' FROM 13 FOR 1)::uuid
 		WHEN 3 THEN (ARRAY['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff',
-			'00000000-0000-7000-8000-000000000000', 'ffffffff-ffff-7fff-bfff-ffffffffffff']::uuid[])[1 + floor(random() * 4)::int]
+			'00000000-0000-7000-8000-000000000000', 'ffffffff-ffff-7fff-bfff-ffffffffffff',
+			'ffffff00-0000-8000-8000-000000000000', 'ffffffff-ffff-8fff-bfff-ffffffffffff']::uuid[])[1 + floor(random() * 6)::int]
+		WHEN 4 THEN overlay(overlay('ffffff' || substr(md5(random()::text), 7) PLACING '8' FROM 13 FOR 1) PLACING 'a' FROM 17 FOR 1)::uuid
+		WHEN 5 THEN overlay('ffffff' || substr(md5(random()::text), 7) PLACING (6 + floor(random() * 3))::text FROM 13 FOR 1)::uuid
 		ELSE gen_random_uuid()
 	END
 $$;
@@ -79,6 +83,15 @@ INSERT INTO call VALUES
 	('NOT {}comb_during($1, $3, $4)'),
 	('{}comb_time_decoder($1::text)'),
 	('{}comb_time_decoder(upper($1::text) || left(''x'', ascii($1::text) % 2))'),
+	('{}comb_timestamp($1, ''behind_v4'')'),
+	('{}comb_stamp($1, $3, ''behind_v4'')'),
+	('{}comb_min($3, ''behind_v4'')'),
+	('{}comb_max($3, ''behind_v4'')'),
+	('{}comb_range_min($5, ''behind_v4'')'),
+	('{}comb_range_max($5, ''behind_v4'')'),
+	('{}comb_created($1, $5, ''behind_v4'')'),
+	('{}comb_timestamp({}comb_at($3, ''behind_v4''), ''behind_v4'')'),
+	('regexp_replace({}comb_at($3, ''behind_v4'')::text, ''^ffffff.{8}8...-[89ab]...-.{12}$'', '''')'),
 	-- the time of a new key, and where it stands among stamped keys of its microsecond
 	('{}comb_timestamp({}comb_at($3))'),
 	('{}comb_timestamp({}comb_at($3, ''uuidv7''))'),
@@ -91,6 +104,7 @@ SELECT n, CASE WHEN random() < 0.95 THEN fuzz_id() END AS id, fuzz_id() AS other
 FROM (SELECT n, fuzz_instant() AS at, CASE WHEN random() < 0.2 THEN at ELSE fuzz_instant() END AS until
       FROM (SELECT n, fuzz_instant() AS at FROM generate_series(1, :inputs) n) s) s;
 -- half of the periods are around the id's own time
-UPDATE input SET period = fuzz_period(ext.comb_timestamp(id) + floor(random() * 3 - 1) * interval '1 us',
-		ext.comb_timestamp(id) + floor(random() * CASE WHEN random() < 0.5 THEN 4 ELSE 4000 END) * interval '1 us')
-WHERE n % 2 = 0 AND ext.comb_timestamp(id) < '290000-01-01';
+UPDATE input SET period = fuzz_period(made + floor(random() * 3 - 1) * interval '1 us',
+		made + floor(random() * CASE WHEN random() < 0.5 THEN 4 ELSE 4000 END) * interval '1 us')
+FROM (SELECT n AS of, coalesce(ext.comb_timestamp(id), ext.comb_timestamp(id, 'behind_v4')) AS made FROM input) s
+WHERE n = of AND n % 2 = 0 AND made < '290000-01-01';

@@ -353,7 +353,7 @@ my $columns = 'n int, id uuid, d fuzz.key, k int, o uuid, p tstzrange, s bigint'
 my $start   = 1767225600;    # 2026-01-01
 my %layouts = (
 	'PostgreSQL' => [qw(uuidv7 ulid rtcomb_postgresql rtcomb_postgresql_datetime sequential_string masstransit_sequential uuidv6
-		laravel uuid7_pypi uuidv1_swapped)],
+		laravel uuid7_pypi uuidv1_swapped behind_v4)],
 	'SQL Server' => [qw(rtcomb_sql rtcomb_legacy nhibernate sequential_end morris efcore masstransit)],
 	'none' => [qw(rtcomb_binary rtcomb_binary_datetime sequential_binary uuidv1 newsequentialid hibernate)]);
 

@@ -91,16 +91,17 @@ is(install('side_by_side', 'portable', 'pg_comb.sql'), '', 'installed again');
 
 sub both { return $node->safe_psql('side_by_side', $_[0]); }
 
-# Declarations: a helper is all that the extension has not
+# Declarations: helpers are all that the extension has not
 is(both(q{
-	SELECT string_agg(p.oid::regprocedure::text, ', ') FROM pg_proc p
+	SELECT string_agg(p.oid::regprocedure::text, ', ' ORDER BY proname) FROM pg_proc p
 	WHERE p.pronamespace = 'portable'::regnamespace AND NOT EXISTS (
 		SELECT FROM pg_proc e WHERE e.pronamespace = 'ext'::regnamespace
 		AND replace(pg_get_function_identity_arguments(e.oid), 'ext.', '') =
 			replace(pg_get_function_identity_arguments(p.oid), 'portable.', '')
 		AND (e.proname, pg_get_function_result(e.oid), e.provolatile, e.proparallel, e.prokind)
 			= (p.proname, pg_get_function_result(p.oid), p.provolatile, p.proparallel, p.prokind))}),
-	'portable.comb_portable_layout(text)', 'names, arguments, results and volatility are the same');
+	'portable.comb_portable_behind_v4(uuid), portable.comb_portable_layout(text), portable.comb_portable_time(timestamp with time zone), portable.comb_portable_v7(uuid)',
+	'names, arguments, results and volatility are the same');
 is(both(q{
 	SELECT count(*) FROM pg_proc p JOIN pg_language l ON l.oid = prolang
 	WHERE pronamespace = 'portable'::regnamespace
@@ -154,6 +155,16 @@ is(both(q{
 	WHERE at >= '1970-01-01 00:00:00+00' AND at < '10889-08-02 05:31:50.655999+00'
 	AND NOT (ext.comb_at(at) < portable.comb_at(at + interval '1 us')
 		AND portable.comb_at(at) < ext.comb_at(at + interval '1 us'))}), '0', 'comb_at() has the order of the extension');
+is(both(q{
+	SELECT count(*) FROM input
+	WHERE at >= '1970-01-01 00:00:00+00' AND at < '2109-05-15 07:35:11.103999+00'
+	AND NOT (ext.comb_at(at, 'behind_v4') < portable.comb_at(at + interval '1 us', 'behind_v4')
+		AND portable.comb_at(at, 'behind_v4') < ext.comb_at(at + interval '1 us', 'behind_v4'))}), '0', 'and so behind v4');
+is(both(q{
+	SELECT count(*), count(*) FILTER (WHERE id > before), bool_and(ext.comb_timestamp(id, 'behind_v4') BETWEEN date_trunc('ms', began) AND ended)
+	FROM (SELECT *, lag(id) OVER (ORDER BY n) AS before FROM (
+		SELECT n, clock_timestamp() AS began, portable.comb_generate('behind_v4') AS id, clock_timestamp() AS ended
+		FROM generate_series(1, 10000) n OFFSET 0) s) s}), '10000|9999|t', 'new keys behind v4 are in order, and their times the clock\'s');
 for my $call ("comb_generate('ulid')", "comb_at(now(), 'ulid')", "comb_stamp(gen_random_uuid(), now(), 'ulid')",
 	"comb_timestamp(gen_random_uuid(), 'ulid')", "comb_min(now(), 'ulid')", "comb_max(now(), 'ulid')",
 	"comb_range_min('empty', 'ulid')", "comb_range_max('empty', 'ulid')", "comb_created(gen_random_uuid(), 'empty', 'ulid')")
