@@ -267,7 +267,7 @@ comb_position_read(CombPosition *position, const text *since)
 	database = comb_read_number(&at);
 	/* a uuid and a time have other characters */
 	if (version == 0 || database == 0 ||
-		strspn(given, "0123456789 ") < at - given)
+		strspn(given, "0123456789 ") < (size_t) (at - given))
 		comb_position_error(since);
 	if (version != COMB_POSITION_VERSION)
 		ereport(ERROR,

@@ -55,6 +55,7 @@ is(free_slots($node{preloaded}, @$_[1]), $free - @$_[0], @$_[1]) foreach (
 	[ 0, 'SELECT comb_generate() IS NULL' ],
 	[ 0, 'INSERT INTO event (id, n) VALUES (comb_at(now()), 2)' ],
 	[ 0, 'SELECT n FROM event WHERE comb_timestamp(id) > now() ORDER BY n LIMIT 1' ],
+	[ 0, 'SELECT n FROM event ORDER BY comb_timestamp(id) DESC LIMIT 1' ],
 	[ 1, 'INSERT INTO event (n) VALUES (2)' ],
 	[ 1, 'SELECT comb_snowflake() IS NULL' ],
 	[ 1, 'SELECT count(*) FROM event WHERE id < comb_settled()' ],
