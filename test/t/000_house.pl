@@ -335,6 +335,11 @@ sub broken_links
 
 none("links of $_", broken_links($_)) for sort glob('*.md */*.md');
 
+# A heading that stands on two pages leads a search to the wrong one.
+my %headings;
+$headings{$_}++ foreach map { slurp($_) =~ /^(?:##|###) (.*)$/mg } glob('doc/*.md');
+none('a heading stands once', grep { $headings{$_} > 1 } sort keys %headings);
+
 # A page is read only if it is short.  Whoever adds words takes as many away.
 sub words { return map { split } map { slurp($_) } @_ }
 
