@@ -103,9 +103,7 @@ class KafkaConnect {
 		String source = settings("source.properties",
 			"name=orders", "connector.class=" + connector(), "tasks.max=1", "connection.url=" + logged,
 			"table.whitelist=" + relation, "table.types=" + (table ? "TABLE" : "VIEW"), "validate.non.null=false",
-			cursor.equals("number") ? "mode=incrementing" : "mode=timestamp",
-			cursor.equals("number") ? "incrementing.column.name=number" : "timestamp.column.name=" + cursor,
-			"poll.interval.ms=500", "topic.prefix=copy-");
+			"mode=incrementing", "incrementing.column.name=" + cursor, "poll.interval.ms=500", "topic.prefix=copy-");
 		start(() -> org.apache.kafka.connect.cli.ConnectStandalone.main(new String[] {worker, source}));
 
 		while (!Files.exists(directory.resolve("end")))

@@ -37,7 +37,7 @@ my %tools = (
 	'singer-anywhere' => { copies => [ 'outbox id', 'outbox_settled id' ], kills => 2, repeats => 1, loop => 1 },
 	'failover'        => { copies => [ 'outbox id', 'outbox_settled id' ], kills => 0, repeats => 1, standby => 1 },
 	'spark'           => { copies => [ 'outbox id', 'outbox_settled id', 'outbox_numbered number' ], kills => 1 },
-	'kafka-connect'   => { copies => [ 'outbox number', 'outbox_numbered number', 'outbox_timed made_at' ], kills => 1, repeats => 1 });
+	'kafka-connect'   => { copies => [ 'outbox number', 'outbox_numbered number' ], kills => 1, repeats => 1 });
 
 $SIG{TERM} = sub { exit 1 };
 my $name     = $ENV{PIPELINE};
