@@ -12,6 +12,8 @@ my $node = server('symptoms', conf => $old, sql => q{
 	CREATE EXTENSION pg_comb_ordered CASCADE;
 	CREATE ROLE app LOGIN;
 	CREATE TABLE t (id uuid PRIMARY KEY, at timestamptz);
+	CREATE VIEW t_times AS SELECT id, comb_timestamp(id) AS created_at FROM t;
+	CREATE TABLE t_stored (id uuid, created_at timestamptz GENERATED ALWAYS AS (comb_timestamp(id)) STORED);
 	CREATE TABLE number (id bigserial PRIMARY KEY);
 	CREATE TABLE identity (id bigint GENERATED ALWAYS AS IDENTITY);
 	CREATE TABLE small (id int);
@@ -75,9 +77,19 @@ my @typed = (
 	q{SELECT comb_snowflake(10)},
 	q{SELECT * FROM t WHERE id > $last},
 	q{SELECT * FROM t WHERE id > $1},
-	q{ALTER TABLE invoice ADD PRIMARY KEY USING INDEX invoice_id});
+	q{ALTER TABLE invoice ADD PRIMARY KEY USING INDEX invoice_id},
+	q{ALTER TABLE number ALTER id SET DEFAULT comb_generate()},
+	q{CREATE INDEX ON t ((comb_timestamp(id)::date))},
+	q{CREATE TABLE monthly (id uuid PRIMARY KEY) PARTITION BY RANGE (comb_timestamp(id))},
+	q{SELECT FROM t WHERE id @> tstzrange('2026-11-20', NULL)},
+	q{CREATE TABLE event_0 PARTITION OF event FOR VALUES FROM (comb_min('2026-12-01Z')) TO (comb_min('2026-11-01Z'))},
+	q{INSERT INTO t_times (id, created_at) VALUES (comb_generate(), now())},
+	q{INSERT INTO t_stored (created_at) VALUES (now())},
+	q{INSERT INTO t VALUES (NULL)},
+	q{SET default_transaction_read_only = on; SELECT comb_generate_ordered()});
 
 my $said = '';
+my @said;
 foreach my $typed (@typed)
 {
 	my ($who, $sql) = ref $typed ? @$typed : ('postgres', $typed);
@@ -85,6 +97,7 @@ foreach my $typed (@typed)
 	my ($rc, $out, $err) = $node->psql($database, $sql, connstr => $node->connstr($database) . ($user ? " user=$user" : ''));
 	isnt($rc, 0, $sql =~ s/\n.*/ .../sr);
 	$said .= $err;
+	push @said, $err =~ /(?:ERROR|WARNING): +(.*)/;
 }
 # Where the server has what it misses elsewhere, the message of the page cannot come.
 my %elsewhere = (
@@ -95,6 +108,11 @@ my %elsewhere = (
 my ($table) = slurp_file('doc/operations.md') =~ /^## By symptom\n(.*?)^## /ms;
 my @messages = map { /`([^`]+)`/g } $table =~ /^\| (`[^|]*?) \|/mg;
 cmp_ok(scalar(@messages), '>', 40, 'the page has messages');
+my @patterns = map { join('.*', map { quotemeta } split(/…/, s/^…(.*)…$/function$1does not exist/r, -1)) } map { /`([^`]+)`/g } slurp_file('doc/operations.md') =~ /^\| (`.*?`)[^`|]* \|/mg;
+foreach my $error (@said)
+{
+	ok(scalar(grep { $error =~ /$_/ } @patterns), "the page has: $error");
+}
 foreach my $message (@messages)
 {
 	# No message: a symptom, and what a package, an update without a restart, a superuser's REVOKE

@@ -137,4 +137,34 @@ is(query($old, q{SELECT count(*) FILTER (WHERE id <@ tstzrange(NULL, now() - int
 is(query($old, q{EXPLAIN (COSTS OFF) DELETE FROM weather WHERE id = ANY (ARRAY(
 	SELECT id FROM weather WHERE id <@ tstzrange(NULL, now() - interval '10 days') ORDER BY id LIMIT 50))}) =~ /Seq Scan/ ? 1 : 0, 0, 'by the index');
 
+# A block of usage.md without a name, by its beginning
+sub block
+{
+	my ($beginning) = @_;
+	my ($text) = slurp_file('doc/usage.md') =~ /^```sql\n(\Q$beginning\E.*?)^```$/ms or die "no block \"$beginning\"";
+	return $text;
+}
+
+# Partitions of the next months, as a job makes them each day.  The server's months would begin elsewhere.
+my $visits = database('visits');
+query($visits, q{CREATE TABLE visit (id uuid PRIMARY KEY DEFAULT comb_generate(), what text) PARTITION BY RANGE (id)});
+query($visits, block('CREATE PROCEDURE visit_months'));
+my $months = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'visit'::regclass";
+is(query($visits, $months), 2, 'a procedure makes the partitions of two months');
+query($visits, 'CALL visit_months()');
+query($visits, "SET timezone = 'Asia/Tokyo'; SET search_path = ''; CALL public.visit_months(); CALL public.visit_months(current_date, current_date + 60)");
+my $late = CombSession->new($node, 'visits');
+$late->ask('BEGIN; SELECT FROM visit');
+is(query($visits, q{INSERT INTO visit SELECT comb_at(t) FROM generate_series(now(), now() + interval '59 days', '1 day') AS t;
+	SELECT count(*) FROM visit}), 60, 'and those of the next 60 days, once');
+like(error_of($node, 'visits', "CALL visit_months('2020-01-01', '2020-01-31')"), qr/ERROR:  55P03/, 'it does not make others wait behind a reader');
+$late->quit;
+
+# Partitions that other tools made: their bounds have another version, or no variant.
+query($visits, q{CREATE TABLE visit_qonto PARTITION OF visit
+	FOR VALUES FROM ('019d4657-0000-0000-0000-000000000000') TO ('019de0d5-c800-7000-0000-000000000000')});
+is(query($visits, "SET timezone = 'UTC'; SELECT since, until FROM (" . block('SELECT inhrelid') =~ s/;\n\z//r . q{) AS b WHERE partition = 'visit_qonto'::regclass}),
+	'2026-04-01 00:00:00+00|2026-05-01 00:00:00+00', 'their bounds are shown as times');
+is(query($visits, 'SELECT count(*) FROM (' . block('SELECT inhrelid') =~ s/;\n\z//r . ') AS b WHERE since IS NULL OR until <= since'), 0, 'as are those of all');
+
 done_testing();

@@ -105,4 +105,23 @@ wait_for_copies();
 is($ordered->poll, 1, 'then it does');
 $_->reads_all('each row once, in order') foreach ($reader, $ordered);
 
+#
+# A stored created_at, as in doc/usage.md, is not published: the subscriber has one of its own, or, from 18 on, a
+# publication that says so.
+#
+my $stored = 'created_at timestamptz ' . (slurp_file('doc/usage.md') =~ /`ADD created_at timestamptz (GENERATED\s+ALWAYS AS[^`]*)`/)[0];
+my $generated = $subscriber->safe_psql('postgres', 'SHOW server_version_num') >= 180000;
+foreach my $table ('of_its_own', 'plain', $generated ? 'published' : ())
+{
+	$publisher->safe_psql('postgres', "CREATE TABLE $table (id uuid PRIMARY KEY DEFAULT comb_generate(), $stored); INSERT INTO $table DEFAULT VALUES");
+	$subscriber->safe_psql('postgres', "CREATE TABLE $table (id uuid PRIMARY KEY, " . ($table eq 'of_its_own' ? $stored : 'created_at timestamptz') . ')');
+	subscribe($table, $table . ($table eq 'published' ? ' WITH (publish_generated_columns = stored)' : ''));
+	wait_for_copies();
+	$publisher->safe_psql('postgres', "INSERT INTO $table DEFAULT VALUES");
+	wait_until($subscriber, "SELECT count(*) = 2 FROM $table");
+	is($subscriber->safe_psql('postgres', "SELECT count(created_at), bool_and(created_at = comb_timestamp(id)) FROM $table"),
+		$table eq 'plain' ? '0|' : '2|t', "$table: the times of a stored column at the subscriber");
+	$subscriber->safe_psql('postgres', "DROP SUBSCRIPTION $table");
+}
+
 done_testing();

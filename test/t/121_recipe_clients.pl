@@ -1,6 +1,7 @@
 # The readers of the pages, as programs are: over rows that share a time, by a client whose
 # times have milliseconds, as Date of JavaScript, and by one that is killed in the middle of a
 # page.
+# logged: readers of "public\.starts" by .* lose rows
 use lib 'test/perl';
 use CombFeed;
 use CombTest;
