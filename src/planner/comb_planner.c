@@ -129,7 +129,8 @@ comb_period_bounds(PlannerInfo *root, const CombKey *key, Node *period)
 	List	   *args = lcons(period, list_copy(key->label));
 	List	   *bounds = NIL;
 
-	if (!comb_is_open(period, 0))
+	/* version 4 is in front of behind_v4 */
+	if (!comb_is_open(period, 0) || key->layout == comb_layout_behind_v4)
 		bounds = lappend(bounds, comb_compare_key(key, BTGreaterEqualStrategyNumber,
 												  comb_call(root, key->label ? COMB_BOUND_MIN : COMB_RANGE_MIN,
 															copyObject(args))));
