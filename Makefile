@@ -32,7 +32,7 @@ ALL_SQL    = sql/pg_comb--1.2.sql sql/pg_comb--1.1--1.2.sql sql/pg_comb--1.0--1.
              sql/pg_comb_ordered--1.2.sql sql/pg_comb_ordered--1.1--1.2.sql sql/pg_comb_ordered--1.0--1.1.sql
 DATA       = $(filter $(EXTENSION:%=sql/%--%),$(ALL_SQL))
 DOCUMENTS  = README.md CHANGELOG.md LICENSE SECURITY.md \
-             doc/administration.md doc/clients.md doc/libraries.md doc/feed.md doc/feed_anywhere.md \
+             doc/administration.md doc/assistants.md doc/clients.md doc/libraries.md doc/feed.md doc/feed_anywhere.md \
              doc/feed_readers.md doc/installation.md doc/migration.md \
              doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
              doc/pipelines.md doc/topologies.md doc/usage.md \
