@@ -34,8 +34,8 @@ sub migrated
 		SELECT string_agg(DISTINCT (comb_timestamp(id) - at)::text, ' ')
 		FROM (SELECT id, created_at::timestamptz FROM customer
 			UNION ALL SELECT customer_id, '2026-11-19 21:30' FROM invoice
-			UNION ALL SELECT key, created_at::timestamptz FROM client
-			UNION ALL SELECT client_key, '2026-11-19 21:30' FROM bill) AS row (id, at)});
+			UNION ALL SELECT id, created_at::timestamptz FROM client
+			UNION ALL SELECT client_id, '2026-11-19 21:30' FROM bill) AS row (id, at)});
 }
 
 sub as_it_stands { return $_[0]; }
@@ -63,6 +63,25 @@ foreach my $case ([ 'timestamp', 'as_it_stands', 1 ], [ 'timestamptz', 'without_
 	is($shown, $type eq 'timestamp' ? 'timestamp without time zone' : 'timestamp with time zone', "the check shows $type");
 	is($age =~ /^00:00:1/ ? 1 : 0, $right, "the check shows whether the times of a $type are right, $form");
 }
+
+# Rows of one time keep the order of their numbers, whatever follows them a microsecond later.  Indexes, UNIQUE and
+# the actions of foreign keys stay.
+my $ties = database('ties');
+query($ties, recipe('client-key') =~ s{(INSERT INTO client).*?;.*?;}{
+	ALTER TABLE client ADD manager bigint REFERENCES client;
+	INSERT INTO client SELECT n, n, date_trunc('second', timestamp '2026-11-20' + n * interval '200 ms'), nullif(n / 2, 0) FROM generate_series(1, 2000) AS n;
+	INSERT INTO client SELECT n, n, timestamp '2026-11-21', 1 FROM generate_series(5000, 2001, -1) AS n;
+	INSERT INTO client SELECT 5000 + n, 5000 + n, timestamp '2026-11-21' + n * interval '1 us', 1 FROM generate_series(1, 2000) AS n;
+	INSERT INTO bill SELECT id, id FROM client;
+	CREATE INDEX bill_text ON bill ((client_id::text));}sr
+	=~ s{(ALTER TABLE bill DROP)}{ALTER TABLE client DROP CONSTRAINT client_manager_fkey; $1}r
+	=~ s{(ALTER id SET DEFAULT comb_generate\(\))}{ALTER manager TYPE uuid USING client_key(manager), $1}r);
+is(query($ties, q{SELECT count(*) FROM (SELECT id < lag(id) OVER (ORDER BY created_at, name::int) AS bad FROM client) AS s WHERE bad}), 0, 'rows of one time keep their order');
+is(query($ties, q{SELECT count(*) FILTER (WHERE name::int = number), max(comb_timestamp(id) - created_at AT TIME ZONE 'UTC') < '3 ms' FROM bill JOIN client ON id = client_id;
+	SELECT count(*) FROM client AS c JOIN client AS m ON m.id = c.manager WHERE c.name::int > 2000 OR m.name::int = c.name::int / 2;
+	SELECT string_agg(pg_get_indexdef(indexrelid), ' ' ORDER BY 1) ~ 'bill_text.*client_id' FROM pg_index WHERE indrelid = 'bill'::regclass}), "7000|t\n6999\nt", 'and their rows');
+query($ties, 'DELETE FROM client WHERE name IN (SELECT name FROM client ORDER BY name::int DESC LIMIT 1000)');
+is(query($ties, q{SELECT count(*) FROM bill; SELECT count(*) FROM pg_constraint WHERE conrelid = 'bill'::regclass AND contype <> 'n'}), "6000\n3", 'and their actions and constraints');
 
 # An outbox with v4 keys.  A reader begins before, and another one after the migration.
 sub reader
@@ -104,6 +123,10 @@ my $reader = reader($stamped);
 is(found($reader), '1000 of 1000', 'when the keys are stamped, a reader gets them all');
 query($stamped, q{INSERT INTO outbox (body) VALUES ('new')});
 is(found($reader), '1001 of 1001', 'and those that come');
+my $close = outbox('outbox_of_one_millisecond');
+query($close, q{UPDATE outbox SET created_at = timestamp '2026-11-20' + body::int * interval '1 us'});
+query($close, recipe('outbox-v4'));
+is(query($close, q{SELECT count(*) FROM (SELECT id < lag(id) OVER (ORDER BY body::int) AS bad FROM outbox) AS row WHERE bad}), 0, 'also within a millisecond');
 is(query($stamped, q{SELECT count(*) FROM (SELECT id, lag(id) OVER (ORDER BY created_at) AS before FROM outbox) AS row WHERE id < before}),
 	0, 'in the order of their time');
 
