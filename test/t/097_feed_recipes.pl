@@ -115,10 +115,9 @@ foreach my $generator ('comb_generate()', $node->safe_psql('postgres', q{SELECT 
 	$other->ask(q{BEGIN; INSERT INTO before (body) VALUES ('late')});
 	my $change = recipe('outbox-v7') =~ s/\boutbox\b/before/gr;
 	like($writer->complaints($change =~ s/2 s/10 ms/r), qr/lock timeout/, "$generator: a writer's transaction is waited for");
-	$writer->ask('ROLLBACK');
 	$other->ask('COMMIT');
 	my $next = $writer->ask('SELECT id FROM before ORDER BY id DESC LIMIT 1') =~ s/^.{3}/fff/r;
-	like($writer->complaints("INSERT INTO before VALUES ('$next'); $change; ROLLBACK"), qr/keys ahead/, "$generator: a key ahead of the clock is found");
+	like($writer->complaints("INSERT INTO before VALUES ('$next'); $change"), qr/keys ahead/, "$generator: a key ahead of the clock is found");
 	$writer->ask("DELETE FROM before WHERE id = '$next'; $change; INSERT INTO before (body) VALUES ('new')");
 	my $reader = reader_of('before');
 	$reader->reads_all("$generator: all rows are below comb_settled()");

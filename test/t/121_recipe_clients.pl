@@ -14,9 +14,10 @@ my $node = server('main', sql => 'CREATE EXTENSION pg_comb_ordered CASCADE;' . p
 	CREATE TABLE event_log (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text);
 	CREATE TABLE event_reader (name text PRIMARY KEY, position text);
 	INSERT INTO event_reader VALUES ('mail');
+	CREATE TABLE job (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text);
 	CREATE TABLE timed (id uuid PRIMARY KEY, body text);
 	CREATE VIEW timed_times AS SELECT id, comb_timestamp(id) AS created_at FROM timed}
-	  . join(';', '', map { recipe("$_ view") } qw(settled numbered timed)) . recipe('changes') . recipe('heartbeat'));
+	  . join(';', '', map { recipe("$_ view") } qw(settled numbered timed)) . recipe('changes') . recipe('changes view') . recipe('heartbeat') . recipe('send-mail'));
 
 # Rows of one statement: those of seconds and of now() share one time, and the keys of a millisecond are some hundred.
 my %type = (orders => 'timestamptz DEFAULT clock_timestamp()', seconds => 'timestamptz(0) DEFAULT clock_timestamp()', starts => 'timestamptz DEFAULT now()');
@@ -29,7 +30,10 @@ foreach my $table (sort keys %type)
 $node->safe_psql('postgres', "INSERT INTO $_ (body) SELECT 'row ' || n FROM generate_series(1, $rows) AS n") foreach sort('outbox', 'purchase', 'event_log', keys %type);
 $node->safe_psql('postgres', "INSERT INTO item SELECT n, 'row ' || n FROM generate_series(1, $rows) AS n;
 	INSERT INTO timed SELECT comb_at(timestamptz '2026-11-20 12:00' + n / 500 * interval '1 s') FROM generate_series(1, $rows) AS n;
+	INSERT INTO job (body) SELECT 'row ' || n FROM generate_series(1, 10) AS n;
 	SELECT comb_generate_ordered(), next_id(), pg_sleep(1.3)");
+$node->safe_psql('postgres', recipe('feed-xid'));
+$node->safe_psql('postgres', recipe('seen') =~ s/ALTER SUBSCRIPTION.*//r . 'SELECT comb_generate_ordered()');
 $node->safe_psql('postgres', 'SELECT comb_feed_advance(); UPDATE heartbeat SET bound = comb_settled()') foreach 1 .. 2;
 
 my $session = CombSession->new($node);
@@ -72,6 +76,8 @@ my @tests = (
 	[ 'poll', recipe('poll'), {@uuid} ],
 	[ 'standby', recipe('standby'), {@uuid} ],
 	[ 'changed', recipe('changed'), { last => [ version => CombSession::NIL ] } ],
+	[ 'arrived', recipe('arrived'), { last => [ seen => CombSession::NIL ] } ],
+	[ 'changes view', 'SELECT * FROM item_changes WHERE version > $last ORDER BY version LIMIT 1000;', { last => [ version => CombSession::NIL ] } ],
 	[ 'settled view', 'SELECT * FROM purchase_settled WHERE id > $last ORDER BY id LIMIT 1000;', {@uuid} ],
 	[ 'numbered view', 'SELECT * FROM purchase_numbered WHERE number > $last ORDER BY number LIMIT 1000;', { last => [ number => 0 ] } ],
 	[ 'pages by time', 'SELECT * FROM timed_times WHERE (created_at, id) < ($last, $last_id) ORDER BY created_at DESC, id DESC LIMIT 1000;',
@@ -98,25 +104,22 @@ is(reads($whole, \%made), $all, 'timed view: whole polls');
 isnt(reads($whole, \%made, 1), $all, 'timed view: a tool that is killed inside a millisecond loses rows');
 isnt(reads($whole =~ s/;/ LIMIT 1000;/r, \%made), $all, 'timed view: and one that reads pages');
 
-# Readers that store their place in the transaction of the rows, killed before its end
+# Readers that store their place in the transaction of the rows, or take the rows away, and are killed before its end
 foreach my $reader (
-	[ batch => recipe('batch') ],
-	[ position => q{WITH moved AS (
-		UPDATE event_reader AS new SET position = comb_position(old.position)
-		FROM (SELECT * FROM event_reader WHERE name = 'mail' FOR UPDATE) AS old
-		WHERE new.name = old.name
-		RETURNING old.position
-	) SELECT body FROM moved, event_log WHERE comb_unread(id, event_log.xmin, position) ORDER BY id;} ])
+	[ batch          => recipe('batch'),         0, $rows ],
+	[ position       => recipe('position'),      0, $rows ],
+	[ 'feed-position' => recipe('feed-position'), 0, $rows ],
+	[ workers        => recipe('workers') =~ s/^CALL.*\n//r, 1, 10 ])
 {
-	my ($name, $query) = @$reader;
+	my ($name, $query, $column, $wanted) = @$reader;
 	my %got;
-	for (my $polls = 0; $polls < 20; $polls++)
+	for (my $polls = 0; $polls < 50; $polls++)
 	{
 		my $client = CombSession->new($node);
 		my @page = split(/\n/, $client->ask("BEGIN; $query"));
 		if ($polls % 2)
 		{
-			$got{$_}++ foreach @page;
+			$got{ (split(/\|/))[$column] }++ foreach @page;
 			$client->ask('COMMIT');
 		}
 		else
@@ -126,7 +129,14 @@ foreach my $reader (
 		$client->quit;
 		last if !@page;
 	}
-	is(scalar(keys %got) . ' ' . max(values %got), "$rows 1", "$name: each row once");
+	is(scalar(keys %got) . ' ' . max(values %got), "$wanted 1", "$name: each row once");
 }
+
+# The consumer in PL/pgSQL, killed in its second batch
+$node->safe_psql('postgres', q{UPDATE consumer SET last = DEFAULT;
+	CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END$$;
+	CREATE TRIGGER die BEFORE INSERT ON mail FOR EACH ROW WHEN (NEW.body = 'row 1500') EXECUTE FUNCTION die()});
+like(error_of($node, 'postgres', 'CALL send_mail()'), qr/terminating connection/, 'send-mail: killed');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM mail; DROP TRIGGER die ON mail; CALL send_mail(); SELECT count(*) FROM mail'), "1000\n$rows", 'send-mail: goes on behind its first batch');
 
 done_testing();
