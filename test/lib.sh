@@ -82,7 +82,7 @@ logs_quiet() {
 		grep -vE -f <(sed -nE 's,^(#|--|//) logged: ,,p' "$1") | grep -vxF -f "$shown" | tee -a "$shown")
 	[ -z "$lines" ] && return
 	say "# A server has logged what the test does not name:"
-	tail -n 20 <<<"$lines" | sed 's/^/# /'
+	tail -n 8 <<<"$lines" | sed 's/^/# /'
 	return 1
 }
 

@@ -17,7 +17,7 @@ sub slurp
 	return scalar <$fh>;
 }
 
-# All entries of a list, each with title, run and places.  A place has the old and the new text.
+# All entries of a list, each with title, run and places.  A place has the old and the new text, and the function.
 sub seeds
 {
 	my ($list) = @_;
@@ -25,9 +25,11 @@ sub seeds
 	my @seeds;
 
 	$text =~ s/^#.*\n|^\n//mg;
-	while ($text =~ /\G= (.*) ! (.*)\n((?:(?:[-+~] .*|[-+~@]+)\n)*)/gc)
+	while ($text =~ /\G= (.*) ! (.*)\n((?:(?:(?:[-+~]|\w+:) .*|[-+~@]+|\w+:)\n)*)/gc)
 	{
-		push @seeds, { title => $1, run => $2, places => [ map { [ texts($_) ] } split(/^@@\n/m, $3) ] };
+		my ($title, $run, $places) = ($1, $2, $3);
+		$places =~ s/^(\w+:) (.*)/$1\n~ $2/mg;
+		push @seeds, { title => $title, run => $run, places => [ map { [ texts($_) ] } split(/^@@\n|(?<=\n)(?=\w+:\n)/m, $places) ] };
 	}
 	die "$list: no entry: ", substr($text, pos($text) // 0), "\n" if !@seeds || pos($text) < length($text);
 	return @seeds;
@@ -35,17 +37,30 @@ sub seeds
 
 sub texts
 {
-	my ($old, $new) = ($_[0] =~ s/^\+.*\n//mgr, $_[0] =~ s/^-.*\n//mgr);
+	my ($place) = @_;
+	my $function = $place =~ s/\A(\w+):\n// ? $1 : undef;
+	my ($old, $new) = ($place =~ s/^\+.*\n//mgr, $place =~ s/^-.*\n//mgr);
 
 	s/^[-+~] ?//mg, chomp foreach $old, $new;
-	return ($old =~ s/\{\+.*?\+\}//gr =~ s/\[-(.*?)-\]/$1/gr, $new =~ s/\[-.*?-\]//gr =~ s/\{\+(.*?)\+\}/$1/gr);
+	return ($old =~ s/\{\+.*?\+\}//gr =~ s/\[-(.*?)-\]/$1/gr, $new =~ s/\[-.*?-\]//gr =~ s/\{\+(.*?)\+\}/$1/gr, $function);
 }
 
-# How many places of a source have the text
+# Where a source, or a function of C or SQL in it, has the text of a place, as pairs of start and end.  Any white space is
+# like any other.
 sub places_of
 {
-	my ($source, $text) = @_;
-	return scalar(() = $source =~ /\Q$text\E/g);
+	my ($source, $text, undef, $function) = @_;
+	my $pattern = join('\s+', map { quotemeta } split(/\s+/, $text, -1));
+	my $scope = !defined $function ? qr/\A.*\z/s :
+	  qr/^(?:static inline \w[\w ]*[ *])?$function\([^;{}]*\)\n\{.*?^\}|^CREATE (?:OR REPLACE )?(?:FUNCTION|PROCEDURE) (?:\w+\.)?$function\(.*?(?=^CREATE |\z)/ms;
+	my @found;
+
+	while ($source =~ /$scope/g)
+	{
+		my ($start, $part) = ($-[0], $&);
+		push @found, [ $start + $-[0], $start + $+[0] ] while $part =~ /$pattern/g;
+	}
+	return @found;
 }
 
 # Write the fault of a title into the one of these files that has its text, and return what
@@ -57,11 +72,12 @@ sub seed
 
 	foreach my $place (@{ ($seed // die "no such entry\n")->{places} })
 	{
-		my ($old, $new) = @$place;
-		my @found = map { ($_) x places_of(slurp($_), $old) } @files;
-		die scalar(@found), " places have this text:\n$old\n" if @found != 1;
-		my $source = slurp($found[0]) =~ s/\Q$old\E/$new/r;
-		open(my $fh, '>', $found[0]) or die "could not open $found[0]: $!\n";
+		my @found = map { my $file = $_; map { [ $file, @$_ ] } places_of(slurp($file), @$place) } @files;
+		die scalar(@found), ' places have this text', (map { " in $_()" } grep { defined } $place->[2]), ":\n$place->[0]\n" if @found != 1;
+		my ($file, $start, $end) = @{ $found[0] };
+		my $source = slurp($file);
+		substr($source, $start, $end - $start) = $place->[1];
+		open(my $fh, '>', $file) or die "could not open $file: $!\n";
 		print $fh $source;
 	}
 	return $seed->{run};

@@ -150,7 +150,7 @@ is_deeply($barrier{write}, \%writer, 'barriers.list has the functions with a wri
 none('twins.list fits the models and the sources', map {
 	my ($twin, $name) = ($_, $_->{run} =~ /^(\S+)/);
 	my $source = slurp($name =~ /\./ ? "src/$name" : "test/models/$name.pml");
-	(grep { places_of($source, $_->[0]) != 1 } @{ $twin->{places} }) ? $twin->{title} : ();
+	(grep { places_of($source, @$_) != 1 } @{ $twin->{places} }) ? $twin->{title} : ();
 } seeds('test/models/twins.list'));
 
 # Each file includes only headers above it in the tables of src/README.md, or in its own row.
