@@ -239,8 +239,7 @@ sub stop_loops
 	foreach (1 .. 300)
 	{
 		last unless grep { $_->pumpable } @{ $loops{$name} };
-		$node->safe_psql('postgres',
-			"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = '$name'");
+		kill('TERM', split(/\n/, $node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE application_name = '$name'")));
 		usleep(100_000);
 	}
 	$_->finish foreach (@{ delete $loops{$name} });
