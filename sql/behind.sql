@@ -28,7 +28,7 @@ DECLARE
 BEGIN
   EXECUTE 'EXPLAIN (FORMAT JSON, ANALYZE, TIMING OFF, COSTS ON) ' || query INTO plan;
   node := jsonb_path_query_first(plan, 'strict $.** ? (@."Node Type" like_regex "Scan")');
-  RETURN format('%s: %s rows, %s more, estimated well: %s', node->>'Node Type', node->>'Actual Rows', coalesce(node->>'Rows Removed by Filter', '0'),
+  RETURN format('%s: %s rows, %s more, estimated well: %s', node->>'Node Type', (node->>'Actual Rows')::float8, coalesce(node->>'Rows Removed by Filter', '0'),
     (node->>'Plan Rows')::float8 / greatest((node->>'Actual Rows')::float8, 1) BETWEEN 0.8 AND 1.25);
 END $$;
 SELECT rows_read('SELECT * FROM visit_times WHERE created_at >= ''2026-11-05''');
