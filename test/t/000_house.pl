@@ -281,7 +281,7 @@ is_deeply(\%explained, \%message, 'operations.md has the messages of the sources
 
 # A recipe has a name after its language, and a test runs it by this name.  test/examples
 # runs SQL without a name, and leaves out what is marked as a pattern.
-my $tests = join('', map { slurp($_) } glob('test/t/*.pl test/t/long/*.pl test/perl/CombSoak.pm'));
+my $tests = join('', map { slurp($_) } glob('test/t/*.pl test/t/long/*.pl test/cluster/*.pl test/perl/CombSoak.pm'));
 for my $page ('doc/feed.md', 'doc/feed_anywhere.md', 'doc/feed_readers.md', 'doc/topologies.md')
 {
 	my @blocks = slurp($page) =~ /^```(\w.*)\n/mg;
