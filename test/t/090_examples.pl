@@ -3,7 +3,9 @@
 # one database, but for installation.md, which begins without the extension.
 #
 # What the pages make also works where their readers are: in a restored dump, without a
-# search_path, for a role that owns nothing, in materialized views and in indexes.
+# search_path, for a role that owns nothing, in materialized views and in indexes.  There the
+# queries of a page's transaction run without its BEGIN.
+# logged: there is no transaction in progress
 use lib 'test/perl';
 use CombFeed;
 use CombTest;
@@ -65,11 +67,16 @@ my @recipes = (
 	'stamp', 'numbers', 'from a sequence', 'client-key', 'text-uuid', 'heartbeat',
 	q{CREATE TABLE purchase (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), number bigint UNIQUE DEFAULT next_id(), item text);
 	INSERT INTO purchase (item) VALUES ('bread'), ('milk')},
-	'settled view', 'numbered view', 'timed view', 'changes view', 'settled-view',
+	'settled view', 'numbered view', 'timed view', 'changes view', 'settled-view', 'present', 'retention', 'outbox-v7', 'feed-mover',
 	q{SELECT comb_generate_ordered(), comb_snowflake(instance_bits => 0), pg_sleep(0.01)});
 sub as_on_page { my ($text) = @_; return ($text =~ /[(;]/ ? $text : recipe($text) =~ s/\$last\b/0/gr) . ';' }
 $node->safe_psql('postgres', 'CREATE DATABASE examples_recipes');
 $node->safe_psql('examples_recipes', as_on_page($_)) foreach @recipes;
+
+# Whoever adds a recipe tries it here, too, unless it only asks, or leaves nothing that is used later, or needs another server.
+my %tried = map { $_ => 1 } @recipes, qw(wrong-loop workers position undo outbox-v4 feed-attach feed-client feed-subscribed seen settled-table message-db), 'to bigint';
+my %recipe = map { slurp_file($_) =~ /^ *```(?:sql|console) (.+)\n *((?s).*?)^ *```$/mg } @documents;
+is(join(' ', sort grep { $_ ne 'pattern' && !$tried{$_} && $recipe{$_} !~ /^(?:SELECT|WITH)\b/ } keys %recipe), '', 'the recipes are tried elsewhere');
 
 # What a page made: relations and functions that belong to no extension and to no file of sql/portable.  A
 # function's arguments are a row for a row's type, and a value for others.
@@ -118,11 +125,11 @@ sub answers
 	return split(/^\@\@\n/m, $answers =~ s/^(?:psql:<stdin>:\d+: |LINE \d.*\n.*\n)//mgr);
 }
 
-# The pages' queries, with their parameters.  Those whose tables a database lacks fail there and in its copy.
+# The pages' queries, with their parameters, but for a superuser's.  Those whose tables a database lacks fail there and in its copy.
 my %parameter = ((map { $_ => "'" . CombSession::NIL . "'" } qw(1 last first)), (map { $_ => 'NULL' } qw(since token)),
 	(map { $_ => 0 } qw(2 last_id bound tenant)));
-my @queries = map { s/\$(\w+)\b/$parameter{$1} \/\/ "\$$1"/ger } grep { /^(?:SELECT|EXPLAIN|WITH)\b/ } map { split(/(?<=;)\n/) }
-  map { /^[=-]> /m ? map { s/^[=-]> //r } /^[=-]> .*\n/mg : $_ } map { slurp_file($_) =~ /^ *```(?:sql|console).*\n((?s).*?)^ *```$/mg } @documents;
+my @queries = map { s/\$(\w+)\b/$parameter{$1} \/\/ "\$$1"/ger } grep { /^(?:SELECT|EXPLAIN|WITH)\b(?!.*(?:pg_reload_conf|comb_ordered_reset))/s } map { split(/(?<=;)\n/) }
+  map { /^=> /m ? map { s/^[=-]> //mgr } /^=> .*\n(?:-> .*\n)*/mg : $_ } map { slurp_file($_) =~ /^ *```(?:sql|console).*\n((?s).*?)^ *```$/mg } @documents;
 
 $node->safe_psql('postgres', 'CREATE ROLE stranger');
 my $dump = tempdir() . '/dump';
@@ -158,6 +165,8 @@ foreach my $database (map { "examples_$_" } qw(installation_md together recipes)
 		SELECT format('UPDATE %s SET %s = %2$s WHERE ctid IN (SELECT ctid FROM %1$s LIMIT 2)', name, attribute) FROM attribute;
 		SELECT format('DELETE FROM %s WHERE ctid IN (SELECT ctid FROM %1$s LIMIT 2)', name) FROM relation WHERE writable});
 	is(errors_of($copy, 'stranger', "''", @uses), '', "$database: for a role that owns nothing, without a search_path");
+	is(errors_of($copy, 'stranger', '"$user", public', 'SET default_transaction_read_only = on', map { $all[$_] } grep { $before[$_] !~ /ERROR/ } 0 .. $#queries), '',
+		"$database: a role that owns nothing may ask");
 	my @again = lines_of($copy, q{
 		SELECT format('REFRESH MATERIALIZED VIEW %s', name) FROM relation WHERE relkind = 'm';
 		SELECT format('REINDEX TABLE %s', name) FROM relation WHERE writable});
