@@ -121,11 +121,12 @@ choose_server() {
 # Prints a line for each thing that the groups need and the machine lacks, and Debian's package with it.  Packages can
 # only complete a server that came as a package itself.
 lacking() {
-	local groups thing package share tests server=postgresql
+	local groups thing package share tests server=postgresql repack=postgresql
 	share=$(pg_dir sharedir)/extension
 	tests=$(pg_dir pgxs)
 	tests=${tests%/makefiles/pgxs.mk}/test
-	case $PG_CONFIG in /usr/lib/postgresql/*) ;; *) server=- ;; esac
+	case $PG_CONFIG in /usr/lib/postgresql/*) ;; *) server=- repack=- ;; esac
+	[ "${major:-0}" -lt 19 ] || repack=-
 	while read -r groups thing package; do
 		[[ " $* " =~ \ (${groups//,/|})\  ]] || continue
 		case $thing in
@@ -149,6 +150,9 @@ lacking() {
 		tap             IPC::Run                             libipc-run-perl
 		tap             $tests/perl/PostgreSQL/Test/Cluster.pm  $server-client-$major
 		tap             faketime                             faketime
+		extensions      $share/pgtap.control                 $server-$major-pgtap
+		extensions      $share/pg_repack.control             $repack-$major-repack
+		house           shellcheck                           shellcheck
 		dist            git                                  git
 		dist            unzip                                unzip
 		partitioning    $share/pg_partman.control            $server-$major-partman
@@ -207,7 +211,9 @@ lacks() { lacking "$@" | cut -d ' ' -f 1 | sort -u | paste -s -d , - | sed 's/,/
 # The groups of tools that a source of test/run has to have, for a client its registry or itself
 group() {
 	case $1 in
-		t/* | upgrade) say tap ;;
+		t/000_house) say tap house ;;
+		t/*) say tap extensions ;;
+		upgrade) say tap ;;
 		cluster/* | partitioning/*) say tap "${1%%/*}" ;;
 		clients/*) registry "${1#*/}" | grep . || say "${1#*/}" ;;
 		pipelines/*) say tap; pipeline_tool "${1#*/}" ;;

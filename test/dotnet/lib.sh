@@ -28,7 +28,7 @@ dotnet_program() {
 
 lacks_dotnet() {
 	local version
-	have dotnet || { say "needs dotnet"; return; }
+	have dotnet || { say "needs the SDK of .NET $dotnet_wanted"; return; }
 	version=$(env "${dotnet_environment[@]}" dotnet --version 2>/dev/null)
 	[ "${version%%.*}" -ge "$dotnet_wanted" ] 2>/dev/null ||
 		say "needs the SDK of .NET $dotnet_wanted, and ${version:-none} is installed"

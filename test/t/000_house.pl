@@ -102,13 +102,13 @@ none('typedefs.list has our types', grep { !$listed{$_} } sort map {
 SKIP:
 {
 	my $diff = `make -s indent INDENT_FLAGS=--diff 2>&1`;
-	skip 'pgindent is not installed (Debian: postgresql-server-dev-17 or later)', 1 if $? != 0;
+	skip 'pgindent comes with the development files of PostgreSQL 17', 1 if $? != 0;
 	is($diff, '', 'pgindent changes nothing');
 }
 SKIP:
 {
 	my @scripts = grep { slurp($_) =~ /^#(?:!.*\bbash|.*shell=bash)$/m } grep { -f } glob('.ci/* test/* test/*/run test/*/lib.sh');
-	skip 'shellcheck is not installed', 1 if system('shellcheck --version >/dev/null 2>&1') != 0;
+	skip 'shellcheck is not installed (Debian: shellcheck)', 1 if system('shellcheck --version >/dev/null 2>&1') != 0;
 	is(`shellcheck -x -e SC2015,SC2031,SC2119,SC2120,SC2317,SC2329 @scripts 2>&1`, '', 'shellcheck has nothing to say');
 }
 

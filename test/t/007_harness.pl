@@ -60,6 +60,7 @@ case $1 in
 	readable) [ "$PERL5LIB" != "$work" ] || say "ok 1 - readable"; say 1..1 ;;
 	hidden) skip_all "$(lacks tap)" ;;
 	unpackaged) skip_all "$(lacks hibernate)" ;;
+	tool) say "ok 1 # SKIP repack is not installed (Debian: repack)"; say "ok 2 # SKIP it is early"; say "ok 3 # SKIP it is early"; say 1..3 ;;
 	*) say "ok 1 - $1"; say 1..1 ;;
 esac
 exit
@@ -94,6 +95,9 @@ my @cases = (
 	[ run => @strict, { STRICT => 'yes' } ],
 	[ run => @strict, { CI => 'true' } ],
 	[ run => @lenient, { CI => 'true', STRICT => 'no' } ],
+	# a test that does without a tool
+	[ run => 'tool first', '0: 1 passed, 0 failed, 3 skipped', qr/^  repack is not installed \(Debian: repack\): tool\n  it is early: tool \(2\)\n/m ],
+	[ run => 'tool first', '1: 1 passed, 1 failed, 2 skipped', qr/^Failed: tool: 1 - repack is not installed/m, { STRICT => 'yes' } ],
 	# parts, each of which counts
 	[ all => 'fine skips', '0: 2 passed, 0 failed, 2 skipped' ],
 	[ all => 'dies fine', '1: 2 passed, 1 failed, 1 skipped', qr/^Failed: dies: ended early, with status 3\n/m ],

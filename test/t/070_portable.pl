@@ -71,7 +71,7 @@ for my $name (qw(time generate range), $version >= 180000 ? 'generate-v18' : ())
 #
 SKIP:
 {
-	skip 'pgTAP is not installed', 1
+	skip 'pgTAP is not installed (Debian: postgresql-NN-pgtap)', 1
 	  unless $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'pgtap'");
 	portable_database('tap');
 	$node->safe_psql('tap', 'CREATE EXTENSION pgtap');

@@ -10,7 +10,7 @@ my $n = $seconds < 60 ? 50 : 200;
 my $seed = $ENV{FUZZ_SEED} // sprintf('%.6f', rand(2) - 1);
 
 my $node = server('fuzz', conf => "fsync = off\nmax_wal_size = 4GB\nshared_buffers = 256MB\n");
-plan skip_all => 'pgTAP is not installed'
+plan skip_all => 'pgTAP is not installed (Debian: postgresql-NN-pgtap)'
   unless $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'pgtap'");
 
 note "first seed $seed";

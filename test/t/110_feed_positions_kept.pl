@@ -125,7 +125,7 @@ $schedule->test(q{
 # pg_repack waits for all open transactions, but not for prepared ones.
 SKIP:
 {
-	skip 'pg_repack is not installed', 3
+	skip 'pg_repack is not installed (Debian: postgresql-NN-repack)', 3
 	  if $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_repack'") == 0;
 	$node->safe_psql('postgres', 'CREATE EXTENSION pg_repack');
 	$schedule->test('r.start i.begin i.key b.row0 b.row1 i.key i.prepare1 r.pos=0+1 b.row2 repack r.pos=0+1+2 b.commitp1 r.pos=-');
