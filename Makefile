@@ -20,7 +20,7 @@ OBJS       = src/pg_comb.o src/comb_clock.o src/comb_layout.o src/comb_label.o s
              src/ordered/comb_sequence.o src/ordered/comb_shared.o src/ordered/comb_seats.o src/ordered/comb_prepared.o src/ordered/comb_announce.o \
              src/ordered/comb_lease.o src/ordered/comb_ordered.o src/ordered/comb_answers.o \
              src/ordered/comb_plan.o src/ordered/comb_settled.o src/ordered/comb_snowflake_generate.o \
-             src/ordered/comb_position.o src/ordered/comb_wait.o src/ordered/comb_monitor.o
+             src/ordered/comb_position.o src/ordered/comb_wait.o src/ordered/comb_warn.o src/ordered/comb_monitor.o
 HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_snowflake.h \
              src/planner/comb_call.h src/ordered/comb_ordered.h
 PG_CPPFLAGS = -I$(srcdir)/src
@@ -56,7 +56,7 @@ PROGRAMS   = $(addprefix test/clients/, activerecord.rb asyncpg.py dapper.cs dbd
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/pg_comb_feed.sql sql/portable/migrate_online.sql \
              sql/portable/uninstall.sql
 
-REGRESS        = sanity time layouts generate ordered snowflake position spread range newest behind hostile install \
+REGRESS        = sanity time layouts generate ordered snowflake position warn spread range newest behind hostile install \
                  mssql mssql_sort aggregate text
 # Some messages show characters of UTF-8, and a server may have another encoding.
 REGRESS_OPTS   = $(addprefix --load-extension=,$(EXTENSION)) --encoding=UTF8 --no-locale

@@ -38,7 +38,10 @@ comb_relation(COMB_RELATION_HOOK_ARGS)
 	if (prev_relation_hook)
 		prev_relation_hook(COMB_RELATION_HOOK_PASS);
 	if (entry->rtekind == RTE_RELATION)
+	{
 		comb_plan_table(entry->relid);
+		comb_warn_table(root, rel);
+	}
 	comb_add_ranges(root, rel);
 }
 

@@ -113,6 +113,7 @@ typedef struct CombShared
 extern int	comb_max_ordered_drift; /* pg_comb.max_ordered_drift, in s */
 extern int	comb_lease_ms;		/* pg_comb.lease_duration, in ms */
 extern int	comb_instance;		/* pg_comb.snowflake_instance */
+extern bool comb_warn_unordered_keys;	/* pg_comb.warn_unordered_keys */
 
 extern CombShared *comb_shared;
 extern PGDLLEXPORT CombDatabase *comb_database;
@@ -436,6 +437,13 @@ extern void comb_plan_begin(const PlannerInfo *root);
 extern bool comb_plan_knows(CombSeries series, uint64 bound, uint64 *before);
 extern void comb_plan_table(Oid relid);
 extern bool comb_plan_hides(Snapshot snapshot);
+
+/*
+ * comb_warn.c: a warning of feeds over keys that are not ordered
+ */
+
+extern void comb_warn_begin(const PlannerInfo *root, Oid funcid);
+extern void comb_warn_table(PlannerInfo *root, RelOptInfo * rel);
 
 /*
  * comb_settled.c: up to which time the keys of a series are settled

@@ -354,7 +354,7 @@ comb_settled(PG_FUNCTION_ARGS)
 
 /*
  * comb_settled_support(internal) returns internal: a planner support function,
- * which changes nothing in the plan, see comb_plan.c.  Only superusers can
+ * which changes nothing in the plan, see comb_plan.c and comb_warn.c.  Only superusers can
  * attach it, so it does not look at what is simplified.
  */
 Datum
@@ -364,6 +364,9 @@ comb_settled_support(PG_FUNCTION_ARGS)
 		(SupportRequestSimplify *) PG_GETARG_POINTER(0);
 
 	if (IsA(request, SupportRequestSimplify))
+	{
 		comb_plan_begin(request->root);
+		comb_warn_begin(request->root, request->fcall->funcid);
+	}
 	PG_RETURN_POINTER(NULL);
 }

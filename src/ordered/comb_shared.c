@@ -55,6 +55,7 @@ StaticAssertDecl(sizeof(CombShared) <= COMB_SEGMENT_SIZE,
 int			comb_max_ordered_drift = 86400;
 int			comb_lease_ms = 1000;
 int			comb_instance = -1;
+bool		comb_warn_unordered_keys = true;
 
 CombShared *comb_shared = NULL;
 CombDatabase *comb_database = NULL;
@@ -320,4 +321,10 @@ comb_shared_settings(void)
 							"-1 means none, and Snowflakes with an instance number cannot be made.",
 							&comb_instance, -1, -1, INT_MAX,
 							PGC_SIGHUP, 0, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("pg_comb.warn_unordered_keys",
+							 "Warns of queries that compare other keys than ordered ones with a bound of ordered keys.",
+							 "Each session warns once of each column.",
+							 &comb_warn_unordered_keys, true,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+// logged: readers of public.by_client by "id" can lose rows
 // The program Consumer.java: its handler fails, and it goes on; and an idle writer does not hold it up
 
 import java.sql.*;
@@ -47,6 +48,20 @@ class Orders extends Client {
 			idle.commit();
 			Consumer.consume(db, "mail", (id, body) -> got.add(body), () -> got.size() >= 201);
 			return !early && got.size() == 201 && got.get(200).equals("idle") && new HashSet<>(got).size() == 201;
+		});
+
+		test("a feed over keys of clients warns, once", () -> {
+			query(writer, "CREATE TABLE by_client (id uuid PRIMARY KEY)");
+			int warnings = 0;
+			try (PreparedStatement poll = writer.prepareStatement("SELECT * FROM by_client WHERE id < comb_settled()")) {
+				for (int n = 0; n < 10; n++) {
+					poll.executeQuery().close();
+					for (SQLWarning w = poll.getWarnings(); w != null; w = w.getNextWarning())
+						if (w.getSQLState().equals("01000") && w.getMessage().contains("by_client")) warnings++;
+					poll.clearWarnings();
+				}
+			}
+			return warnings == 1;
 		});
 	}
 }

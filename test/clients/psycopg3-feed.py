@@ -1,3 +1,4 @@
+# logged: readers of public.by_client by "id" can lose rows
 """The program consumer.py: its handler fails, and it goes on; and an idle writer does not hold it up"""
 
 import threading
@@ -64,5 +65,16 @@ def beside_an_idle_writer():
     assert len(got) == 201 and got[-1] == "idle", got
 
 
+def other_keys_warn():
+    writer.execute("CREATE TABLE by_client (id uuid PRIMARY KEY)")
+    notices = []
+    writer.add_notice_handler(notices.append)
+    for _ in range(10):    # psycopg prepares the statement meanwhile
+        assert writer.execute("SELECT * FROM by_client WHERE id < comb_settled()").fetchall() == []
+    assert [(n.severity, n.sqlstate) for n in notices] == [("WARNING", "01000")], notices
+    assert "by_client" in notices[0].message_primary and "no default" in notices[0].message_detail
+
+
 test("a consumer whose handler fails can go on", fails_and_goes_on)
 test("a consumer gets each row once, beside an idle writer", beside_an_idle_writer)
+test("a feed over keys of clients warns, once", other_keys_warn)
