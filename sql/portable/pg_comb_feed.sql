@@ -57,9 +57,10 @@ AS $$ BEGIN
 	ELSIF what = 'position' THEN
 		RAISE 'there are no positions on a standby' USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = 'Its snapshots do not list the transactions that are open.', HINT = 'Call the function on the primary.';
-	ELSIF what LIKE '% DEFAULT %' THEN
+	ELSIF what LIKE '% DEFAULT%' THEN
 		RAISE WARNING 'readers of "%" by % lose rows', source, what
-			USING HINT = 'A column to read by needs the type timestamptz and DEFAULT clock_timestamp(). Call comb_feed_add() after the change.';
+			USING HINT = 'A column to read by needs the type timestamptz and DEFAULT clock_timestamp(), or a uuid of the server''s clock. '
+				'Call comb_feed_add() after the change.';
 		RETURN NULL;
 	END IF;
 	RAISE 'comb_feed has no % for "%"', what, source USING ERRCODE = 'undefined_object',
@@ -161,16 +162,65 @@ COMMENT ON FUNCTION comb_feed_advance IS 'move the bound of a source, or of all,
 DROP FUNCTION IF EXISTS comb_feed_next(comb_feed, boolean);	-- of 1.0
 COMMENT ON FUNCTION comb_feed_next IS 'what the rows of sources become now; strict: errors instead of warnings';
 
+-- Of a table, below a view or with a sequence: the columns that a reader can go by.  A uuid counts if it is the primary key, and
+-- without a right column in the table whatever does not make its values by the server's clock counts as wrong.
+CREATE OR REPLACE FUNCTION comb_feed_check(source regclass, OUT place text, OUT severity text, OUT finding text, OUT advice text)
+	RETURNS SETOF record LANGUAGE sql STABLE
+BEGIN ATOMIC
+	WITH RECURSIVE below (id) AS (
+		SELECT comb_feed_check.source::oid
+		UNION SELECT d.refobjid FROM below JOIN pg_rewrite AS r ON r.ev_class = id
+			JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass),
+	columns AS (
+		SELECT c.oid AS id, c.oid::regclass AS name, a.attname, a.atttypid::regtype AS type, a.attnotnull, a.attgenerated, s.id AS sequence,
+			pg_get_expr(f.adbin, f.adrelid) AS made, i.main, i.sorted,
+			a.atttypid = 'timestamptz'::regtype AND pg_get_expr(f.adbin, f.adrelid) ~ 'clock_timestamp'
+				OR a.atttypid = 'uuid'::regtype AND i.main AND pg_get_expr(f.adbin, f.adrelid) ~ '7|comb_generate' AS fit
+		FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+			LEFT JOIN pg_attrdef AS f ON f.adrelid = c.oid AND f.adnum = a.attnum
+			LEFT JOIN (pg_depend AS d JOIN below AS s ON d.objid = s.id AND d.classid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
+				JOIN pg_sequence ON seqrelid = s.id) ON d.refobjid = c.oid AND d.refobjsubid = a.attnum
+			CROSS JOIN LATERAL (SELECT coalesce(bool_or(indisprimary), false) AS main, coalesce(bool_or(indpred IS NULL), false) AS sorted
+				FROM pg_index WHERE indrelid = c.oid AND indkey[0] = a.attnum AND indisvalid) AS i
+		WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped AND (c.oid IN (SELECT b.id FROM below AS b) OR s.id IS NOT NULL)),
+	followed AS (SELECT * FROM columns AS c WHERE EXISTS (SELECT FROM comb_feed AS f WHERE f.source = c.sequence OR c.fit AND f.source = c.id)),
+	wrong AS (
+		SELECT *, sequence IS NULL AND attgenerated = '' AND (
+				NOT coalesce(fit, false) AND (type IN ('timestamp'::regtype, 'timestamptz'::regtype) AND made ~ 'now\(\)|_timestamp\(\)|(CURRENT_|LOCAL)TIMESTAMP'
+					OR type = 'uuid'::regtype AND made ~ 'now\(\)')
+				OR NOT coalesce(bool_or(fit OR sequence IS NOT NULL) OVER (PARTITION BY id), false) AND type = 'uuid'::regtype AND main
+				OR NOT coalesce(bool_or(fit OR sequence IS NOT NULL) OVER (PARTITION BY id), false) AND type = 'timestamp'::regtype AND made IS NULL) AS wrong
+		FROM columns)
+	SELECT name::text, 'error', format('%s %s %s', attname, type, coalesce('DEFAULT ' || made, 'without DEFAULT')),
+			'A column to read by needs the type timestamptz and DEFAULT clock_timestamp(), or a uuid of the server''s clock.'
+		FROM wrong WHERE wrong.wrong
+	UNION ALL SELECT name::text, 'warning', format('%s is the first column of no index', attname), 'CREATE INDEX CONCURRENTLY'
+		FROM followed WHERE NOT sorted
+	UNION ALL SELECT name::text, 'warning', format('%s may be NULL, and readers get no such row', attname), 'ALTER TABLE ... SET NOT NULL'
+		FROM followed WHERE NOT attnotnull
+	UNION ALL SELECT relid::text, 'warning', format('%s has another default than the table above: %s', a.attname, coalesce(pg_get_expr(adbin, adrelid), 'none')),
+			'Give it the same default, for rows that are inserted into the partition.'
+		FROM followed, pg_partition_tree(id) JOIN pg_attribute AS a ON attrelid = relid LEFT JOIN pg_attrdef ON adrelid = relid AND adnum = attnum
+		WHERE relid <> id AND a.attname = followed.attname AND pg_get_expr(adbin, adrelid) IS DISTINCT FROM made
+	UNION ALL SELECT name::text, 'warning', format('%s is left out by the publication %I', columns.attname, pubname), 'Compute it at the subscriber.'
+		FROM columns JOIN pg_class AS c ON c.oid = id JOIN pg_namespace AS n ON n.oid = relnamespace
+			JOIN pg_publication_tables AS p ON p.schemaname = nspname AND p.tablename = relname
+		WHERE attgenerated = 's' AND (current_setting('server_version_num')::integer < 180000 OR columns.attname <> ALL (p.attnames))
+	UNION ALL SELECT comb_feed_check.source::text, 'error', 'no bound follows it', 'Call comb_feed_add() with the sequence of numbers, or with the table of times and uuids.'
+		WHERE NOT EXISTS (SELECT FROM below JOIN comb_feed AS f ON f.source = id
+			UNION ALL SELECT FROM below, pg_depend AS d JOIN comb_feed AS f ON f.source = d.objid WHERE d.refobjid = id AND d.classid = 'pg_class'::regclass)
+	UNION ALL SELECT f.name, 'warning', format('its bound is %s old', date_trunc('second', now() - f.at)), 'Call comb_feed_advance(), and look at comb_feed_status.'
+		FROM below JOIN (SELECT * FROM comb_feed WHERE at > '-infinity') AS f ON f.source = id WHERE f.at + f.margin < now() - interval '2 minutes';
+END;
+COMMENT ON FUNCTION comb_feed_check IS 'what could make readers of a sequence, a table or a view lose rows or wait';
+
 CREATE OR REPLACE FUNCTION comb_feed_add(source regclass, margin interval DEFAULT '1 second') RETURNS void LANGUAGE sql
 BEGIN ATOMIC
 	INSERT INTO comb_feed (source, name, margin, number)
 		SELECT c.oid, format('%I.%I', nspname, relname), margin, CASE relkind WHEN 'S' THEN -9223372036854775808 END
 		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace WHERE c.oid = source
 		ON CONFLICT (source) DO UPDATE SET margin = excluded.margin;
-	SELECT comb_feed_refuse(source, format('%s %s DEFAULT %s', attname, atttypid::regtype, pg_get_expr(adbin, adrelid)))
-		FROM pg_attribute JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-		WHERE attrelid = source AND pg_get_expr(adbin, adrelid) ~ 'now\(\)|_timestamp\(\)|(CURRENT_|LOCAL)TIMESTAMP'
-			AND (atttypid = 'timestamp'::regtype OR atttypid = 'timestamptz'::regtype AND pg_get_expr(adbin, adrelid) !~ 'clock_timestamp');
+	SELECT comb_feed_refuse(source, finding) FROM comb_feed_check(source) WHERE finding LIKE '% DEFAULT%';
 	SELECT comb_feed_advance(source);
 END;
 COMMENT ON FUNCTION comb_feed_add IS 'follow a sequence, or the clock of a table, which may be set back by less than the margin';
