@@ -41,6 +41,12 @@ my ($next, $rows) = stream($token);
 is($rows, 'late new', 'what was open beside the page comes after it');
 is((stream($token))[1], 'late new', 'and again to the old token, as after a lost connection');
 is((stream($next))[1], '', 'and not to the next');
+# A token that is older than the deleted rows which are kept gets no row, not even the next token.
+is($reader->ask(recipe('stream-next') =~ s/\$tenant/7/gr =~ s/\$token/comb_position_after(comb_at(now() - interval '91 days'))/gr), '',
+	'a token from before the deleted rows that are kept is refused');
+isnt($reader->ask(recipe('stream-next') =~ s/\$tenant/7/gr =~ s/\$token/comb_position_after(comb_at(now() - interval '89 days'))/gr), '',
+	'and one from after is not');
+is($reader->ask(recipe('stream-next') =~ s/\$tenant/7/gr =~ s/\$token/''/gr), '', 'the beginning is as old');
 # Beside many subtransactions a page ends where polls do.
 $idle->ask(q{BEGIN; INSERT INTO act (tenant, body) VALUES (7, 'held'); CREATE TEMP TABLE scratch (i integer)});
 $idle->ask("SAVEPOINT s; INSERT INTO scratch VALUES ($_); RELEASE s") foreach 1 .. 70;
