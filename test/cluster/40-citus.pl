@@ -28,8 +28,10 @@ $paths =~ s/:\$system/:$citus$share:\$system/;
 $paths =~ s/:\$libdir/:$citus$lib:\$libdir/;
 
 
+need_faketime();
 begin_soak('feeds on Citus', 15);
-my %node = map { $_ => soak_server($_, init => [ allows_streaming => 'logical' ], sql => 'CREATE EXTENSION citus', conf => $paths . q{
+# The node that is added later has a clock that is behind.
+my %node = map { $_ => soak_server($_, $_ eq 'three' ? (clock => '-8s') : (), init => [ allows_streaming => 'logical' ], sql => 'CREATE EXTENSION citus', conf => $paths . q{
 shared_preload_libraries = 'citus, pg_comb'
 citus.node_conninfo = 'sslmode=prefer'
 citus.enable_statistics_collection = off
@@ -242,6 +244,7 @@ sub load
 	$beside->('a shard splits beside writers', split_shard());
 	sql("SELECT citus_add_node($address{three})");
 	sql(q{SELECT replicate_reference_tables('force_logical')});
+	is(sql(recipe('citus-clock')), 'f', 'the clock of an added node is behind the bound');
 	wait_until($coordinator, recipe('citus-clock'));
 	$beside->("a shard of $_ moves to an added node", move($_, 'one', 'three')) foreach qw(outbox item);
 	read_until(time() + 1, @all);
