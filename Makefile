@@ -22,7 +22,7 @@ OBJS       = src/pg_comb.o src/comb_clock.o src/comb_layout.o src/comb_label.o s
              src/ordered/comb_plan.o src/ordered/comb_settled.o src/ordered/comb_snowflake_generate.o \
              src/ordered/comb_position.o src/ordered/comb_wait.o src/ordered/comb_warn.o src/ordered/comb_monitor.o
 HDRS       = src/comb.h src/comb_compat.h src/comb_clock.h src/comb_layout.h src/comb_snowflake.h \
-             src/planner/comb_call.h src/ordered/comb_ordered.h
+             src/planner/comb_call.h src/ordered/comb_order.h src/ordered/comb_take.h
 PG_CPPFLAGS = -I$(srcdir)/src
 
 # Listed, not wildcarded: without $(srcdir) a wildcard is empty in a VPATH build.  Under sql/ a

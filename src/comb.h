@@ -6,9 +6,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/comb.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef COMB_H

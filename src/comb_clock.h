@@ -19,9 +19,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/comb_clock.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef COMB_CLOCK_H

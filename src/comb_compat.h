@@ -9,9 +9,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/comb_compat.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef COMB_COMPAT_H

@@ -29,9 +29,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/comb_convert.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -24,9 +24,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/comb_generate.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

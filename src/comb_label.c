@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/comb_label.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -11,9 +11,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/comb_mask.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -18,9 +18,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/comb_mssql.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -12,9 +12,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/comb_snowflake.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -21,9 +21,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/comb_snowflake.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef COMB_SNOWFLAKE_H

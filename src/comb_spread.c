@@ -15,9 +15,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/comb_spread.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

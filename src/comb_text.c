@@ -17,9 +17,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/comb_text.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/pg_comb.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -18,7 +15,7 @@
 #include "utils/guc.h"
 
 #include "planner/comb_call.h"
-#include "ordered/comb_ordered.h"
+#include "ordered/comb_order.h"
 
 COMB_MODULE_MAGIC;
 

@@ -28,9 +28,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/ordered/comb_announce.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -39,7 +36,7 @@
 #include "access/twophase.h"
 #include "miscadmin.h"
 
-#include "comb_ordered.h"
+#include "comb_order.h"
 
 /* Has this process found the seats with all that belongs into them? */
 static bool comb_seats_attached = false;

@@ -10,27 +10,19 @@
  *
  * The executor registers the snapshot of a query for as long as the query
  * runs.  Other snapshots need no memory of their bounds, because no rows are
- * read with them.  They are the planner's, which asks for its estimates and
- * would use up half of the memory, and those of expressions that PL/pgSQL
- * evaluates without the executor.
+ * read with them.  They are the planner's, which asks for its estimates, and those
+ * of expressions that PL/pgSQL evaluates without the executor.
  *
  * Copyright (c) 2026, pg_comb developers
- *
- * IDENTIFICATION
- *	  src/ordered/comb_answers.c
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/transam.h"
-#include "lib/ilist.h"
 #include "utils/memutils.h"
 
-#include "comb_ordered.h"
-
-/* How many answers a transaction keeps for a series */
-#define COMB_ANSWERS		64
+#include "comb_order.h"
 
 /*
  * An answer, with the snapshot that it was found for.  Two snapshots see the
@@ -39,7 +31,7 @@
  */
 typedef struct CombAnswer
 {
-	dlist_node	node;
+	struct CombAnswer *next;
 	CombSettled settled;
 	TransactionId xmin;
 	TransactionId xmax;
@@ -48,55 +40,29 @@ typedef struct CombAnswer
 } CombAnswer;
 
 /*
- * The answers of a transaction for a series, in the order of their last use,
- * and the newest snapshot whose answer had to make room.  They are in the
- * transaction's memory.
+ * The answers of a transaction for each series, in its memory, and which
+ * transaction that is.  Those with the largest xmax, which are the newest, come
+ * first: so a new query finds soon that it has none.
  */
-typedef struct CombAnswers
+static CombAnswer *answers[COMB_NSERIES];
+static LocalTransactionId answers_of[COMB_NSERIES];
+
+/* Return where the answers begin that are not newer than a snapshot */
+static CombAnswer **
+answers_from(CombSeries series, Snapshot snapshot)
 {
-	LocalTransactionId lxid;
-	dlist_head	list;
-	int			n;
-	bool		lost;
-	TransactionId lost_xmax;
-	uint32		lost_xcnt;
-} CombAnswers;
+	CombAnswer **at = &answers[series];
 
-static CombAnswers comb_answers[COMB_NSERIES];
-
-/* Return the answers of this transaction.  Those of an earlier one are gone */
-static CombAnswers *
-comb_answers_here(CombSeries series)
-{
-	CombAnswers *answers = &comb_answers[series];
-
-	if (answers->lxid != comb_local_xid())
-	{
-		memset(answers, 0, sizeof(CombAnswers));
-		dlist_init(&answers->list);
-		answers->lxid = comb_local_xid();
-	}
-	return answers;
+	if (answers_of[series] != comb_local_xid())
+		*at = NULL;
+	answers_of[series] = comb_local_xid();
+	while (*at != NULL && TransactionIdPrecedes(snapshot->xmax, (*at)->xmax))
+		at = &(*at)->next;
+	return at;
 }
 
 /*
- * May the answer for a snapshot be among those that had to make room?  Of two
- * snapshots of a session, the newer one has the larger xmax or, with the same
- * xmax, fewer transactions in progress below.
- */
-static bool
-comb_answer_lost(const CombAnswers *answers, TransactionId xmax, uint32 xcnt)
-{
-	if (!answers->lost)
-		return false;
-	if (xmax != answers->lost_xmax)
-		return TransactionIdPrecedes(xmax, answers->lost_xmax);
-	return xcnt >= answers->lost_xcnt;
-}
-
-/*
- * Find the answer for a snapshot.  Raises 54000 if the snapshot is a query's,
- * and its answer may have made room.
+ * Find the answer for a snapshot.
  *
  * A later statement of the transaction may have the same snapshot, and see rows
  * that the transaction wrote in between with keys from "end" on.  A query that
@@ -109,21 +75,16 @@ comb_answer_lost(const CombAnswers *answers, TransactionId xmax, uint32 xcnt)
 bool
 comb_answer_find(CombSeries series, Snapshot snapshot, CombSettled *settled)
 {
-	CombAnswers *answers = comb_answers_here(series);
-	dlist_iter	iter;
+	const CombAnswer *answer = *answers_from(series, snapshot);
 
-	dlist_foreach(iter, &answers->list)
+	for (; answer != NULL && answer->xmax == snapshot->xmax; answer = answer->next)
 	{
-		CombAnswer *answer = dlist_container(CombAnswer, node, iter.cur);
-
-		if (answer->xmax == snapshot->xmax &&
-			answer->xmin == snapshot->xmin &&
+		if (answer->xmin == snapshot->xmin &&
 			answer->xcnt == snapshot->xcnt &&
 			(answer->xcnt == 0 ||
 			 memcmp(answer->xip, snapshot->xip,
 					answer->xcnt * sizeof(TransactionId)) == 0))
 		{
-			dlist_move_head(&answers->list, &answer->node);
 			*settled = answer->settled;
 			if (snapshot->suboverflowed ||
 				(comb_own_seat[series] != NULL &&
@@ -132,14 +93,6 @@ comb_answer_find(CombSeries series, Snapshot snapshot, CombSettled *settled)
 			return true;
 		}
 	}
-	if (snapshot->regd_count > 0 &&
-		comb_answer_lost(answers, snapshot->xmax, snapshot->xcnt))
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("too many queries of the transaction ask which keys are settled"),
-				 errdetail("The transaction keeps the bounds of %d snapshots, and the bound of this query's snapshot may have made room.",
-						   COMB_ANSWERS),
-				 errhint("Read a cursor to its end before so many other queries ask.")));
 	return false;
 }
 
@@ -148,25 +101,11 @@ void
 comb_answer_keep(CombSeries series, Snapshot snapshot,
 				 const CombSettled *settled)
 {
-	CombAnswers *answers = comb_answers_here(series);
+	CombAnswer **at = answers_from(series, snapshot);
 	CombAnswer *answer;
 
 	if (snapshot->regd_count == 0)
 		return;
-	if (answers->n == COMB_ANSWERS)
-	{
-		/* make room: the last one was used least recently */
-		answer = dlist_tail_element(CombAnswer, node, &answers->list);
-		if (!comb_answer_lost(answers, answer->xmax, answer->xcnt))
-		{
-			answers->lost = true;
-			answers->lost_xmax = answer->xmax;
-			answers->lost_xcnt = answer->xcnt;
-		}
-		dlist_delete(&answer->node);
-		answers->n--;
-		pfree(answer);
-	}
 	answer = (CombAnswer *)
 		MemoryContextAlloc(TopTransactionContext, offsetof(CombAnswer, xip) +
 						   snapshot->xcnt * sizeof(TransactionId));
@@ -177,6 +116,6 @@ comb_answer_keep(CombSeries series, Snapshot snapshot,
 	if (snapshot->xcnt > 0)
 		memcpy(answer->xip, snapshot->xip,
 			   snapshot->xcnt * sizeof(TransactionId));
-	dlist_push_head(&answers->list, &answer->node);
-	answers->n++;
+	answer->next = *at;
+	*at = answer;
 }

@@ -42,16 +42,13 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/ordered/comb_lease.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/xlog.h"
 
-#include "comb_ordered.h"
+#include "comb_order.h"
 
 /* See comb_lease_step_over() */
 #define COMB_NEAR_LEASES	10
@@ -120,8 +117,8 @@ comb_lease_check(const CombPage *page)
 						   comb_us_text(limit)),
 				 errhint("Restart the server to finish the reset.")));
 	now = comb_clock_us();
-	if (limit > 0 && limit < now)
-		comb_check_jump(comb_time_from_us(limit), comb_time_from_us(now));
+	if (limit > 0 && now - limit > (int64) (COMB_JUMP_S * USECS_PER_SEC))
+		comb_jump_error(comb_time_from_us(limit), comb_time_from_us(now));
 	if (limit < 0 || limit > comb_lease_latest_us(now))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -6,9 +6,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/ordered/comb_monitor.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -24,7 +21,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "comb_ordered.h"
+#include "comb_order.h"
 
 PG_FUNCTION_INFO_V1(comb_ordered_status);
 PG_FUNCTION_INFO_V1(comb_unsettled);

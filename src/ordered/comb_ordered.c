@@ -16,9 +16,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/ordered/comb_ordered.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -31,7 +28,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
-#include "comb_ordered.h"
+#include "comb_take.h"
 
 PG_FUNCTION_INFO_V1(comb_generate_ordered);
 PG_FUNCTION_INFO_V1(comb_ordered_key);

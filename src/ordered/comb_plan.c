@@ -64,9 +64,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/ordered/comb_plan.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -81,7 +78,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "comb_ordered.h"
+#include "comb_order.h"
 
 /* How many changed relations to remember before all count as parents */
 #define COMB_CHANGED		1024
@@ -164,7 +161,8 @@ comb_is_parent(Oid relid)
 /*
  * Count the changes of parents that this session has seen by now.  Other
  * relations change all the time: temporary tables come and go, and VACUUM and
- * ANALYZE update pg_class.
+ * ANALYZE update pg_class.  If these counted, a reader that makes a temporary
+ * table in each transaction would stand still beside a writer that idles.
  *
  * To look a relation up can process messages that were sent after our caller had
  * its snapshot.  They count, because the caller may be the planner, which has

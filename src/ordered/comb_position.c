@@ -50,9 +50,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/ordered/comb_position.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -69,7 +66,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 
-#include "comb_ordered.h"
+#include "comb_order.h"
 
 PG_FUNCTION_INFO_V1(comb_position);
 PG_FUNCTION_INFO_V1(comb_position_after);

@@ -11,9 +11,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/ordered/comb_prepared.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -23,7 +20,7 @@
 #include "miscadmin.h"
 #include "storage/procarray.h"
 
-#include "comb_ordered.h"
+#include "comb_order.h"
 
 /* Is the transaction about to be prepared? */
 bool		comb_preparing = false;
@@ -202,43 +199,6 @@ comb_any_forgotten(const CombView *view)
 			return true;
 	}
 	return false;
-}
-
-/*
- * Count prepared transactions that have ended.  Returns whether others are
- * still prepared.
- *
- * Once TransactionIdIsInProgress() is false, new snapshots see the transaction.
- * Whoever exchanges "counted" counts the end, for all.
- */
-bool
-comb_count_prepared(void)
-{
-	uint32		used = (uint32) pg_atomic_read_u64(&comb_seats->used_prepared);
-	bool		open = false;
-	uint32		i;
-
-	/* the number of seats before their places */
-	pg_read_barrier();
-	for (i = 0; i < COMB_NSERIES * used; i++)
-	{
-		CombSeat   *seat = comb_seat((CombSeries) (i % COMB_NSERIES),
-									 MaxBackends + i / COMB_NSERIES);
-		uint64		counted;
-		uint64		last;
-
-		if (seat == NULL)
-			continue;
-		counted = pg_atomic_read_u64(&seat->counted);
-		last = pg_atomic_read_u64(&seat->last);
-		if (last == counted)
-			continue;
-		if (TransactionIdIsInProgress((TransactionId) last))
-			open = true;
-		else if (pg_atomic_compare_exchange_u64(&seat->counted, &counted, last))
-			comb_count_end();
-	}
-	return open;
 }
 
 /*

@@ -6,9 +6,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/ordered/comb_seats.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -18,7 +15,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
-#include "comb_ordered.h"
+#include "comb_order.h"
 
 CombSeats  *comb_seats = NULL;
 
@@ -89,7 +86,6 @@ comb_seat_init(CombSeat *seat)
 	pg_atomic_init_u64(&seat->latest, 0);
 	seat->announced = 0;
 	seat->commits = UINT64CONST(1) << (COMB_PAST - 1);
-	pg_atomic_init_u64(&seat->counted, 0);
 	for (i = 0; i < COMB_PAST; i++)
 	{
 		pg_atomic_init_u64(&seat->past[i].prev, 0);

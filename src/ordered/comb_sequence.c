@@ -31,9 +31,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/ordered/comb_sequence.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -56,7 +53,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "comb_ordered.h"
+#include "comb_order.h"
 
 static const char *const comb_sequence_names[COMB_NSERIES] = {
 	[COMB_SERIES_ORDERED] = "comb_lease_ordered",

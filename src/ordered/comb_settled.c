@@ -20,9 +20,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/ordered/comb_settled.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -33,7 +30,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "comb_ordered.h"
+#include "comb_order.h"
 
 PG_FUNCTION_INFO_V1(comb_settled);
 PG_FUNCTION_INFO_V1(comb_settled_support);
@@ -279,9 +276,8 @@ comb_settled_snapshot(void)
 
 /*
  * Find what is settled as the calling statement sees the database.  Raises the
- * errors of comb_settled_snapshot() and comb_lease_read(), 54000 if too many
- * other queries of the transaction have asked since this one did, and 40001 if
- * nothing is settled, and a query with the same snapshot got a bound before.
+ * errors of comb_settled_snapshot() and comb_lease_read(), and 40001 if nothing is
+ * settled, and a query with the same snapshot got a bound before.
  *
  * There is no end if the plan may lack a table (comb_plan.c), if the snapshot does
  * not know all subtransactions or nobody knows the transaction's own, and if the

@@ -12,9 +12,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/ordered/comb_shared.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -30,7 +27,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "comb_ordered.h"
+#include "comb_order.h"
 
 /*
  * The version of CombShared, CombDatabase and CombSeats.  It must change whenever

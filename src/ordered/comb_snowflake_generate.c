@@ -3,7 +3,7 @@
  * comb_snowflake_generate.c
  *	  64-bit keys: making Snowflakes, and the bound of their feeds.
  *
- * Ids take their slots from the server's counter (comb_ordered.h), which all
+ * Ids take their slots from the server's counter (comb_order.h), which all
  * databases and all parameter sets share; comb_snowflake.h explains why this
  * works.  So ids of two databases with the same instance number differ.  Slots
  * do not depend on the instance number either, so a server whose instance
@@ -22,17 +22,14 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/ordered/comb_snowflake_generate.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "tcop/utility.h"
 
-#include "comb_ordered.h"
 #include "comb_snowflake.h"
+#include "comb_take.h"
 
 PG_FUNCTION_INFO_V1(comb_snowflake);
 PG_FUNCTION_INFO_V1(comb_snowflake_settled);

@@ -9,10 +9,8 @@
  * now, the reader does not sleep.  So no end between the poll and the sleep is
  * missed.  Rollbacks count, because they let comb_settled() go on.
  *
- * While a transaction with keys is prepared, waiting sessions look every few
- * milliseconds whether it has ended (comb_prepared.c).  The first one that finds it
- * counts the end.  PREPARE itself counts as an end, so that sessions that sleep
- * without a limit notice it.
+ * Nobody tells us of the end of a prepared transaction (comb_prepared.c).  Readers
+ * find its rows when another end has woken them, or after their timeout.
  *
  * comb_wait() is a procedure that commits first.  A function could not let go
  * of its caller's snapshot, and VACUUM would have to keep what is older.  It
@@ -25,9 +23,6 @@
  * the pause before each one waits again.  A single reader has none.
  *
  * Copyright (c) 2026, pg_comb developers
- *
- * IDENTIFICATION
- *	  src/ordered/comb_wait.c
  *
  *-------------------------------------------------------------------------
  */
@@ -46,24 +41,21 @@
 #include "storage/latch.h"
 #include "utils/timestamp.h"
 
-#include "comb_ordered.h"
+#include "comb_order.h"
 
 PG_FUNCTION_INFO_V1(comb_wait);
 
 #define COMB_RETURNS_PER_S		500
 
-/* How often waiting sessions look whether a prepared transaction has ended */
-#define COMB_PREPARED_MS		10
-
 StaticAssertDecl(MAX_BACKENDS < COMB_END,
 				 "the sessions that wait must not count as ends");
 
 /* When this process returned from comb_wait(), and whether it is there */
-static instr_time comb_returned;
-static bool comb_waiting = false;
+static instr_time returned;
+static bool waiting = false;
 
 static double
-comb_ms_since(instr_time start)
+ms_since(instr_time start)
 {
 	instr_time	now;
 
@@ -78,23 +70,22 @@ comb_ms_since(instr_time start)
  * this is a callback.
  */
 static void
-comb_wait_leave(XactEvent event, void *arg)
+wait_leave(XactEvent event, void *arg)
 {
-	if (comb_waiting)
+	if (waiting)
 		(void) pg_atomic_fetch_sub_u64(&comb_database->ends.value, 1);
-	comb_waiting = false;
+	waiting = false;
 }
 
 /* Let a moment pass since this process has returned, or "ms" from "start" */
 static void
-comb_wait_pause(instr_time start, double ms, uint32 event)
+wait_pause(instr_time start, double ms, uint32 event)
 {
 	/* without this session */
 	uint64		others =
 		pg_atomic_read_u64(&comb_database->ends.value) % COMB_END - 1;
 	double		left = Min(1000.0 / COMB_RETURNS_PER_S * others -
-						   comb_ms_since(comb_returned),
-						   ms - comb_ms_since(start));
+						   ms_since(returned), ms - ms_since(start));
 
 	/* what woke this process before must not end the pause */
 	ResetLatch(MyLatch);
@@ -106,31 +97,22 @@ comb_wait_pause(instr_time start, double ms, uint32 event)
 
 /* Sleep until the count is not "seen", or for "ms" from "start" */
 static uint64
-comb_wait_sleep(uint64 seen, instr_time start, double ms, uint32 event)
+wait_sleep(uint64 seen, instr_time start, double ms, uint32 event)
 {
 	ConditionVariable *ended = &comb_database->ended;
-	pg_atomic_uint64 *ends = &comb_database->ends.value;
 	uint64		count;
 
 	ConditionVariablePrepareToSleep(ended);
 	COMB_INJECTION_POINT("comb-wait-listed");
 	for (;;)
 	{
-		bool		open = comb_count_prepared();
 		double		left;
 
-		/*
-		 * The seats before the count: if a transaction enters a seat after we
-		 * have looked, then its PREPARE counts after that, too.
-		 */
-		pg_read_barrier();
-		count = pg_atomic_read_u64(ends) / COMB_END;
+		count = pg_atomic_read_u64(&comb_database->ends.value) / COMB_END;
 		COMB_INJECTION_POINT("comb-wait-count");
-		left = ms - comb_ms_since(start);
+		left = ms - ms_since(start);
 		if (count != seen || left <= 0)
 			break;
-		if (open)
-			left = Min(left, COMB_PREPARED_MS);
 		(void) ConditionVariableTimedSleep(ended, (long) ceil(left), event);
 	}
 	ConditionVariableCancelSleep();
@@ -142,7 +124,7 @@ comb_wait_sleep(uint64 seen, instr_time start, double ms, uint32 event)
  * inside a transaction block or a function, and the errors of a COMMIT.
  */
 static void
-comb_wait_commit(FunctionCallInfo fcinfo)
+wait_commit(FunctionCallInfo fcinfo)
 {
 	CallContext *context = (CallContext *) fcinfo->context;
 
@@ -195,22 +177,22 @@ comb_wait(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("a standby cannot wait for transactions with keys"),
 				 errhint("Call comb_wait() on the primary, or poll at intervals.")));
-	comb_seats_attach();
+	comb_shared_attach();
 	/* now, because nothing keeps the procedure from being dropped meanwhile */
 	(void) get_call_result_type(fcinfo, NULL, &tupdesc);
-	comb_wait_commit(fcinfo);
+	wait_commit(fcinfo);
 	if (event == 0)
 	{
-		RegisterXactCallback(comb_wait_leave, NULL);
+		RegisterXactCallback(wait_leave, NULL);
 		event = WaitEventExtensionNew("CombWait");
 	}
 	INSTR_TIME_SET_CURRENT(start);
 	(void) pg_atomic_fetch_add_u64(&comb_database->ends.value, 1);
-	comb_waiting = true;
-	comb_wait_pause(start, ms, event);
-	count = comb_wait_sleep(seen, start, ms, event);
-	INSTR_TIME_SET_CURRENT(comb_returned);
-	comb_wait_commit(fcinfo);
+	waiting = true;
+	wait_pause(start, ms, event);
+	count = wait_sleep(seen, start, ms, event);
+	INSTR_TIME_SET_CURRENT(returned);
+	wait_commit(fcinfo);
 	value = Int64GetDatum((int64) count);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, &value, &isnull)));
 }

@@ -19,9 +19,6 @@
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/ordered/comb_warn.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -45,7 +42,7 @@
 #include "utils/ruleutils.h"
 #include "utils/syscache.h"
 
-#include "comb_ordered.h"
+#include "comb_order.h"
 
 /* How many functions in SQL to look into, one inside the other */
 #define COMB_BODIES_MAX			8
@@ -398,7 +395,7 @@ comb_warn_column(Relation relation, AttrNumber attno, bool child,
 	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(relation), attno - 1);
 	bool		snowflake = compared->type == INT8OID;
 	const char *generator = snowflake ? "comb_snowflake" : "comb_generate_ordered";
-	CombMaker	maker = {generator};
+	CombMaker	maker = {.symbol = generator};
 	const char *table;
 	char	   *text = NULL;
 	Node	   *made;
@@ -466,8 +463,8 @@ void
 comb_warn_table(PlannerInfo *root, RelOptInfo * rel)
 {
 	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
-	CombCompared compared = {root};
-	CombColumn	column = {rte->relid};
+	CombCompared compared = {.root = root};
+	CombColumn	column = {.relid = rte->relid};
 	CombWarned *top;
 	CombWarned *entry;
 	Relation	relation;

@@ -60,7 +60,7 @@
 #define RESETTER NS		/* numbers of processes that are no sessions */
 #define TELLER (NS + 1)
 
-/* Shared memory (comb_ordered.h).  An incarnation is a number not used before. */
+/* Shared memory (comb_order.h).  An incarnation is a number not used before. */
 #define NONE 0			/* the incarnation that setval() leaves */
 #define MARK(i) ((i) + 1)	/* COMB_RESET_MARK */
 byte counter[ND], inc[ND];

@@ -88,7 +88,7 @@ byte left;			/* writers that have ended */
 #endif
 bit  stop;			/* the reader's answer is sure to be right, so the rest does not matter */
 
-/* Shared memory of the module (comb_ordered.h) */
+/* Shared memory of the module (comb_order.h) */
 byte counter;
 #ifdef GAPS
 #define TAKING 7		/* COMB_TAKING, larger than all keys */

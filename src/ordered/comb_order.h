@@ -1,18 +1,15 @@
 /*-------------------------------------------------------------------------
  *
- * comb_ordered.h
+ * comb_order.h
  *	  What the files of order that needs state share, by file, from the lowest
  *	  one up.
  *
  * Copyright (c) 2026, pg_comb developers
  *
- * IDENTIFICATION
- *	  src/ordered/comb_ordered.h
- *
  *-------------------------------------------------------------------------
  */
-#ifndef COMB_ORDERED_H
-#define COMB_ORDERED_H
+#ifndef COMB_ORDER_H
+#define COMB_ORDER_H
 
 #include "access/xact.h"
 #include "access/xlogdefs.h"
@@ -226,8 +223,8 @@ typedef struct CombSeat
 	TimestampTz start;			/* of the running or prepared transaction */
 	uint64		announced;		/* "first" of a prepared one; 0 = unknown */
 	uint64		commits;		/* + 2^20, see comb_history_put() */
-	pg_atomic_uint64 counted;	/* of prepared transactions, see
-								 * comb_prepared.c */
+	pg_atomic_uint64 unused;	/* 1.1.0, with which a session may still run,
+								 * counts ends of prepared transactions here */
 	CombPast	past[COMB_PAST];
 } CombSeat;
 
@@ -301,7 +298,6 @@ extern void comb_before_prepare(void);
 extern void comb_prepared_enter(const PGPROC *proc);
 extern void comb_prepared_enter_failed(void);
 extern bool comb_any_forgotten(const CombView *view);
-extern bool comb_count_prepared(void);
 extern bool comb_prepared_next(CombSeries series, const CombView *view,
 							   uint32 *number, CombUnsettled *row);
 
@@ -354,46 +350,6 @@ static inline bool
 comb_lease_known(CombSeries series)
 {
 	return comb_leases[series].generation == comb_sequence_generation;
-}
-
-/*
- * Check a new time against the clock.  Both checks come before the time is
- * taken, so a call that fails has not moved the counter.
- */
-static inline void
-comb_check_drift(CombTime next, CombTime now)
-{
-	if (unlikely(next > now && next - now >
-				 (uint64) comb_max_ordered_drift * COMB_TIME_PER_S))
-		comb_drift_error(next, now);
-}
-
-static inline void
-comb_check_jump(CombTime last, CombTime now)
-{
-	/* nothing is known before the first key of a new database */
-	if (unlikely(now - last > COMB_JUMP_S * COMB_TIME_PER_S && last != 0))
-		comb_jump_error(last, now);
-}
-
-/*
- * Prepare for taking a time from a series' counter.  If comb_lease_covers() is
- * false for the time, the caller must give it up and begin again.
- */
-static inline void
-comb_lease_begin(CombSeries series)
-{
-	if (unlikely(!comb_lease_known(series)))
-		comb_lease_read(series, 0);
-	if (unlikely(comb_own_seat[series] == NULL))
-		comb_announce(series);
-}
-
-static inline bool
-comb_lease_covers(CombSeries series, CombTime at)
-{
-	return likely(at < comb_leases[series].renew_at) ||
-		comb_lease_extend(series, at);
 }
 
 /*
@@ -453,4 +409,4 @@ extern Snapshot comb_settled_snapshot(void);
 extern void comb_settled_find(CombSeries series, CombSettled *settled);
 extern pg_uuid_t *comb_settled_key(uint64 time);
 
-#endif							/* COMB_ORDERED_H */
+#endif							/* COMB_ORDER_H */
