@@ -242,6 +242,18 @@ RESET pg_comb.enable_time_conditions;
 -- an index with the time in it
 CREATE INDEX checked_time ON checked (k, comb_timestamp(id));
 SELECT plan('SELECT k FROM posts WHERE k = 5 ORDER BY created_at DESC LIMIT 5');
+-- one that does not sort these rows is in nobody's way
+CREATE FUNCTION three_ways(definition text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE 'CREATE INDEX checked_time ON checked ' || definition;
+	RETURN QUERY SELECT definition || ': ' || line FROM unnest(ARRAY['SELECT k FROM posts ORDER BY created_at DESC LIMIT 5', 'SELECT max(created_at) FROM posts',
+		'SELECT k FROM posts WHERE created_at < ''2026-01-01 06:00'' AND k < 5']) query, plan(query) line WHERE line ~ 'Scan';
+	DROP INDEX checked_time;
+END $$;
+DROP INDEX checked_time;
+SELECT three_ways(definition) FROM unnest(ARRAY['(k, comb_timestamp(id))', '(comb_timestamp(id)) WHERE k = 5', 'USING hash (comb_timestamp(id))', 'USING brin (comb_timestamp(id))']) definition;
+CREATE INDEX checked_time ON checked (comb_timestamp(id)) WHERE k = 5;
+SELECT plan('SELECT k FROM posts WHERE k = 5 ORDER BY created_at DESC LIMIT 5');
 DROP INDEX checked_time;
 -- layouts that sort elsewhere, and one of another database
 SELECT plan($$SELECT k FROM free WHERE comb_timestamp(id, 'uuidv1') < '2026-01-03' ORDER BY comb_timestamp(id, 'uuidv1') LIMIT 5$$);

@@ -85,14 +85,16 @@ typedef struct CombExtension
 	Oid			functions[COMB_NFUNCTIONS];
 } CombExtension;
 
-/* The one that was found last, and how often functions have changed */
+/* The one that was found last, functions of others, and how often functions have changed */
 static CombExtension comb_extension;
+static Oid	comb_strangers[64];
 static uint64 comb_function_changes = 0;
 
 static void
 comb_function_changed(Datum arg, int cacheid, uint32 hash)
 {
 	comb_function_changes++;
+	memset(comb_strangers, 0, sizeof(comb_strangers));
 }
 
 static bool
@@ -111,7 +113,6 @@ comb_has_right(Oid roleid, Oid funcid)
 static bool
 comb_find_extension(Oid schema)
 {
-	static bool listening = false;
 	CombExtension found = {.schema = schema,.changes = comb_function_changes,.for_all = true};
 	Oid			period;
 	Oid			opclass;
@@ -120,9 +121,6 @@ comb_find_extension(Oid schema)
 
 	if (comb_extension.schema == schema && comb_extension.changes == comb_function_changes)
 		return true;
-	if (!listening)
-		CacheRegisterSyscacheCallback(PROCOID, comb_function_changed, (Datum) 0);
-	listening = true;
 	period = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
 							 CStringGetDatum("comb_period"), ObjectIdGetDatum(schema));
 	if (!OidIsValid(period))
@@ -165,16 +163,27 @@ comb_find_extension(Oid schema)
 static CombFunction
 comb_function(PlannerInfo *root, Oid funcid)
 {
+	static bool listening = false;
+	Oid		   *stranger = &comb_strangers[funcid % lengthof(comb_strangers)];
+	uint64		changes = comb_function_changes;
 	CombFunction result = COMB_NFUNCTIONS;
 	int			i;
 
-	if (funcid < FirstNormalObjectId || !comb_find_extension(get_func_namespace(funcid)))
+	if (funcid < FirstNormalObjectId || *stranger == funcid)
 		return COMB_NFUNCTIONS;
-	for (i = 0; i < COMB_NFUNCTIONS; i++)
+	if (!listening)
+		CacheRegisterSyscacheCallback(PROCOID, comb_function_changed, (Datum) 0);
+	listening = true;
+	if (comb_find_extension(get_func_namespace(funcid)))
 	{
-		if (comb_extension.functions[i] == funcid)
-			result = i;
+		for (i = 0; i < COMB_NFUNCTIONS; i++)
+		{
+			if (comb_extension.functions[i] == funcid)
+				result = i;
+		}
 	}
+	if (result == COMB_NFUNCTIONS && changes == comb_function_changes)
+		*stranger = funcid;
 	if (result == COMB_NFUNCTIONS || comb_extension.for_all)
 		return result;
 	root->glob->dependsOnRole = true;
@@ -232,6 +241,7 @@ comb_take_apart(PlannerInfo *root, Oid funcid, List *args, CombKey *key, Node **
 	if (function > COMB_LAST_CONDITION)
 		return false;
 	memset(key, 0, sizeof(CombKey));
+	key->funcid = funcid;
 	key->id = list_nth(args, keyno);
 	key->column = (Var *) (IsA(key->id, RelabelType) ? (Node *) ((RelabelType *) key->id)->arg : key->id);
 	key->has_time = function == COMB_RECHECK || function == COMB_RECHECK_LABEL;
@@ -248,9 +258,10 @@ comb_period_clause(PlannerInfo *root, Node *clause, CombKey *key, Node **period)
 	if (is_funcclause(clause))
 		return comb_take_apart(root, ((FuncExpr *) clause)->funcid,
 							   ((FuncExpr *) clause)->args, key, period) && *period;
-	return is_opclause(clause) && ((OpExpr *) clause)->opno >= FirstNormalObjectId &&
-		comb_take_apart(root, get_opcode(((OpExpr *) clause)->opno),
-						((OpExpr *) clause)->args, key, period) && *period;
+	if (!is_opclause(clause) || ((OpExpr *) clause)->opno < FirstNormalObjectId)
+		return false;
+	set_opfuncid((OpExpr *) clause);
+	return comb_take_apart(root, ((OpExpr *) clause)->opfuncid, ((OpExpr *) clause)->args, key, period) && *period;
 }
 
 /* Is this a call that returns the time of a key? */
@@ -306,13 +317,55 @@ comb_has_node(Node *node, void *time)
 		(equal(node, time) || expression_tree_walker(node, comb_has_node, time));
 }
 
+/* Has a column one value only in the rows for which the conditions are true? */
+static bool
+comb_is_fixed(List *conditions, Index varno, AttrNumber attno)
+{
+	ListCell   *lc;
+	ListCell   *arg;
+
+	foreach(lc, conditions)
+	{
+		OpExpr	   *op = lfirst(lc);
+
+		if (!IsA(op, OpExpr) || get_oprrest(op->opno) != F_EQSEL)
+			continue;
+		foreach(arg, op->args)
+		{
+			Var		   *column = (Var *) strip_implicit_coercions(lfirst(arg));
+
+			if (IsA(column, Var) && column->varno == (int) varno && column->varattno == attno)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Has the index the rows for which the conditions are true in the order of the time? */
+static bool
+comb_index_sorts(Relation index, List *conditions, Index varno, Node *time)
+{
+	List	   *expressions = RelationGetIndexExpressions(index);
+	List	   *predicate = RelationGetIndexPredicate(index);
+	const		int16 *columns = index->rd_index->indkey.values;
+	int			i = 0;
+
+	if (index->rd_rel->relam != BTREE_AM_OID || expressions == NIL)
+		return false;
+	while (i < index->rd_index->indnkeyatts && columns[i] != 0 && comb_is_fixed(conditions, varno, columns[i]))
+		i++;
+	ChangeVarNodes((Node *) predicate, 1, varno, 0);
+	return i < index->rd_index->indnkeyatts && columns[i] == 0 &&
+		equal(linitial(expressions), time) && predicate_implied_by(predicate, conditions, false);
+}
+
 /*
  * Where has the key's table the time in it?  Indexes and partition keys match
  * conditions and orders as they were written, and children that inherit can have
- * it in a constraint.
+ * it in a constraint.  "conditions" are true for all rows of an order.
  */
 CombStored
-comb_stored_time(PlannerInfo *root, const CombKey *key, Node *time)
+comb_stored_time(PlannerInfo *root, const CombKey *key, Node *time, List *conditions)
 {
 	const RangeTblEntry *rte = root->simple_rte_array[key->column->varno];
 	CombStored	result = COMB_NOT_STORED;
@@ -320,29 +373,34 @@ comb_stored_time(PlannerInfo *root, const CombKey *key, Node *time)
 	ListCell   *lc;
 
 	if (rte->rtekind != RTE_RELATION)
-		return COMB_STORED;
+		return COMB_SORTED;
 	time = copyObject(time);
 	ChangeVarNodes(time, key->column->varno, 1, 0);
 	table = table_open(rte->relid, NoLock);
 	if (rte->relkind == RELKIND_PARTITIONED_TABLE ?
 		comb_has_node((Node *) get_partition_exprs(RelationGetPartitionKey(table)), time) : rte->inh)
-		result = COMB_STORED;
+		result = COMB_SORTED;
 	foreach(lc, RelationGetIndexList(table))
 	{
 		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
-		List	   *expressions = RelationGetIndexExpressions(index);
-		List	   *predicate = RelationGetIndexPredicate(index);
 
-		if (index->rd_index->indkey.values[0] == 0 && predicate == NIL && !rte->inh &&
-			equal(linitial(expressions), time))
-			result = COMB_INDEXED;
-		if (result == COMB_NOT_STORED && (comb_has_node((Node *) expressions, time) ||
-										  comb_has_node((Node *) predicate, time)))
+		if (comb_index_sorts(index, conditions, key->column->varno, time))
+			result = COMB_SORTED;
+		else if (result == COMB_NOT_STORED &&
+				 (comb_has_node((Node *) RelationGetIndexExpressions(index), time) ||
+				  comb_has_node((Node *) RelationGetIndexPredicate(index), time)))
 			result = COMB_STORED;
 		index_close(index, NoLock);
 	}
 	table_close(table, NoLock);
 	return result;
+}
+
+/* Is this a call of a function of the extension? */
+bool
+comb_is_call(Node *node, CombFunction function)
+{
+	return IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == comb_extension.functions[function];
 }
 
 /* Call a function of the extension */

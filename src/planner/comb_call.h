@@ -102,6 +102,7 @@ typedef enum CombFunction
 /* The key in a condition: a column of uuids, and what their layout is */
 typedef struct CombKey
 {
+	Oid			funcid;			/* the function that the user calls */
 	Node	   *id;				/* the column as a uuid */
 	Var		   *column;
 	List	   *label;			/* the layout's; NIL for UUIDv7 */
@@ -124,7 +125,7 @@ typedef enum CombStored
 {
 	COMB_NOT_STORED,
 	COMB_STORED,
-	COMB_INDEXED				/* an index begins with it */
+	COMB_SORTED					/* and rows in its order */
 } CombStored;
 
 /* Is this core's constructor of a tstzrange, which is never NULL? */
@@ -146,7 +147,8 @@ extern bool comb_reads_time(Node *node, void *root);
 extern Oid	comb_time_family(void);
 extern int	comb_time_strategy(Oid opno, bool right);
 extern CombStored comb_stored_time(PlannerInfo *root, const CombKey *key,
-								   Node *time);
+								   Node *time, List *conditions);
+extern bool comb_is_call(Node *node, CombFunction function);
 extern Node *comb_call(PlannerInfo *root, CombFunction function, List *args);
 extern Node *comb_as_time(PlannerInfo *root, Node *at);
 extern Node *comb_compare_key(const CombKey *key, int strategy, Node *value);

@@ -31,6 +31,7 @@
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/planmain.h"
 #include "optimizer/tlist.h"
 #include "parser/parse_clause.h"
 #include "partitioning/partdesc.h"
@@ -225,13 +226,14 @@ comb_order_by_key(PlannerInfo *root, Relids nullable, List *conditions)
 						  !equal(strip_implicit_coercions((Node *) entry->expr), order.key.column)))
 		return;
 	order.rte = root->simple_rte_array[order.key.column->varno];
-	if (comb_stored_time(root, &order.key, order.time) != COMB_NOT_STORED)
+	if (comb_stored_time(root, &order.key, order.time, conditions) == COMB_SORTED)
 		return;
 	if (!comb_check_excludes(&order) &&
 		!(comb_excludes(&order, (Node *) make_ands_explicit(conditions)) &&
 		  comb_begins_in_time(&order, conditions, desc)))
 		return;
 
+	record_plan_function_dependency(root, order.key.funcid);
 	entry = tlist_member((Expr *) order.key.id, root->processed_tlist);
 	if (entry == NULL)
 	{

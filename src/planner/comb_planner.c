@@ -53,6 +53,7 @@
 #include "optimizer/appendinfo.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/planmain.h"
 #include "optimizer/prep.h"
 #include "utils/builtins.h"
 
@@ -191,9 +192,9 @@ comb_find_period_bounds(const CombPlace *place, Node *clause, CombBounds *found)
  * Find the bounds of a comparison of a key's time.
  *
  * An equality stays, as tables can be joined by it, and so does what this table or
- * that of another key can use as it was written.  A time that is NULL makes a range without ends, so a
- * comparison with a label stays, too.  Where an index begins with the time,
- * PostgreSQL has all it needs.
+ * that of another key can use as it was written.  A time that is NULL makes a
+ * range without ends, so a comparison with a label stays, too.  Where an index
+ * sorts by the time, PostgreSQL has all it needs.
  */
 static bool
 comb_find_time_bounds(const CombPlace *place, Node *clause, CombBounds *found)
@@ -205,16 +206,20 @@ comb_find_time_bounds(const CombPlace *place, Node *clause, CombBounds *found)
 	for (right = 0; is_opclause(clause) && right < list_length(((OpExpr *) clause)->args); right++)
 	{
 		OpExpr	   *op = (OpExpr *) clause;
-		int			strategy = comb_time_strategy(op->opno, right);
 		Node	   *time = list_nth(op->args, right);
+		int			strategy;
 		Node	   *other;
 		CombStored	stored;
 
-		if (strategy == 0 || !comb_time_call(root, time, key))
+		if (!comb_time_call(root, time, key))
+			continue;
+		strategy = comb_time_strategy(op->opno, right);
+		if (strategy == 0)
 			continue;
 		other = list_nth(op->args, 1 - right);
-		stored = comb_stored_time(root, key, time);
-		if (stored == COMB_INDEXED || !comb_gets_bounds(place, key, other))
+		stored = comb_stored_time(root, key, time, NIL);
+		if ((stored == COMB_SORTED && !root->simple_rte_array[key->column->varno]->inh) ||
+			!comb_gets_bounds(place, key, other))
 			continue;
 		found->bounds = comb_time_bounds(root, key, strategy, other);
 		found->timed = true;
@@ -266,6 +271,7 @@ comb_expand_list(const CombPlace *place, List *clauses)
 			comb_find_time_bounds(place, clause, &found) ||
 			comb_page_bounds(place->root, clause, &found))
 		{
+			record_plan_function_dependency(place->root, found.key.funcid);
 			if (found.timed)
 				filters = list_append_unique(filters, comb_has_time(place->root, &found.key));
 			bounds = list_concat_unique(bounds, found.bounds);
@@ -319,36 +325,60 @@ comb_expand_jointree(CombPlace *place, Node *node, bool certain)
 }
 
 /*
- * Put bounds beside the conditions that a UNION ALL hands to one of its tables.
- * PostgreSQL adds the table's own securityQuals to these conditions next, and
- * the last of these lists is as late as the user's conditions are.
+ * Put bounds beside the conditions that a UNION ALL hands to its tables, or in
+ * their place if they give way in all of them.  PostgreSQL adds a table's own
+ * securityQuals to these conditions, and the last of these lists is as late as the
+ * user's conditions are.
  */
 static void
-comb_expand_append(const CombPlace *place, RelOptInfo * rel)
+comb_expand_append(const CombPlace *place, Index parent)
 {
 	PlannerInfo *root = place->root;
-	AppendRelInfo *append = root->append_rel_array[rel->relid];
-	RangeTblEntry *rte = root->simple_rte_array[rel->relid];
-	List	   *given = NIL;
-	List	   *added;
+	List	  **infos = &root->simple_rel_array[parent]->baserestrictinfo;
+	List	   *kept = NIL;
 	ListCell   *lc;
+	ListCell   *lc2;
 
-	if (root->simple_rte_array[append->parent_relid]->rtekind != RTE_SUBQUERY)
-		return;
-	foreach(lc, root->simple_rel_array[append->parent_relid]->baserestrictinfo)
+	foreach(lc, root->append_rel_list)
 	{
-		Node	   *clause = (Node *) ((RestrictInfo *) lfirst(lc))->clause;
+		AppendRelInfo *append = lfirst(lc);
+		RangeTblEntry *rte = root->simple_rte_array[append->child_relid];
+		List	   *added = NIL;
 
-		if (contain_volatile_functions(clause))
+		if (append->parent_relid != parent)
 			continue;
-		clause = adjust_appendrel_attrs(root, clause, 1, &append);
-		given = list_concat(given, make_ands_implicit((Expr *) eval_const_expressions(root, clause)));
+		foreach(lc2, *infos)
+		{
+			Node	   *clause = adjust_appendrel_attrs(root, (Node *) ((RestrictInfo *) lfirst(lc2))->clause, 1, &append);
+			List	   *given = make_ands_implicit((Expr *) eval_const_expressions(root, clause));
+			List	   *list = rte->rtekind == RTE_RELATION && !contain_volatile_functions(clause) ?
+				comb_expand_list(place, given) : given;
+
+			if (given == NIL || list_intersection(given, list) != NIL)
+				kept = list_append_unique_ptr(kept, lfirst(lc2));
+			added = list_concat_unique(added, list_difference(list, given));
+		}
+		if (added != NIL)
+			rte->securityQuals = lappend(rte->securityQuals, added);
+		root->qual_security_level = Max(root->qual_security_level, (Index) list_length(rte->securityQuals));
 	}
-	added = list_difference(comb_expand_list(place, given), given);
-	if (added == NIL)
-		return;
-	rte->securityQuals = lappend(rte->securityQuals, added);
-	root->qual_security_level = Max(root->qual_security_level, (Index) list_length(rte->securityQuals));
+	*infos = kept;
+}
+
+/* Is this the first table that the planner looks at, or the first of a UNION ALL? */
+static bool
+comb_is_first(PlannerInfo *root, const RelOptInfo * rel, Index parent)
+{
+	int			i;
+
+	for (i = 1; i < root->simple_rel_array_size; i++)
+	{
+		if (i != (int) rel->relid && root->simple_rel_array[i] != NULL &&
+			root->simple_rte_array[i]->rtekind == RTE_RELATION &&
+			(parent == 0 || (root->append_rel_array[i] && root->append_rel_array[i]->parent_relid == parent)))
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -368,15 +398,14 @@ comb_add_ranges(PlannerInfo *root, RelOptInfo * rel)
 		root->simple_rte_array[rel->relid]->rtekind != RTE_RELATION)
 		return;
 	if (rel->reloptkind == RELOPT_OTHER_MEMBER_REL)
-		comb_expand_append(&place, rel);
-	if (rel->reloptkind != RELOPT_BASEREL)
-		return;
-	for (i = 1; i < root->simple_rel_array_size; i++)
 	{
-		if (root->simple_rel_array[i] != NULL && i != (int) rel->relid &&
-			root->simple_rte_array[i]->rtekind == RTE_RELATION)
-			return;
+		Index		parent = root->append_rel_array[rel->relid]->parent_relid;
+
+		if (root->simple_rte_array[parent]->rtekind == RTE_SUBQUERY && comb_is_first(root, rel, parent))
+			comb_expand_append(&place, parent);
 	}
+	if (rel->reloptkind != RELOPT_BASEREL || !comb_is_first(root, rel, 0))
+		return;
 	comb_expand_jointree(&place, (Node *) root->parse->jointree, true);
 	place.outer = NULL;
 	for (i = 1; i < root->simple_rel_array_size; i++)

@@ -127,29 +127,35 @@ comb_read_stats(HeapTuple tuple, const CombLayout *layout,
 	rest = Max(rest - sumcommon, 0.0);
 	if (comb_stats_slot(&slot, tuple, STATISTIC_KIND_HISTOGRAM, ATTSTATSSLOT_VALUES))
 	{
-		int64	   *times = (int64 *) palloc(sizeof(int64) * slot.nvalues);
-		int			n = 0;
+		int64	   *times = (int64 *) palloc(sizeof(int64) * (slot.nvalues + 2));
+		bool		first = false;
 		bool		last = false;
 		double		share = 0.0;
+		int			n = 0;
 
 		for (i = 0; i < slot.nvalues; i++)
 		{
-			last = comb_decode(layout, DatumGetUUIDP(slot.values[i])->data, &times[n]);
-			if (last)
-				n++;
+			last = comb_decode(layout, DatumGetUUIDP(slot.values[i])->data, &times[n + 1]);
+			first = first || (last && i == 0);
+			n += last;
 		}
+		/* a bin between a key and another uuid is as dense as its neighbour */
+		times[0] = n > 1 ? 2 * times[1] - times[2] : 0;
+		times[n + 1] = n > 1 ? 2 * times[n] - times[n - 1] : 0;
 		if (n > 0)
 		{
-			double		bins = Max(n - 1, 1);
-			double		end = comb_to_end(layout, period) ? bins : comb_bins_before(times, n, period->last + 1);
+			const int64 *hist = &times[n == 1 || first];
+			int			nhist = n + (n > 1 && !first) + (n > 1 && !last);
+			double		end = comb_to_end(layout, period) ? Max(nhist - 1, 1) :
+				comb_bins_before(hist, nhist, period->last + 1);
 
-			share = (end - comb_bins_before(times, n, period->first)) / bins;
+			share = Min((end - comb_bins_before(hist, nhist, period->first)) / Max(n - 1, 1), 1.0);
 		}
 		estimate->sel = common + rest * share * n / slot.nvalues;
 		estimate->mixed = n < slot.nvalues;
 
 		/* core takes other uuids at the end for keys in an open period */
-		estimate->newer = last && period->first > times[n - 1];
+		estimate->newer = last && period->first > times[n];
 		free_attstatsslot(&slot);
 	}
 	else if (sumcommon > 0)
@@ -266,6 +272,39 @@ comb_set_sel(RestrictInfo * info, double sel)
 }
 
 /*
+ * Take the bounds of an equality of two tables' times for redundant.  So does the
+ * planner with conditions whose estimate is above 1.
+ */
+static void
+comb_spare_equalities(const CombKey *key, List *infos)
+{
+	ListCell   *lc1;
+	ListCell   *lc2;
+
+	foreach(lc1, infos)
+	{
+		RestrictInfo *lower = (RestrictInfo *) lfirst(lc1);
+		FuncExpr   *min;
+
+		if (comb_bound_strategy(key, lower) != BTGreaterEqualStrategyNumber)
+			continue;
+		min = llast(((OpExpr *) lower->clause)->args);
+		foreach(lc2, infos)
+		{
+			RestrictInfo *upper = (RestrictInfo *) lfirst(lc2);
+			FuncExpr   *max;
+
+			if (comb_bound_strategy(key, upper) != BTLessEqualStrategyNumber)
+				continue;
+			max = llast(((OpExpr *) upper->clause)->args);
+			if (comb_is_call((Node *) min, COMB_MIN) && comb_is_call((Node *) max, COMB_MAX) &&
+				equal(min->args, max->args))
+				lower->norm_selec = upper->norm_selec = 2.0;
+		}
+	}
+}
+
+/*
  * Hand the estimate of a key's bounds to them, and return what is left for the
  * condition whose estimate the planner asks for.  Sets *found if there are any.
  *
@@ -373,6 +412,7 @@ comb_selectivity(PlannerInfo *root, Oid funcid, List *args, int varRelid)
 		if (!(is_opclause(clause) && ((OpExpr *) clause)->args == args) &&
 			!(is_funcclause(clause) && ((FuncExpr *) clause)->args == args))
 			continue;
+		comb_spare_equalities(&key, rel->joininfo);
 		own = comb_hand_over(root, &key, varRelid, rel->baserestrictinfo, &found);
 		if (found)
 			return own;
