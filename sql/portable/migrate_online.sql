@@ -25,40 +25,18 @@
  */
 \set ON_ERROR_STOP on
 \set QUIET on
-SELECT :{?table} AS has_table, :{?step} AS has_step, :{?schema} AS has_schema, :{?created} AS has_created, :{?zone} AS has_zone,
-	:{?other} AS has_other, :{?wait} AS has_wait \gset
-\if :has_table
-\else
-	\set table ''
-\endif
-\if :has_step
-\else
-	\set step ''
-\endif
-\if :has_schema
-\else
-	\set schema public
-\endif
-\if :has_created
-\else
-	\set created created_at
-\endif
-\if :has_zone
-\else
-	\set zone UTC
-\endif
-\if :has_other
-\else
-	\set other ''
-\endif
-\if :has_wait
-\else
-	\set wait 200ms
-\endif
+\if :{?table} \else \set table '' \endif
+\if :{?step} \else \set step '' \endif
+\if :{?schema} \else \set schema public \endif
+\if :{?created} \else \set created created_at \endif
+\if :{?zone} \else \set zone UTC \endif
+\if :{?other} \else \set other '' \endif
+\if :{?wait} \else \set wait 200ms \endif
 -- What the caller names is found by his search_path, as are the functions of his triggers.  All else is
 -- PostgreSQL's own, whoever may create functions in the schemas of the path.
 SELECT coalesce(nullif(:'table', '')::pg_catalog.regclass::pg_catalog.oid::pg_catalog.text, '') AS root,
-	pg_catalog.set_config('comb.stamp', coalesce(pg_catalog.to_regprocedure('comb_stamp(pg_catalog.uuid, pg_catalog.timestamptz)')::pg_catalog.oid::pg_catalog.text, '0'), false) AS "unused",
+	pg_catalog.set_config('comb.stamp', coalesce(pg_catalog.to_regprocedure('comb_stamp(pg_catalog.uuid, pg_catalog.timestamptz)')::pg_catalog.oid::pg_catalog.text,
+		'0'), false) AS "unused",
 	pg_catalog.set_config('comb.path', pg_catalog.current_setting('search_path'), false) AS "unused" \gset
 SET search_path = pg_catalog, pg_temp;
 -- A zone that is none would stop writers only later.
@@ -106,7 +84,8 @@ $$;
 CREATE FUNCTION pg_temp.body(tab oid) RETURNS text LANGUAGE sql AS $$
 	SELECT 'BEGIN' || string_agg(CASE WHEN m.root
 		THEN format(' NEW.%1$I := CASE WHEN NEW.%2$I = OLD.%2$I THEN coalesce(OLD.%1$I, %3$s) ELSE %4$s END;', m.new, m.col, pg_temp.key('OLD'), pg_temp.key('NEW'))
-		ELSE format(' NEW.%1$I := coalesce((SELECT coalesce(c.%2$I, %3$s) FROM %4$s AS c WHERE c.%5$I = NEW.%6$I), %7$sCASE WHEN NEW.%6$I = OLD.%6$I THEN coalesce(NEW.%1$I, OLD.%1$I) END);
+		ELSE format(' NEW.%1$I := coalesce((SELECT coalesce(c.%2$I, %3$s) FROM %4$s AS c WHERE c.%5$I = NEW.%6$I), %7$sCASE WHEN NEW.%6$I = OLD.%6$I
+			THEN coalesce(NEW.%1$I, OLD.%1$I) END);
 			IF NEW.%1$I IS NULL AND NEW.%6$I IS NOT NULL THEN
 				RAISE foreign_key_violation USING MESSAGE = concat(%8$L, NEW.%6$I, %9$L), HINT = %10$L;
 			END IF;', m.new, k.new, pg_temp.key('c'), k.name, k.col, m.col,
@@ -151,7 +130,8 @@ BEGIN
 	UPDATE pg_temp.comb_like SET def = pg_temp.renamed(def, tab) WHERE kind IN ('c', 'x');
 	UPDATE pg_temp.comb_like SET def = pg_temp.renamed(substr(left(def, -length(' FROM ' || name)), length(format('CREATE STATISTICS %I.%I', nspname, object)) + 1), tab) WHERE kind = 's';
 	UPDATE pg_temp.comb_like AS l SET def = format('FOREIGN KEY (%s) REFERENCES %s (%s)', f.new_cols, f.parent, f.new_refs) || pg_temp.renamed(substr(def, length(f.before) + 1), tab),
-		problem = CASE WHEN f.mixed OR NOT starts_with(def, f.before) OR def LIKE '%NOT ENFORCED%' THEN 'is not enforced, has a period, or pairs a moved column with another one' END
+		problem = CASE WHEN f.mixed OR NOT starts_with(def, f.before) OR def LIKE '%NOT ENFORCED%' 
+			THEN 'is not enforced, has a period, or pairs a moved column with another one' END
 	FROM (SELECT k.oid, min(confrelid::regclass::text) AS parent, bool_or((c.tab IS NULL) <> (r.tab IS NULL)) AS mixed,
 			format('FOREIGN KEY (%s) REFERENCES %s(%s)', string_agg(quote_ident(a.attname), ', ' ORDER BY n), min(confrelid::regclass::text), string_agg(quote_ident(b.attname), ', ' ORDER BY n)) AS before,
 			string_agg(quote_ident(coalesce(c.new, a.attname)), ', ' ORDER BY n) AS new_cols, string_agg(quote_ident(coalesce(r.new, b.attname)), ', ' ORDER BY n) AS new_refs
@@ -269,7 +249,8 @@ BEGIN
 				AND atttypid IN ('timestamptz'::regtype, 'timestamp'::regtype)), 'Add one with the times of the rows.')
 		WHERE forward AND NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = root AND attname = created AND attgenerated = '' AND atttypid IN ('timestamptz'::regtype, 'timestamp'::regtype))
 	-- comb_stamp(), which the triggers run as the table's owner
-	UNION ALL SELECT 'there is no comb_stamp() in this database', 'Run CREATE EXTENSION pg_comb.' WHERE forward AND stamp = 0 AND NOT EXISTS (SELECT FROM pg_proc WHERE proname = 'comb_stamp')
+	UNION ALL SELECT 'there is no comb_stamp() in this database', 'Run CREATE EXTENSION pg_comb.' WHERE forward AND stamp = 0 AND NOT EXISTS (SELECT FROM pg_proc
+		WHERE proname = 'comb_stamp')
 	UNION ALL SELECT format('comb_stamp() is in the schema %s, which is not in your search_path', min(pronamespace::regnamespace::text)), 'Add the schema to the search_path.'
 		FROM pg_proc WHERE forward AND stamp = 0 AND proname = 'comb_stamp' HAVING count(*) > 0
 	UNION ALL SELECT format('the first comb_stamp() in your search_path belongs to the role %s, who does not own its schema %s', proowner::regrole, pronamespace::regnamespace),
@@ -283,12 +264,14 @@ BEGIN
 		FROM pg_temp.comb_moved AS m JOIN pg_class AS c ON c.oid = tab WHERE relowner <> quote_ident(current_user)::regrole
 	UNION ALL SELECT format('%s has an index as its replica identity', m.name), format('ALTER TABLE %s REPLICA IDENTITY DEFAULT', m.name)
 		FROM pg_temp.comb_moved AS m JOIN pg_class AS c ON c.oid = tab WHERE relreplident = 'i'
-	UNION ALL SELECT format('row security is forced for the owner of %s, who would not see all rows', m.name), format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY, until the swap', m.name)
+	UNION ALL SELECT format('row security is forced for the owner of %s, who would not see all rows',
+		m.name), format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY, until the swap', m.name)
 		FROM pg_temp.comb_moved AS m JOIN pg_class AS c ON c.oid = tab JOIN pg_roles AS r ON r.rolname = current_user
 		WHERE forward AND relrowsecurity AND relforcerowsecurity AND NOT rolsuper AND NOT rolbypassrls
 	-- A subscriber has no column of the new parent, and none of the new type.
 	UNION ALL SELECT format('%s is published, or of a subscription', m.name), 'Take it out of there.' FROM pg_temp.comb_moved AS m JOIN pg_class AS c ON c.oid = tab
-		WHERE forward AND (EXISTS (SELECT FROM pg_publication_tables AS p WHERE p.schemaname = nspname AND tablename = relname) OR EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = tab))
+		WHERE forward AND (EXISTS (SELECT FROM pg_publication_tables AS p WHERE p.schemaname = nspname AND tablename = relname) OR EXISTS (SELECT
+			FROM pg_subscription_rel WHERE srrelid = tab))
 	UNION ALL SELECT format('the trigger %I of %s runs after that of this file', tgname, m.name), format('ALTER TRIGGER %I ON %s RENAME TO ..., a name before zz', tgname, m.name)
 		FROM pg_temp.comb_moved AS m JOIN pg_trigger ON tgrelid = tab WHERE forward AND tgtype & 3 = 3 AND tgname > trig AND tgname NOT LIKE 'zz\_new\_%'
 	-- The moved columns
@@ -297,7 +280,8 @@ BEGIN
 	UNION ALL SELECT format('%s.%I is a generated column', m.name, col), 'It has no value yet when a trigger runs.'
 		FROM pg_temp.comb_moved AS m JOIN pg_attribute AS a ON attrelid = tab AND a.attnum = m.attnum AND attgenerated <> ''
 	UNION ALL SELECT format('%s.%I has a name of more than 56 bytes', m.name, col), 'Rename it.' FROM pg_temp.comb_moved AS m WHERE octet_length(col) > 56
-	UNION ALL SELECT format('the foreign key %I of %s %s', object, l.name, l.problem), 'Drop it, and make it again after the swap.' FROM pg_temp.comb_like AS l WHERE forward AND kind = 'f' AND l.problem IS NOT NULL
+	UNION ALL SELECT format('the foreign key %I of %s %s', object, l.name, l.problem), 'Drop it, and make it again after the swap.' FROM pg_temp.comb_like AS l
+		WHERE forward AND kind = 'f' AND l.problem IS NOT NULL
 	UNION ALL SELECT format('the column %s.%I is not of this file', m.name, attname), 'Rename it.'
 		FROM pg_temp.comb_moved AS m JOIN pg_attribute AS a ON attrelid = tab AND (attname = old AND col_description(tab, a.attnum) IS DISTINCT FROM 'old, after migrate_online.sql'
 			OR attname = new AND col_description(tab, a.attnum) IS DISTINCT FROM 'new key of ' || parent)
@@ -308,9 +292,11 @@ BEGIN
 		FROM pg_trigger JOIN pg_proc AS p ON p.oid = tgfoid LEFT JOIN (SELECT DISTINCT tab FROM pg_temp.comb_moved) AS m ON tab = tgrelid
 		WHERE forward AND tgname = trig AND (prosrc <> pg_temp.body(tab) OR tab IS NULL OR proowner <> quote_ident(current_user)::regrole)
 	-- What was written meanwhile has the keys of before.
-	UNION ALL SELECT format('the trigger of this file was disabled on %s', tgrelid::regclass), 'Run the step undo, and prepare again.' FROM pg_trigger WHERE forward AND tgname = trig AND tgenabled <> 'A'
+	UNION ALL SELECT format('the trigger of this file was disabled on %s', tgrelid::regclass), 'Run the step undo, and prepare again.' FROM pg_trigger WHERE forward
+		AND tgname = trig AND tgenabled <> 'A'
 	UNION ALL SELECT 'the step prepare has not come to its end', 'Run it first.' WHERE step = 'swap' AND NOT swapped AND (
-		EXISTS (SELECT FROM pg_temp.comb_moved AS m LEFT JOIN pg_attribute AS a ON attrelid = tab AND attname = new LEFT JOIN pg_constraint AS k ON conrelid = tab AND conname = 'zz_' || new AND convalidated
+		EXISTS (SELECT FROM pg_temp.comb_moved AS m LEFT JOIN pg_attribute AS a ON attrelid = tab AND attname = new LEFT JOIN pg_constraint AS k ON conrelid = tab
+			AND conname = 'zz_' || new AND convalidated
 			WHERE k.oid IS NULL OR attnotnull <> filled OR NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = tab AND tgname = trig))
 		OR EXISTS (SELECT FROM pg_temp.comb_like AS l WHERE l.problem IS NULL AND NOT CASE
 			WHEN kind IN ('c', 'f') THEN EXISTS (SELECT FROM pg_constraint WHERE conrelid = tab AND conname = l.new AND (convalidated OR NOT valid))
@@ -318,10 +304,12 @@ BEGIN
 			ELSE EXISTS (SELECT FROM pg_index JOIN pg_class AS c ON c.oid = indexrelid WHERE indrelid = tab AND relname = l.new AND indisvalid) END));
 	IF NOT FOUND AND step IN ('check', 'prepare') THEN
 		EXECUTE format('SELECT count(*) FROM %s AS c WHERE (%I IS NULL OR %2$I < ''1970-01-02'' OR %2$I > ''10889-08-01'') AND %s', parent, created,
-			(SELECT CASE WHEN type = 'uuid'::regtype THEN format('%s.comb_timestamp(%I) IS NULL', (SELECT pronamespace::regnamespace FROM pg_proc WHERE oid = stamp), col) ELSE 'true' END FROM pg_temp.comb_moved AS m WHERE m.root)) INTO n;
+			(SELECT CASE WHEN type = 'uuid'::regtype THEN format('%s.comb_timestamp(%I) IS NULL', (SELECT pronamespace::regnamespace FROM pg_proc
+				WHERE oid = stamp), col) ELSE 'true' END FROM pg_temp.comb_moved AS m WHERE m.root)) INTO n;
 		RETURN QUERY SELECT format('%s rows of %s have a %I that is NULL or before 1970', n, parent, created), 'Give them a time.' WHERE n > 0
 		UNION ALL SELECT format('%s looks like a reference to %s, without a FOREIGN KEY', r, parent),
-				format('If it is one: ALTER TABLE %s ADD FOREIGN KEY (%s) REFERENCES %s NOT VALID; else name it in -v other=''...''.', regexp_replace(r, '\.("[^"]*"|[^.]*)$', ''), regexp_replace(r, '^.*\.("[^"]*"|[^.]*)$', '\1'), parent)
+				format('If it is one: ALTER TABLE %s ADD FOREIGN KEY (%s) REFERENCES %s NOT VALID; else name it in -v other=''...''.',
+					regexp_replace(r, '\.("[^"]*"|[^.]*)$', ''), regexp_replace(r, '^.*\.("[^"]*"|[^.]*)$', '\1'), parent)
 			FROM pg_temp.references(step = 'prepare' OR current_setting('comb.root') <> '') AS r;
 	END IF;
 END $$;
@@ -387,7 +375,8 @@ BEGIN
 				EXECUTE format('WITH empty AS (SELECT ctid FROM %1$s WHERE (%2$s) AND ctid OPERATOR(pg_catalog.>=) $1 AND ctid OPERATOR(pg_catalog.<) $2
 						FOR NO KEY UPDATE SKIP LOCKED),
 					filled AS (UPDATE %1$s SET %3$I = NULL WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT ctid FROM empty)) RETURNING (%2$s) AS empty)
-					SELECT (SELECT pg_catalog.count(*) FROM empty) OPERATOR(pg_catalog.-) (SELECT pg_catalog.count(*) FROM filled WHERE NOT empty)', tab, empty, new) INTO left_empty
+					SELECT (SELECT pg_catalog.count(*) FROM empty) OPERATOR(pg_catalog.-) (SELECT pg_catalog.count(*) FROM filled WHERE NOT empty)',
+						tab, empty, new) INTO left_empty
 					USING format('(%s,0)', page)::tid, format('(%s,0)', page + size)::tid;
 				page := least(page + size, pages);
 				size := least(size * 2, 50);
@@ -453,12 +442,15 @@ SELECT name AS parent, col AS key, new AS new_key FROM pg_temp.comb_moved WHERE 
 	-- an apply worker writes.
 	SELECT 'BEGIN', format('CALL pg_temp.lock(%L, %L)', ARRAY[name], 'ACCESS EXCLUSIVE'),
 		format('CALL pg_temp.make(%L, %L)', format('%I.%I()', nspname, format('zz_new_%s_%s', :root, tab)), pg_temp.body(tab)),
-		format('ALTER TABLE %s %s', name, string_agg(format('ADD COLUMN %I uuid', new), ', ' ORDER BY attnum)), string_agg(format('COMMENT ON COLUMN %s.%I IS %L', name, new, 'new key of ' || :'parent'), '; '),
-		string_agg((SELECT concat_ws('; ', format('ALTER TABLE %s ALTER %I SET STATISTICS ', name, new) || nullif(attstattarget, -1), format('ALTER TABLE %s ALTER %I SET (', name, new) || (SELECT string_agg(o, ', ') FROM unnest(attoptions) AS o WHERE o LIKE 'n\_distinct%') || ')')
+		format('ALTER TABLE %s %s', name, string_agg(format('ADD COLUMN %I uuid', new), ', ' ORDER BY attnum)),
+			string_agg(format('COMMENT ON COLUMN %s.%I IS %L', name, new, 'new key of ' || :'parent'), '; '),
+		string_agg((SELECT concat_ws('; ', format('ALTER TABLE %s ALTER %I SET STATISTICS ', name, new) || nullif(attstattarget,
+			-1), format('ALTER TABLE %s ALTER %I SET (', name, new) || (SELECT string_agg(o, ', ') FROM unnest(attoptions) AS o WHERE o LIKE 'n\_distinct%') || ')')
 			FROM pg_attribute AS a WHERE attrelid = tab AND a.attnum = m.attnum), '; '),
 		format('CREATE TRIGGER %1$I BEFORE INSERT OR UPDATE ON %2$s FOR EACH ROW EXECUTE FUNCTION %3$I.%4$I(); ALTER TABLE %2$s ENABLE ALWAYS TRIGGER %1$I',
 			'zz_new_' || :root, name, nspname, format('zz_new_%s_%s', :root, tab)), 'COMMIT'
-	FROM pg_temp.comb_moved AS m WHERE NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = tab AND tgname = 'zz_new_' || :root) GROUP BY tab, name, nspname ORDER BY bool_or(root) DESC \gexec
+	FROM pg_temp.comb_moved AS m WHERE NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = tab
+		AND tgname = 'zz_new_' || :root) GROUP BY tab, name, nspname ORDER BY bool_or(root) DESC \gexec
 
 	\echo '2 of 4: fill'
 	SET lock_timeout = :'wait';
@@ -469,7 +461,8 @@ SELECT name AS parent, col AS key, new AS new_key FROM pg_temp.comb_moved WHERE 
 	SET lock_timeout = 0;
 	SELECT format('DROP INDEX CONCURRENTLY %I.%I', nspname, new) FROM pg_temp.comb_like AS l
 	WHERE EXISTS (SELECT FROM pg_index JOIN pg_class AS c ON c.oid = indexrelid WHERE indrelid = tab AND relname = l.new AND NOT indisvalid) \gexec
-	SELECT format('SET default_tablespace = %L', coalesce(spcname, '')), format('CREATE %s INDEX CONCURRENTLY %I ON %s USING %s', CASE WHEN indisunique THEN 'UNIQUE' END, new, name, def)
+	SELECT format('SET default_tablespace = %L', coalesce(spcname, '')), format('CREATE %s INDEX CONCURRENTLY %I ON %s USING %s', CASE WHEN indisunique
+		THEN 'UNIQUE' END, new, name, def)
 	FROM pg_temp.comb_like AS l JOIN pg_index ON indexrelid = index JOIN pg_class AS c ON c.oid = index LEFT JOIN pg_tablespace AS s ON s.oid = c.reltablespace
 	WHERE kind IN ('p', 'u', 'i') AND problem IS NULL AND to_regclass(format('%I.%I', nspname, new)) IS NULL \gexec
 	RESET default_tablespace;
@@ -481,15 +474,18 @@ SELECT name AS parent, col AS key, new AS new_key FROM pg_temp.comb_moved WHERE 
 	SET lock_timeout = :'wait';
 	-- NOT NULL needs no look at the rows after a CHECK.
 	CREATE TEMP TABLE comb_check AS
-		SELECT tab, ARRAY[name] AS tables, name, 'zz_' || new AS constr, format('CHECK (%s%I IS NOT NULL)', CASE WHEN NOT filled THEN format('%I IS NULL OR ', col) END, new) AS def, true AS valid FROM pg_temp.comb_moved
-		UNION ALL SELECT tab, CASE WHEN kind = 'f' THEN ARRAY[(SELECT confrelid::regclass::text FROM pg_constraint AS k WHERE k.oid = l.oid)] END || name, name, new, def, kind = 'f' OR valid
+		SELECT tab, ARRAY[name] AS tables, name, 'zz_' || new AS constr, format('CHECK (%s%I IS NOT NULL)', CASE WHEN NOT filled
+			THEN format('%I IS NULL OR ', col) END, new) AS def, true AS valid FROM pg_temp.comb_moved
+		UNION ALL SELECT tab, CASE WHEN kind = 'f' THEN ARRAY[(SELECT confrelid::regclass::text FROM pg_constraint AS k
+			WHERE k.oid = l.oid)] END || name, name, new, def, kind = 'f' OR valid
 		FROM pg_temp.comb_like AS l WHERE kind IN ('c', 'f') AND problem IS NULL;
 	SELECT 'BEGIN', format('CALL pg_temp.lock(%L, %L)', tables, CASE WHEN def LIKE 'F%' THEN 'SHARE ROW EXCLUSIVE' ELSE 'ACCESS EXCLUSIVE' END),
 		format('ALTER TABLE %s ADD CONSTRAINT %I %s NOT VALID', name, constr, def), 'COMMIT'
 	FROM pg_temp.comb_check WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = tab AND conname = constr) \gexec
 	SET lock_timeout = 0;
 	SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I', name, constr) FROM pg_temp.comb_check WHERE valid \gexec
-	SELECT 'BEGIN', format('CALL pg_temp.lock(%L, %L)', ARRAY[name], 'ACCESS EXCLUSIVE'), format('ALTER TABLE %s ALTER %I SET NOT NULL', name, new), 'COMMIT' FROM pg_temp.comb_moved WHERE filled \gexec
+	SELECT 'BEGIN', format('CALL pg_temp.lock(%L, %L)', ARRAY[name], 'ACCESS EXCLUSIVE'), format('ALTER TABLE %s ALTER %I SET NOT NULL', name, new), 'COMMIT'
+		FROM pg_temp.comb_moved WHERE filled \gexec
 
 	\echo 'Prepared. The swap is refused until nothing but it needs the old columns:'
 	SELECT * FROM pg_temp.list();
@@ -505,27 +501,39 @@ SELECT name AS parent, col AS key, new AS new_key FROM pg_temp.comb_moved WHERE 
 			ELSE format('ALTER TABLE %s DROP CONSTRAINT %I', name, object) END FROM pg_temp.comb_like WHERE problem IS NULL ORDER BY kind <> 'f')
 		UNION ALL SELECT format('ALTER TABLE %1$s ALTER %2$I DROP IDENTITY IF EXISTS; ALTER TABLE %1$s ALTER %2$I DROP DEFAULT, ALTER %3$I SET DEFAULT %4$s', name, col, new,
 			-- A feed relies on the default of the old column.
-			coalesce((SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = tab AND adnum = attnum AND type = 'uuid'::regtype AND pg_get_expr(adbin, adrelid) LIKE '%comb\_%'),
+			coalesce((SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = tab AND adnum = attnum AND type = 'uuid'::regtype
+				AND pg_get_expr(adbin, adrelid) LIKE '%comb\_%'),
 				(SELECT pronamespace::regnamespace FROM pg_proc WHERE oid = current_setting('comb.stamp')::oid) || '.comb_generate()'))
 		FROM pg_temp.comb_moved WHERE root
-		UNION ALL SELECT format('ALTER TABLE %1$s ALTER %2$I DROP NOT NULL; ALTER TABLE %1$s RENAME %2$I TO %3$I; ALTER TABLE %1$s RENAME %4$I TO %2$I', name, col, old, new) FROM pg_temp.comb_moved
+		UNION ALL SELECT format('ALTER TABLE %1$s ALTER %2$I DROP NOT NULL; ALTER TABLE %1$s RENAME %2$I TO %3$I; ALTER TABLE %1$s RENAME %4$I TO %2$I',
+			name, col, old, new) FROM pg_temp.comb_moved
 		UNION ALL SELECT format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I', name, n.conname, o.conname)
-		FROM pg_temp.comb_moved JOIN pg_constraint AS o ON o.contype = 'n' AND o.conrelid = tab AND o.conkey = ARRAY[attnum] JOIN pg_attribute AS a ON attrelid = tab AND attname = new
+		FROM pg_temp.comb_moved JOIN pg_constraint AS o ON o.contype = 'n' AND o.conrelid = tab AND o.conkey = ARRAY[attnum] JOIN pg_attribute AS a ON attrelid = tab
+			AND attname = new
 			JOIN pg_constraint AS n ON n.contype = 'n' AND n.conrelid = tab AND n.conkey = ARRAY[a.attnum]
 		UNION ALL SELECT CASE kind WHEN 'p' THEN format('ALTER TABLE %s ADD CONSTRAINT %I PRIMARY KEY USING INDEX %I', name, object, new)
-			WHEN 'u' THEN format('ALTER TABLE %s ADD CONSTRAINT %I UNIQUE USING INDEX %I', name, object, new) WHEN 'i' THEN format('ALTER INDEX %I.%I RENAME TO %I', nspname, new, object)
+			WHEN 'u' THEN format('ALTER TABLE %s ADD CONSTRAINT %I UNIQUE USING INDEX %I', name, object, new) WHEN 'i'
+				THEN format('ALTER INDEX %I.%I RENAME TO %I', nspname, new, object)
 			WHEN 's' THEN format('ALTER STATISTICS %I.%I RENAME TO %I', nspname, new, object) ELSE format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I', name, new, object) END
 		FROM pg_temp.comb_like WHERE problem IS NULL
-		UNION ALL SELECT format('ALTER TABLE %s CLUSTER ON %I', name, object) FROM pg_temp.comb_like JOIN pg_index ON indexrelid = index AND indisclustered WHERE kind IN ('p', 'u', 'i') AND problem IS NULL
-		UNION ALL SELECT format('ALTER INDEX %I.%I ALTER COLUMN %s SET STATISTICS %s', nspname, object, attnum, attstattarget) FROM pg_temp.comb_like JOIN pg_attribute ON attrelid = index AND attstattarget >= 0
+		UNION ALL SELECT format('ALTER TABLE %s CLUSTER ON %I', name, object) FROM pg_temp.comb_like JOIN pg_index ON indexrelid = index AND indisclustered
+			WHERE kind IN ('p', 'u', 'i') AND problem IS NULL
+		UNION ALL SELECT format('ALTER INDEX %I.%I ALTER COLUMN %s SET STATISTICS %s', nspname, object, attnum, attstattarget) FROM pg_temp.comb_like
+			JOIN pg_attribute ON attrelid = index AND attstattarget >= 0
 		WHERE kind IN ('p', 'u', 'i') AND problem IS NULL
-		UNION ALL SELECT format('ALTER STATISTICS %I.%I SET STATISTICS %s', nspname, object, stxstattarget) FROM pg_temp.comb_like AS l JOIN pg_statistic_ext AS s ON s.oid = l.oid AND stxstattarget >= 0 WHERE kind = 's' AND problem IS NULL
-		UNION ALL SELECT format('COMMENT ON INDEX %I.%I IS %L', nspname, object, obj_description(index, 'pg_class')) FROM pg_temp.comb_like WHERE kind IN ('p', 'u', 'i') AND problem IS NULL AND obj_description(index, 'pg_class') IS NOT NULL
-		UNION ALL SELECT format(CASE kind WHEN 's' THEN 'COMMENT ON STATISTICS %1$I.%2$I IS %4$L' ELSE 'COMMENT ON CONSTRAINT %2$I ON %3$s IS %4$L' END, nspname, object, name, comment)
-		FROM pg_temp.comb_like AS l, obj_description(l.oid, CASE kind WHEN 's' THEN 'pg_statistic_ext' ELSE 'pg_constraint' END) AS comment WHERE kind <> 'i' AND problem IS NULL AND comment IS NOT NULL
-		UNION ALL SELECT format('GRANT %s (%I) ON %s TO %s%s', p.privilege_type, col, name, CASE p.grantee WHEN 0 THEN 'PUBLIC' ELSE p.grantee::regrole::text END, CASE WHEN p.is_grantable THEN ' WITH GRANT OPTION' END)
+		UNION ALL SELECT format('ALTER STATISTICS %I.%I SET STATISTICS %s', nspname, object, stxstattarget) FROM pg_temp.comb_like AS l
+			JOIN pg_statistic_ext AS s ON s.oid = l.oid AND stxstattarget >= 0 WHERE kind = 's' AND problem IS NULL
+		UNION ALL SELECT format('COMMENT ON INDEX %I.%I IS %L', nspname, object, obj_description(index, 'pg_class')) FROM pg_temp.comb_like
+			WHERE kind IN ('p', 'u', 'i') AND problem IS NULL AND obj_description(index, 'pg_class') IS NOT NULL
+		UNION ALL SELECT format(CASE kind WHEN 's' THEN 'COMMENT ON STATISTICS %1$I.%2$I IS %4$L' ELSE 'COMMENT ON CONSTRAINT %2$I ON %3$s IS %4$L' END, nspname,
+			object, name, comment)
+		FROM pg_temp.comb_like AS l, obj_description(l.oid, CASE kind WHEN 's' THEN 'pg_statistic_ext' ELSE 'pg_constraint' END) AS comment WHERE kind <> 'i'
+			AND problem IS NULL AND comment IS NOT NULL
+		UNION ALL SELECT format('GRANT %s (%I) ON %s TO %s%s', p.privilege_type, col, name, CASE p.grantee WHEN 0 THEN 'PUBLIC' ELSE p.grantee::regrole::text END, CASE
+			WHEN p.is_grantable THEN ' WITH GRANT OPTION' END)
 		FROM pg_temp.comb_moved AS m JOIN pg_attribute AS a ON a.attrelid = tab AND a.attnum = m.attnum, aclexplode(a.attacl) AS p
-		UNION ALL SELECT format('COMMENT ON COLUMN %s.%I IS %L; COMMENT ON COLUMN %1$s.%4$I IS %5$L', name, col, col_description(tab, attnum), old, 'old, after migrate_online.sql') FROM pg_temp.comb_moved;
+		UNION ALL SELECT format('COMMENT ON COLUMN %s.%I IS %L; COMMENT ON COLUMN %1$s.%4$I IS %5$L',
+			name, col, col_description(tab, attnum), old, 'old, after migrate_online.sql') FROM pg_temp.comb_moved;
 	\if :has_files
 	\else
 		CALL pg_temp.refuse_dependents();
@@ -549,13 +557,17 @@ SELECT name AS parent, col AS key, new AS new_key FROM pg_temp.comb_moved WHERE 
 \endif
 
 \if :drop
-	SELECT 'BEGIN', format('CALL pg_temp.lock(%L, %L)', ARRAY[name], 'ACCESS EXCLUSIVE'), format('ALTER TABLE %s DROP COLUMN IF EXISTS %I', name, old), 'COMMIT' FROM pg_temp.comb_moved \gexec
+	SELECT 'BEGIN', format('CALL pg_temp.lock(%L, %L)', ARRAY[name], 'ACCESS EXCLUSIVE'), format('ALTER TABLE %s DROP COLUMN IF EXISTS %I', name, old), 'COMMIT'
+		FROM pg_temp.comb_moved \gexec
 \endif
 
 \if :undo
-	SELECT 'BEGIN', format('CALL pg_temp.lock(%L, %L)', ARRAY[confrelid::regclass, conrelid::regclass], 'ACCESS EXCLUSIVE'), format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname), 'COMMIT'
+	SELECT 'BEGIN', format('CALL pg_temp.lock(%L, %L)', ARRAY[confrelid::regclass, conrelid::regclass], 'ACCESS EXCLUSIVE'), format('ALTER TABLE %s DROP CONSTRAINT %I',
+		conrelid::regclass, conname), 'COMMIT'
 	FROM pg_constraint WHERE contype = 'f' AND starts_with(conname, format('zz_new_%s_', :root)) AND conrelid IN (SELECT tab FROM pg_temp.comb_moved) \gexec
-	SELECT 'BEGIN', format('CALL pg_temp.lock(%L, %L)', ARRAY[tgrelid::regclass::text], 'ACCESS EXCLUSIVE'), format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass), format('DROP FUNCTION %s()', tgfoid::regproc),
-		(SELECT format('ALTER TABLE %s %s', tgrelid::regclass, string_agg(format('DROP COLUMN %I', attname), ', ')) FROM pg_attribute AS a WHERE attrelid = tgrelid AND col_description(tgrelid, attnum) = 'new key of ' || :'parent'), 'COMMIT'
+	SELECT 'BEGIN', format('CALL pg_temp.lock(%L, %L)', ARRAY[tgrelid::regclass::text], 'ACCESS EXCLUSIVE'),
+		format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass), format('DROP FUNCTION %s()', tgfoid::regproc),
+		(SELECT format('ALTER TABLE %s %s', tgrelid::regclass, string_agg(format('DROP COLUMN %I', attname), ', ')) FROM pg_attribute AS a WHERE attrelid = tgrelid
+			AND col_description(tgrelid, attnum) = 'new key of ' || :'parent'), 'COMMIT'
 	FROM pg_trigger WHERE tgname = 'zz_new_' || :root ORDER BY tgrelid = :root \gexec
 \endif

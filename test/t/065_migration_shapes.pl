@@ -150,6 +150,42 @@ $node->safe_psql('unnamed', 'ALTER TABLE public.event ADD FOREIGN KEY ("siteKey"
 unlike(step('unnamed', $_, table => 'website', %other), qr/failed/, "with foreign keys: $_") foreach qw(prepare swap drop);
 is($node->safe_psql('unnamed', 'SELECT (SELECT count(*) FROM session JOIN website USING (website_id)), (SELECT count(*) FROM event JOIN website ON website_id = "siteKey")'), '100|100', 'each row finds its website');
 
+# A file that a superuser, or the owner of one table, runs calls no function of another role: neither one in an index
+# of a table that is refused, nor one in a policy of a table that is only looked at.
+database('strangers', q{
+	CREATE ROLE mallory; CREATE ROLE keeper LOGIN;
+	CREATE SCHEMA mallory AUTHORIZATION mallory; GRANT USAGE ON SCHEMA mallory TO PUBLIC;
+	CREATE SEQUENCE trapped; GRANT USAGE ON trapped TO PUBLIC; GRANT CREATE ON SCHEMA public TO keeper;
+	SET ROLE mallory;
+	CREATE FUNCTION mallory.trap(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$BEGIN IF current_user <> 'mallory' THEN PERFORM nextval('public.trapped'); END IF; RETURN 1; END$$;
+	CREATE TABLE mallory.room (id int PRIMARY KEY, created_at timestamptz NOT NULL);
+	CREATE INDEX ON mallory.room ((id::text || mallory.trap(1)));
+	CREATE TABLE mallory.spy (host uuid);
+	INSERT INTO mallory.spy VALUES (gen_random_uuid());
+	ALTER TABLE mallory.spy ENABLE ROW LEVEL SECURITY;
+	CREATE POLICY spy ON mallory.spy USING (mallory.trap(length(host::text)) = 1);
+	GRANT SELECT ON mallory.spy TO PUBLIC;
+	SET ROLE keeper;
+	CREATE TABLE guest (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), changed timestamptz, created_at timestamptz NOT NULL DEFAULT now());
+	INSERT INTO guest DEFAULT VALUES;
+	ALTER TABLE guest ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+	CREATE FUNCTION changed() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.changed := now(); RETURN NEW; END';
+	CREATE TRIGGER changed BEFORE UPDATE ON guest FOR EACH ROW EXECUTE FUNCTION changed()});
+like(step('strangers', 'prepare', table => 'mallory.room'), qr/failed: .*mallory.room belongs to another role, mallory/, 'a table of another role');
+{
+	local $ENV{PGUSER} = 'keeper';
+	like(step('strangers', 'prepare', table => 'guest'), qr/failed: .*row security is forced for the owner of public.guest.*NO FORCE/s, 'row security that is forced for the owner');
+	$node->safe_psql('strangers', 'ALTER TABLE guest NO FORCE ROW LEVEL SECURITY');
+	like(step('strangers', 'check', table => 'guest'), qr/trigger changed on public.guest +\| runs for each row/, 'check names triggers that run for each row');
+}
+{
+	local $ENV{PGOPTIONS} = '-c session_replication_role=replica';
+	$node->safe_psql('strangers', 'ALTER TABLE guest OWNER TO postgres');
+	unlike(step('strangers', 'prepare', table => 'guest'), qr/failed/, 'with the role "replica"');
+}
+is($node->safe_psql('strangers', 'SELECT count(*) FROM guest WHERE changed IS NULL AND comb_timestamp(new_id) IS NOT NULL; SELECT is_called FROM trapped'), "1\nf",
+	'they do not, the rows get keys, and no function of a stranger was called');
+
 # The order of rows: of one statement, of one millisecond, and of rows that come between the steps
 sub exchanged { my ($database, $key, $order) = @_; return $node->safe_psql($database, "SELECT count(*) FROM (SELECT $key < lag($key) OVER (ORDER BY $order) AS bad FROM line) AS s WHERE bad") }
 my $lines = q{
