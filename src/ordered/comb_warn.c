@@ -99,6 +99,8 @@ comb_warn_begin(const PlannerInfo *root, Oid funcid)
 	if (root == NULL)
 		return;
 	comb_asking = root->glob;
+	/* a query that was planned in the same memory may have had another table */
+	comb_parent.root = NULL;
 	for (i = 0; i < (int) lengthof(comb_askers); i++)
 	{
 		if (comb_askers[i] == funcid)
