@@ -206,7 +206,7 @@ sub insert_beside_v4
 	my ($generator, $alone) = split(/, /, $label);
 	my $time = $label =~ /behind/ ? "comb_timestamp(id, 'behind_v4')" : 'comb_timestamp(id)';
 	my $sorted = $label =~ /behind/ || $alone ? '' : "WHERE $time <= now() + interval '1 min'";
-	my $newest = "FROM filled WHERE $time <= now() + interval '1 min' ORDER BY $time DESC";
+	my $newest = 'FROM filled ' . ($sorted || "WHERE $time IS NOT NULL") . " ORDER BY $time DESC";
 	my ($seconds, $wal, @points) = (0, 0);
 	my $pages = sub { query("SELECT pg_relation_size('filled_pkey') / 8192") };
 	my $ms = sub {
