@@ -1,7 +1,7 @@
 # pg_comb/Makefile
 #
 # Building and installing need PostgreSQL's development files (PGXS).  The goals in
-# HARNESS do not: their scripts find or install what they need.
+# test/Makefile do not: their scripts find or install what they need.
 
 all:
 
@@ -31,27 +31,10 @@ PG_CPPFLAGS = -I$(srcdir)/src
 ALL_SQL    = sql/pg_comb--1.2.sql sql/pg_comb--1.1--1.2.sql sql/pg_comb--1.0--1.1.sql \
              sql/pg_comb_ordered--1.2.sql sql/pg_comb_ordered--1.1--1.2.sql sql/pg_comb_ordered--1.0--1.1.sql
 DATA       = $(filter $(EXTENSION:%=sql/%--%),$(ALL_SQL))
-DOCUMENTS  = README.md CHANGELOG.md LICENSE SECURITY.md \
-             doc/administration.md doc/assistants.md doc/clients.md doc/libraries.md doc/feed.md doc/feed_anywhere.md \
-             doc/feed_readers.md doc/installation.md doc/migration.md \
-             doc/operations.md doc/ordered.md doc/pg_comb.md doc/pg_comb_ordered.md \
-             doc/pipelines.md doc/topologies.md doc/usage.md \
-             doc/byte_order.svg doc/key.svg doc/late_commit.svg doc/lease.svg \
-             doc/snowflake_bits.svg doc/packaging/Dockerfile doc/packaging/alert_rules.yaml \
-             doc/packaging/Dockerfile.alpine doc/packaging/feed_metrics.yaml doc/packaging/meson.build \
-             doc/packaging/pg_comb.spec doc/bench/README.md doc/bench/results.md \
-             $(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/doc/bench/*.svg))
-# The programs that the documents show
-PROGRAMS   = $(addprefix test/clients/, activerecord.rb asyncpg.py dapper.cs dbd-pg.pl \
-                 diesel.rs django.py dotnet/AsAdded.cs drizzle.mjs drizzle/schema.mjs \
-                 efcore.cs feed.mjs flyway.java flyway/V1__orders.sql gorm.go \
-                 hibernate.java jdbc.java jooq.java knex.mjs kysely.mjs linq2db.cs marten.cs mikro-orm.mjs \
-                 mybatis.java nhibernate.cs npgsql-feed.cs npgsql.cs pdo.php pg.mjs pgx.go \
-                 postgresjs.mjs prisma.mjs prisma/schema.prisma psycopg2.py psycopg3.py \
-                 python/shop/models.py python/consumer.py node/consumer.mjs java/Consumer.java r2dbc.java sea-orm.rs sequelize.mjs spring.java \
-                 sqlalchemy.py sqlc.go sqlc/functions.sql sqlc/query.sql sqlc/sqlc.yaml \
-                 sqlx.rs tokio-postgres.rs typeorm.mjs) \
-             $(addprefix test/pipelines/, dbt.py dlt.py kafka-connect.java singer.py spark.py)
+# The documents, and the programs below test/ to which they lead.  The README files of other archives are their own.
+DOCUMENTS  = README.md CHANGELOG.md LICENSE SECURITY.md $(filter-out %.txt,$(patsubst $(srcdir)/%,%,$(wildcard \
+             $(addprefix $(srcdir)/doc/,*.md *.svg packaging/* bench/*.md bench/*.svg))))
+PROGRAMS   = $(shell cd '$(srcdir)' && grep -oh '](\.\./test/[^)]*' doc/*.md | sed 's,.*\.\./,,' | sort -u)
 # psql runs these files, not CREATE EXTENSION.  All but migrate_online.sql serve without the extension.
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/pg_comb_feed.sql sql/portable/migrate_online.sql \
              sql/portable/uninstall.sql
@@ -68,83 +51,11 @@ REGRESS_V20    = generate-v20
 # the source directory.
 PROVE_TESTS   ?= test/t/*.pl
 
-HARNESS    = help demo demo-cluster test test-all test-deep test-models test-clients test-pipelines \
-             test-dotnet test-packages test-partitioning test-cluster bench instructions fuzz soak indent dist \
-             dist-windows dist-alpine
-
-.PHONY: $(HARNESS)
-
-# PG_CONFIG is only handed on when the user named one.
-ifdef PG_CONFIG
-export PG_CONFIG
-endif
-
-help:
-	@printf '%s\n' \
-		'make, make install     build and install for the server of PG_CONFIG' \
-		'make demo              pg_comb at work, on a private server: about a minute' \
-		'make test              all tests that a change needs: about three minutes' \
-		'make test-all          on PostgreSQL 15, 17, 18 and 19' \
-		'make installcheck      pg_regress on a running server' \
-		'make bench             measure' \
-		'make clean, uninstall  undo' \
-		'More goals: $(filter-out help demo test test-all bench,$(HARNESS))'
-demo:
-	@test/demo
-test:
-	@test/run
-test-all:
-	@test/all
-test-deep:
-	@test/deep
-test-models:
-	@test/models/run
-test-clients:
-	@test/run clients
-test-pipelines:
-	@test/run pipelines
-test-dotnet:
-	@test/run originals
-test-packages:
-	@test/all packages
-demo-cluster:
-	@REPORT=yes test/all 18 cluster
-test-cluster:
-	@test/all 18 cluster
-test-partitioning:
-	@test/all partitioning
-bench:
-	@test/bench/run
-instructions:
-	@test/bench/instructions
-fuzz:
-	@FUZZ_SECONDS=$${FUZZ_SECONDS:-120}; export FUZZ_SECONDS; STEP_LIMIT=$$((FUZZ_SECONDS * 2 + 600)) \
-		test/run test/t/080_fuzz.pl
-soak:
-	@DURATION=$${DURATION:-600}; export DURATION; STEP_LIMIT=$$((DURATION * 2 + 600)) \
-		JOBS=1 test/run test/t/081_soak.pl test/t/095_feed_soak.pl $(wildcard test/t/long/*_soak.pl)
-
-# Debian's postgresql-server-dev-17 and later have pgindent, and pg_bsd_indent beside it.
-# INDENT_FLAGS=--diff shows what would change.
-PGINDENT = $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin/pgindent)) $(shell command -v pgindent))
-indent:
-	$(if $(PGINDENT),,@echo "Please install pgindent and pg_bsd_indent of PostgreSQL 17 or later (Debian: postgresql-server-dev-17)." >&2; exit 2)
-	PATH="$(dir $(PGINDENT)):$$PATH" $(PGINDENT) $(INDENT_FLAGS) --typedefs=typedefs.list src/*.[ch] src/*/*.[ch]
-
-# The archive for PGXN: the last commit, less what .gitattributes leaves out
-DIST = $(MODULE_big)-$(shell sed -n 's/^   "version": "\(.*\)",$$/\1/p' META.json)
-dist:
-	@git diff --quiet HEAD || echo "Changes that are not committed are not in the archive."
-	TZ=UTC git archive --format=zip --prefix=$(DIST)/ --output=$(DIST).zip HEAD
+include $(dir $(lastword $(MAKEFILE_LIST)))test/Makefile
 
 # No bitcode: JIT inlines only functions whose module is named with $libdir/, and ours
 # refer to each other's hidden symbols.
 override with_llvm = no
-
-# Archives with the module, for servers of MAJORS, which pass their tests first
-MAJORS ?= 15 17 18
-dist-windows dist-alpine:
-	@ARCHIVES=$${ARCHIVES:-$(CURDIR)} test/all deep $(MAJORS) $(@:dist-%=%)
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)

@@ -474,13 +474,18 @@ close_report() {
 # The copy, the build, the server
 #
 
-# Copies the tree, without what a build leaves behind.  With RUN_OBJECTS it copies object files, too, for test/mutants.
-copy_tree() {
-	local left=(-name '*.zip')
+# source_files START... EXPRESSION...: as find, without what a build leaves behind.  With RUN_OBJECTS object files are
+# among them, for test/mutants.
+source_files() {
+	local starts=() left=(-name '*.zip')
+	while [[ $1 != [-!]* ]]; do starts+=("$1"); shift; done
 	[ -n "${RUN_OBJECTS:-}" ] || left+=(-o -name '*.o' -o -name '*.so')
-	as_owner mkdir -p "$1" && (cd "$tree" && find . \( -name .git -o -name results -o -name 'tmp_check*' \
-		-o -name 'build-*' -o -name node_modules -o -name bin -o -name obj \) -prune -o -type f ! \( "${left[@]}" \) -print0) |
-		tar -C "$tree" --null -T - -cf - | as_owner tar -C "$1" -xf -
+	find "${starts[@]}" \( -name .git -o -name results -o -name 'tmp_check*' -o -name 'build-*' -o -name node_modules \
+		-o -name bin -o -name obj \) -prune -o -type f ! \( "${left[@]}" \) "$@"
+}
+
+copy_tree() {
+	as_owner mkdir -p "$1" && (cd "$tree" && source_files . -print0) | tar -C "$tree" --null -T - -cf - | as_owner tar -C "$1" -xf -
 }
 
 # build DIR STAGE [argument of make]...
