@@ -14,12 +14,10 @@ my $node = server('main', sql => 'CREATE EXTENSION pg_comb_ordered CASCADE;' . p
 	CREATE TABLE event_log (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text);
 	CREATE TABLE event_reader (name text PRIMARY KEY, position text);
 	INSERT INTO event_reader VALUES ('mail');
-	CREATE TABLE job (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text);
-	CREATE TABLE timed (id uuid PRIMARY KEY, body text);
-	CREATE VIEW timed_times AS SELECT id, comb_timestamp(id) AS created_at FROM timed}
+	CREATE TABLE job (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), body text)}
 	  . join(';', '', map { recipe("$_ view") } qw(settled numbered timed)) . recipe('changes') . recipe('changes view') . recipe('heartbeat') . recipe('send-mail'));
 
-# Rows of one statement: those of seconds and of now() share one time, and the keys of a millisecond are some hundred.
+# Rows of one statement: those of seconds and of now() share one time, and 600 purchases a millisecond.
 my %type = (orders => 'timestamptz DEFAULT clock_timestamp()', seconds => 'timestamptz(0) DEFAULT clock_timestamp()', starts => 'timestamptz DEFAULT now()');
 foreach my $table (sort keys %type)
 {
@@ -27,9 +25,9 @@ foreach my $table (sort keys %type)
 		  . join(';', map { recipe($_) =~ s/\borders(?=_|\b)/$table/gr =~ s/SELECT comb_feed_add\(\K('$table')/$1, '600 ms'/r } qw(feed-number feed-time))
 		  . (recipe('feed-uuid') =~ s/^SELECT.*\n//r =~ s/\borders(?=_|\b)/$table/gr));
 }
-$node->safe_psql('postgres', "INSERT INTO $_ (body) SELECT 'row ' || n FROM generate_series(1, $rows) AS n") foreach sort('outbox', 'purchase', 'event_log', keys %type);
+$node->safe_psql('postgres', "INSERT INTO $_ (body) SELECT 'row ' || n FROM generate_series(1, $rows) AS n") foreach sort('outbox', 'event_log', keys %type);
 $node->safe_psql('postgres', "INSERT INTO item SELECT n, 'row ' || n FROM generate_series(1, $rows) AS n;
-	INSERT INTO timed SELECT comb_at(timestamptz '2026-11-20 12:00' + n / 500 * interval '1 s') FROM generate_series(1, $rows) AS n;
+	INSERT INTO purchase (id) SELECT comb_at(timestamptz '2026-11-20 12:00' + n / 600 * interval '1 s') FROM generate_series(1, $rows) AS n;
 	INSERT INTO job (body) SELECT 'row ' || n FROM generate_series(1, 10) AS n;
 	SELECT comb_generate_ordered(), next_id(), pg_sleep(1.3)");
 $node->safe_psql('postgres', recipe('feed-xid'));
@@ -80,8 +78,8 @@ my @tests = (
 	[ 'changes view', 'SELECT * FROM item_changes WHERE version > $last ORDER BY version LIMIT 1000;', { last => [ version => CombSession::NIL ] } ],
 	[ 'settled view', 'SELECT * FROM purchase_settled WHERE id > $last ORDER BY id LIMIT 1000;', {@uuid} ],
 	[ 'numbered view', 'SELECT * FROM purchase_numbered WHERE number > $last ORDER BY number LIMIT 1000;', { last => [ number => 0 ] } ],
-	[ 'pages by time', 'SELECT * FROM timed_times WHERE (created_at, id) < ($last, $last_id) ORDER BY created_at DESC, id DESC LIMIT 1000;',
-		{ last => [ created_at => 'infinity' ], last_id => [ id => 'ffffffff-ffff-ffff-ffff-ffffffffffff' ] } ],
+	[ 'pages by time', 'SELECT * FROM purchase_timed WHERE (made_at, id) < ($last, $last_id) ORDER BY made_at DESC, id DESC LIMIT 1000;',
+		{ last => [ made_at => 'infinity' ], last_id => [ id => 'ffffffff-ffff-ffff-ffff-ffffffffffff' ] } ],
 	map {
 		my $table = $_;
 		my $of = sub { $_[0] =~ s/\borders(?=_|\b)/$table/gr };
