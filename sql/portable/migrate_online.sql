@@ -280,7 +280,7 @@ BEGIN
 	UNION ALL SELECT format('%s.%I is a generated column', m.name, col), 'It has no value yet when a trigger runs.'
 		FROM pg_temp.comb_moved AS m JOIN pg_attribute AS a ON attrelid = tab AND a.attnum = m.attnum AND attgenerated <> ''
 	UNION ALL SELECT format('%s.%I has a name of more than 56 bytes', m.name, col), 'Rename it.' FROM pg_temp.comb_moved AS m WHERE octet_length(col) > 56
-	UNION ALL SELECT format('the foreign key %I of %s %s', object, l.name, l.problem), 'Drop it, and make it again after the swap.' FROM pg_temp.comb_like AS l
+	UNION ALL SELECT format('the foreign key %I of %s %s', object, l.name, l.problem), 'If these tables are one to one, run the file for the other one; else drop it, and make it again after the swap.' FROM pg_temp.comb_like AS l
 		WHERE forward AND kind = 'f' AND l.problem IS NOT NULL
 	UNION ALL SELECT format('the column %s.%I is not of this file', m.name, attname), 'Rename it.'
 		FROM pg_temp.comb_moved AS m JOIN pg_attribute AS a ON attrelid = tab AND (attname = old AND col_description(tab, a.attnum) IS DISTINCT FROM 'old, after migrate_online.sql'
