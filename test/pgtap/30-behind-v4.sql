@@ -73,7 +73,8 @@ SELECT is(count(*) FILTER (WHERE comb_parse(comb_text(id, 'visit'), 'visit') <> 
 FROM (SELECT id, lag(comb_text(id)) OVER (ORDER BY n) AS before FROM made) s;
 
 -- Ordered keys, and the bound of a feed
-CREATE TABLE ordered AS SELECT n, comb_convert(comb_generate_ordered(), 'uuidv7', 'behind_v4') AS id FROM generate_series(1, 100000) n;
+CREATE TABLE ordered (n int, id uuid DEFAULT comb_convert(comb_generate_ordered(), 'uuidv7', 'behind_v4'));
+INSERT INTO ordered SELECT generate_series(1, 100000);
 SELECT is((count(*), count(*) FILTER (WHERE id > before))::text, '(100000,99999)', 'ordered keys stay in order')
 FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before FROM ordered) s;
 SELECT is(count(*), 0::bigint, 'the bound is below keys of the transaction')
