@@ -109,7 +109,8 @@ my ($table) = slurp_file('doc/operations.md') =~ /^## By symptom\n(.*?)^## /ms;
 my @messages = map { /`([^`]+)`/g } $table =~ /^\| (`[^|]*?) \|/mg;
 cmp_ok(scalar(@messages), '>', 40, 'the page has messages');
 my @patterns = map { join('.*', map { quotemeta } split(/…/, s/^…(.*)…$/function$1does not exist/r, -1)) } map { /`([^`]+)`/g } slurp_file('doc/operations.md') =~ /^\| (`.*?`)[^`|]* \|/mg;
-foreach my $error (@said)
+# 18 has uuidv7(), and says something else of it.
+foreach my $error (grep { !/^function uuidv7\(integer/ } @said)
 {
 	ok(scalar(grep { $error =~ /$_/ } @patterns), "the page has: $error");
 }
