@@ -115,8 +115,8 @@ comb_extreme(Node *a, Node *b, MinMaxOp op)
 }
 
 /*
- * Find the bound of a page.  What it is computed from is known when a scan begins,
- * and can raise no error there.
+ * Find the bound of a page, which is a row comparison or an OR.  What it is
+ * computed from is known when a scan begins, and can raise no error there.
  */
 bool
 comb_page_bounds(PlannerInfo *root, Node *clause, CombBounds *found)
@@ -130,7 +130,7 @@ comb_page_bounds(PlannerInfo *root, Node *clause, CombBounds *found)
 	Node	   *max;
 
 	if (!(IsA(clause, RowCompareExpr) ? comb_row_page(root, (RowCompareExpr *) clause, &page) :
-		  is_orclause(clause) && comb_or_page(root, ((BoolExpr *) clause)->args, &page)))
+		  comb_or_page(root, ((BoolExpr *) clause)->args, &page)))
 		return false;
 	strategy = get_op_opfamily_strategy(page.key_op, page.key.family);
 	below = strategy < BTEqualStrategyNumber;

@@ -267,9 +267,9 @@ comb_expand_list(const CombPlace *place, List *clauses)
 		Node	   *clause = lfirst(lc);
 		CombBounds	found = {0};
 
-		if (comb_find_period_bounds(place, clause, &found) ||
-			comb_find_time_bounds(place, clause, &found) ||
-			comb_page_bounds(place->root, clause, &found))
+		if (IsA(clause, RowCompareExpr) || is_orclause(clause) ?
+			comb_page_bounds(place->root, clause, &found) :
+			comb_find_period_bounds(place, clause, &found) || comb_find_time_bounds(place, clause, &found))
 		{
 			record_plan_function_dependency(place->root, found.key.funcid);
 			if (found.timed)
