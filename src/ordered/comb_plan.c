@@ -35,17 +35,9 @@
  * builds no such list.  The plans that were made with it are forgotten as well.
  * comb_plan_begin() also has PostgreSQL forget all lists that it had before.
  *
- * Not in the promise are
- * - what PostgreSQL has planned by then, a materialized WITH, by a list that was
- *	 out of date before.  No bound at all would be safe, but sessions that ask
- *	 once would read nothing.
- * - what is written to children of a table while INHERIT attaches it, as that
- *	 locks no children.
- * - rows that the transaction which attaches a table has written into it.  If it
- *	 was prepared, or waits for a standby, its commit has the time before that.
- * - old rows that an UPDATE moves to a table which the plan does not know: they
- *	 are below the last bound.  To settle nothing would keep them, but readers
- *	 whose every transaction changes a parent would stand still.
+ * doc/feed.md says what is not promised.  To settle nothing at all would keep some
+ * of these rows, but sessions that ask once, and readers whose every transaction
+ * changes a parent, would stand still.
  *
  * Who takes the largest key from one session, and then rows up to it from another
  * one, gets fewer rows from an older bound.  So only messages that come during the
