@@ -48,15 +48,18 @@ static CombAnswer *answers[COMB_NSERIES];
 static LocalTransactionId answers_of[COMB_NSERIES];
 
 /* Return where the answers begin that are not newer than a snapshot */
-static CombAnswer **
+static inline CombAnswer **
 answers_from(CombSeries series, Snapshot snapshot)
 {
 	CombAnswer **at = &answers[series];
 
-	if (answers_of[series] != comb_local_xid())
+	if (unlikely(answers_of[series] != comb_local_xid()))
+	{
 		*at = NULL;
-	answers_of[series] = comb_local_xid();
-	while (*at != NULL && TransactionIdPrecedes(snapshot->xmax, (*at)->xmax))
+		answers_of[series] = comb_local_xid();
+	}
+	while (*at != NULL && (*at)->xmax != snapshot->xmax &&
+		   TransactionIdPrecedes(snapshot->xmax, (*at)->xmax))
 		at = &(*at)->next;
 	return at;
 }
