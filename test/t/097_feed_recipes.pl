@@ -49,6 +49,22 @@ foreach my $i (0 .. 3) { $consumers{ $user{$_} }{$i} = 1 foreach @{ $got[$i] } }
 cmp_ok(scalar(keys %consumers), '>', 20, 'there are users');
 is(scalar(grep { keys %$_ > 1 } values %consumers), 0, 'and all rows of a user go to one consumer, which keeps their order');
 
+# Transactions of one user take turns, or who commits last can have the smaller key.
+my ($begin, $lock, $event, $commit) = recipe('entity') =~ s/\$account/5/gr =~ /(.*?;\n)/gs;
+$writer->ask('CREATE TABLE account (id integer PRIMARY KEY); INSERT INTO account VALUES (5)');
+$other->ask($begin . $event);
+$writer->ask($begin . $event =~ s/order placed/before it/r . $commit);
+$other->ask($commit);
+my $events = q{SELECT string_agg(body, ', ' ORDER BY id) FROM outbox WHERE body IN ('before it', 'order placed')};
+is($writer->ask($events), 'order placed, before it', 'without the lock a later event gets the smaller key');
+$writer->ask(q{DELETE FROM outbox WHERE body IN ('before it', 'order placed')} . ";$begin$lock");
+$other->send($begin . $lock . $event . $commit);
+waits_for_lock($other);
+$writer->ask($event =~ s/order placed/before it/r . $commit);
+$other->result;
+is($writer->ask($events), 'before it, order placed', 'with it the keys are in the order of the transactions');
+$writer->ask(q{DELETE FROM outbox WHERE body IN ('before it', 'order placed')});
+
 $writer->ask(q{
 	INSERT INTO consumer SELECT 'audit', id FROM outbox ORDER BY id LIMIT 1 OFFSET 99;
 	UPDATE consumer SET last = (SELECT id FROM outbox ORDER BY id LIMIT 1 OFFSET 199) WHERE name <> 'audit'});

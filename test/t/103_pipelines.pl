@@ -17,9 +17,11 @@ $node->safe_psql('postgres', qq{
 	CREATE TABLE invoice_$_ (id $sequence{$_} PRIMARY KEY, body text);
 	INSERT INTO invoice_$_ (body) SELECT 'old' FROM generate_series(1, 10000)}) foreach keys %sequence;
 $node->safe_psql('postgres', recipe("$_ view") =~ s/\bpurchase/outbox/gr) foreach qw(settled numbered timed);
+$node->safe_psql('postgres', 'CREATE ROLE app; CREATE ROLE tool LOGIN;' . recipe('settled policy') =~ s/\bpurchase/outbox/gr);
 
 # A tool asks in two or more queries, each with a snapshot of its own, and from two sessions.
-my ($session, $second, $late) = map { CombSession->new($node) } 1 .. 3;
+my ($session, $second, $late, $by_policy) = map { CombSession->new($node) } 1 .. 4;
+$by_policy->ask('SET ROLE tool');
 my (%got, %last);
 
 # The largest number is asked first, and then two ranges of numbers up to it, the last one first.
@@ -51,17 +53,17 @@ sub by_time
 # Pages of one transaction, which goes on while rows commit, and then the next transaction
 sub by_page
 {
-	my ($name, $relation) = @_;
-	$session->ask('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	my ($name, $relation, $of) = @_;
+	$of->ask('BEGIN ISOLATION LEVEL REPEATABLE READ');
 	for (1 .. 5)
 	{
 		my $last = $last{$name} // CombSession::NIL;
-		my @rows = split(/\n/, $session->ask("SELECT id FROM $relation WHERE id > '$last' ORDER BY id LIMIT 200"));
+		my @rows = split(/\n/, $of->ask("SELECT id FROM $relation WHERE id > '$last' ORDER BY id LIMIT 200"));
 		$got{$name}{$_}++ foreach @rows;
 		$last{$name} = $rows[-1] if @rows;
 		usleep(20_000);
 	}
-	$session->ask('COMMIT');
+	$of->ask('COMMIT');
 	return;
 }
 
@@ -69,7 +71,8 @@ sub poll
 {
 	by_number("$_, parallel ranges", $_) foreach qw(outbox outbox_numbered);
 	by_time("$_, by time", $_) foreach qw(outbox outbox_timed);
-	by_page("$_, one transaction", $_) foreach qw(outbox outbox_settled);
+	by_page("$_, one transaction", $_, $session) foreach qw(outbox outbox_settled);
+	by_page('a policy, one transaction', 'outbox', $by_policy);
 	return;
 }
 
@@ -161,6 +164,17 @@ foreach my $tool (@tools)
 	is($lost{new}, 0, "$tool->{table}: and none after it (SEED=$seed)");
 	is(scalar(grep { $_ > 1 } values %{ $tool->{got} }), 0, "$tool->{table}: none comes twice");
 }
+
+# The policy: the role sees the table with its primary key, one index scan has both conditions, and nobody else sees less.
+like($by_policy->ask("EXPLAIN SELECT * FROM outbox WHERE id > '@{[ CombSession::NIL ]}' ORDER BY id LIMIT 500"),
+	qr/Index Cond: \(\(id < comb_settled\(\)\) AND \(id > .*\)\)/, 'a policy and the cursor are conditions of one index scan');
+is($by_policy->ask(q{SELECT string_agg(column_name, ',' ORDER BY column_name) FROM information_schema.columns WHERE table_name = 'outbox'}), 'body,id,number',
+	'the role sees the table');
+$late->ask("BEGIN; INSERT INTO outbox (body) VALUES ('open')");
+$second->ask("INSERT INTO outbox (body) VALUES ('behind it')");
+is(join(' ', map { $_->ask(q{SELECT count(*) FROM outbox WHERE body = 'behind it'}) } $session, $by_policy), '1 0', 'what is not settled only others see');
+like($by_policy->complaints("INSERT INTO outbox (body) VALUES ('of the tool')"), qr/permission denied/, 'the role may not write');
+$late->ask('ROLLBACK');
 
 # An interval whose last rows are two, one of them in a transaction that is still open
 $late->ask("BEGIN; $row");
