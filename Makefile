@@ -34,7 +34,7 @@ DATA       = $(filter $(EXTENSION:%=sql/%--%),$(ALL_SQL))
 # The documents, and the programs below test/ to which they lead.  The README files of other archives are their own.
 DOCUMENTS  = README.md CHANGELOG.md LICENSE SECURITY.md $(filter-out %.txt,$(patsubst $(srcdir)/%,%,$(wildcard \
              $(addprefix $(srcdir)/doc/,*.md *.svg packaging/* bench/*.md bench/*.svg))))
-PROGRAMS   = $(shell cd '$(srcdir)' && grep -oh '](\.\./test/[^)]*' doc/*.md | sed 's,.*\.\./,,' | sort -u)
+PROGRAMS   = $(shell cd '$(srcdir)' && grep -soh '](\.\./test/[^)]*' doc/*.md | sed 's,.*\.\./,,' | sort -u)
 # psql runs these files, not CREATE EXTENSION.  All but migrate_online.sql serve without the extension.
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/pg_comb_feed.sql sql/portable/migrate_online.sql \
              sql/portable/uninstall.sql
@@ -51,7 +51,8 @@ REGRESS_V20    = generate-v20
 # the source directory.
 PROVE_TESTS   ?= test/t/*.pl
 
-include $(dir $(lastword $(MAKEFILE_LIST)))test/Makefile
+# Not where only the sources were copied, as in doc/packaging/Dockerfile.
+-include $(dir $(lastword $(MAKEFILE_LIST)))test/Makefile
 
 # No bitcode: JIT inlines only functions whose module is named with $libdir/, and ours
 # refer to each other's hidden symbols.
