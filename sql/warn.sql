@@ -10,6 +10,10 @@ CREATE TABLE of_v4 (id uuid PRIMARY KEY DEFAULT gen_random_uuid());
 CREATE TABLE of_start (id uuid PRIMARY KEY DEFAULT comb_at(now()));
 CREATE TABLE of_clients (id uuid PRIMARY KEY);
 CREATE TABLE "Of Numbers" (id bigserial, "N" bigint GENERATED ALWAYS AS IDENTITY, day int);
+CREATE TABLE right_key (a int, b int, c int, d int, e int, f int, g int, id uuid DEFAULT comb_generate_ordered());
+CREATE TABLE other_key (a int, b int, c int, d int, e int, f int, g int, id uuid DEFAULT comb_generate());
+CREATE FUNCTION first_of_all() RETURNS uuid LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	AS $$ BEGIN RETURN '00000000-0000-0000-0000-000000000000'; END $$;
 SELECT count(*) FROM ordered WHERE id < comb_settled();
 SELECT count(*) FROM of_generate WHERE id < comb_settled();
 SELECT count(*) FROM of_generate WHERE id < comb_settled();
@@ -30,6 +34,16 @@ SELECT count(*) FROM of_v4 AS v, ordered AS o WHERE o.id < comb_settled() AND v.
 SELECT count(*) FROM of_clients WHERE id < comb_max(now());
 SELECT count(*) FROM of_clients WHERE id <= (SELECT id FROM ordered WHERE id < comb_settled() ORDER BY id LIMIT 1);
 SELECT count(*) FROM ordered WHERE id < comb_settled() AND EXISTS (SELECT FROM of_v4 WHERE of_v4.id < ordered.id OFFSET 0);
+SELECT count(*) FROM other_key AS o, LATERAL (SELECT o.id FROM of_v4 UNION ALL SELECT o.id FROM of_start) AS s WHERE s.id < comb_settled();
+-- nor of a query that is planned in the memory of one with a bound
+DO $$
+BEGIN
+	FOR i IN 1 .. 5 LOOP
+		EXECUTE 'SELECT FROM right_key AS k, (SELECT comb_settled() OFFSET 0) AS s (id) WHERE k.id < s.id';
+		EXECUTE 'SELECT FROM other_key AS k, (SELECT first_of_all() OFFSET 0) AS s (id) WHERE k.id < s.id';
+	END LOOP;
+END
+$$;
 -- nor with the setting off; each of these warns with it on
 SET pg_comb.warn_unordered_keys = off;
 SELECT count(*) FROM of_v4 WHERE id < comb_settled();
@@ -172,9 +186,9 @@ DELETE FROM of_clients WHERE id < comb_settled();
 \set VERBOSITY default
 
 DROP VIEW settled, barrier, both_tables, number, all_of_them;
-DROP TABLE ordered, of_generate, of_v4, of_start, of_clients, "Of Numbers", right_1, right_2, right_3, right_4, right_5, right_6, right_7, right_9,
+DROP TABLE ordered, right_key, other_key, of_generate, of_v4, of_start, of_clients, "Of Numbers", right_1, right_2, right_3, right_4, right_5, right_6, right_7, right_9,
 	wrong_1, wrong_2, wrong_3, parted, below, above;
 DROP DOMAIN key;
-DROP FUNCTION next_id, settled_id, in_sql, in_text, in_plpgsql, own_key, changed;
+DROP FUNCTION first_of_all, next_id, settled_id, in_sql, in_text, in_plpgsql, own_key, changed;
 \set VERBOSITY terse
 DROP FUNCTION other CASCADE;

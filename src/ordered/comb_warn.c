@@ -38,6 +38,7 @@
 #include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 #include "utils/syscache.h"
@@ -90,6 +91,14 @@ static CombCompared comb_parent;
 
 static HTAB *comb_warned;
 
+/* Another query can be planned in the memory of one that asked */
+static void
+comb_warn_end(void *glob)
+{
+	if (comb_asking == glob)
+		comb_asking = NULL;
+}
+
 /* The planner begins to plan a query that asks by this function */
 void
 comb_warn_begin(const PlannerInfo *root, Oid funcid)
@@ -98,8 +107,17 @@ comb_warn_begin(const PlannerInfo *root, Oid funcid)
 
 	if (root == NULL)
 		return;
+	if (comb_asking != root->glob)
+	{
+		MemoryContext context = GetMemoryChunkContext(root->glob);
+		MemoryContextCallback *callback = (MemoryContextCallback *)
+			MemoryContextAlloc(context, sizeof(MemoryContextCallback));
+
+		callback->func = comb_warn_end;
+		callback->arg = root->glob;
+		MemoryContextRegisterResetCallback(context, callback);
+	}
 	comb_asking = root->glob;
-	/* a query that was planned in the same memory may have had another table */
 	comb_parent.root = NULL;
 	for (i = 0; i < (int) lengthof(comb_askers); i++)
 	{
@@ -280,7 +298,9 @@ comb_compare(CombCompared *compared, Index relid)
 		if (compared->attno > 0)
 			column = (const Node *) list_nth(child->translated_vars,
 											 compared->attno - 1);
-		compared->attno = column == NULL || !IsA(column, Var) ? 0 :
+		/* a branch of a LATERAL UNION ALL can have a column of another table */
+		compared->attno = column == NULL || !IsA(column, Var) ||
+			((const Var *) column)->varno != (int) relid ? 0 :
 			((const Var *) column)->varattno;
 		compared->relid = relid;
 	}
