@@ -271,10 +271,7 @@ comb_set_sel(RestrictInfo * info, double sel)
 	info->outer_selec = sel;
 }
 
-/*
- * Take the bounds of an equality of two tables' times for redundant.  So does the
- * planner with conditions whose estimate is above 1.
- */
+/* The bounds of an equality of two tables' times exclude no rows that it finds */
 static void
 comb_spare_equalities(const CombKey *key, List *infos)
 {
@@ -299,7 +296,10 @@ comb_spare_equalities(const CombKey *key, List *infos)
 			max = llast(((OpExpr *) upper->clause)->args);
 			if (comb_is_call((Node *) min, COMB_MIN) && comb_is_call((Node *) max, COMB_MAX) &&
 				equal(min->args, max->args))
-				lower->norm_selec = upper->norm_selec = 2.0;
+			{
+				comb_set_sel(lower, 1.0);
+				comb_set_sel(upper, 1.0);
+			}
 		}
 	}
 }
