@@ -51,6 +51,12 @@ SELECT * FROM comb_ordered_check('of_start');
 CREATE TRIGGER own_key BEFORE INSERT ON of_clients FOR EACH ROW EXECUTE FUNCTION own_key();
 SELECT * FROM comb_ordered_check('of_clients');
 
+-- names with a backslash, and an index without an order
+CREATE TABLE "Of \ Names" ("Key\" uuid NOT NULL);
+CREATE TRIGGER own_key BEFORE INSERT ON "Of \ Names" FOR EACH ROW EXECUTE FUNCTION comb_ordered_key('Key\');
+CREATE INDEX ON "Of \ Names" USING hash ("Key\");
+SELECT * FROM comb_ordered_check('"Of \ Names"');
+
 -- partitions, and publications without a stored time
 CREATE TABLE parted (id uuid NOT NULL DEFAULT comb_generate_ordered(), n int, at timestamptz GENERATED ALWAYS AS (comb_timestamp(id)) STORED) PARTITION BY LIST (n);
 CREATE INDEX ON parted (id);
@@ -81,5 +87,5 @@ REVOKE ALL ON outbox FROM regress_comb_user;
 DROP ROLE regress_comb_user;
 SELECT * FROM comb_ordered_check(NULL);
 
-DROP TABLE outbox, of_v4, of_start, of_clients, of_numbers, without, item, parted CASCADE;
+DROP TABLE outbox, of_v4, of_start, of_clients, of_numbers, without, item, "Of \ Names", parted CASCADE;
 DROP FUNCTION own_key, changed, next_key;

@@ -274,7 +274,7 @@ CREATE FUNCTION comb_ordered_check(source regclass, OUT place text, OUT severity
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	generator CONSTANT text := 'comb_(generate_ordered|snowflake)\M';
+	generator CONSTANT text := 'comb_(generate_ordered|snowflake)($|[^a-z_])';
 	soon CONSTANT uuid := rpad(lpad(to_hex((extract(epoch FROM clock_timestamp() + interval '5 minutes') * 1000)::bigint), 12, '0'), 32, '0')::uuid;
 	settled uuid := CASE WHEN NOT pg_is_in_recovery() THEN @extschema@.comb_settled() END;
 	held interval := (SELECT max(age) FROM @extschema@.comb_unsettled());
@@ -298,11 +298,11 @@ BEGIN
 				LEFT JOIN pg_attrdef AS f ON f.adrelid = id AND f.adnum = attnum
 				CROSS JOIN LATERAL (SELECT count(*) > 0 AS fires, coalesce(bool_or(ours OR prosrc ~ generator), false) AS by_trigger,
 						coalesce(bool_or(ours AND tgenabled IN ('A', 'R')), false) AS always
-					FROM (SELECT *, p.prosrc = 'comb_ordered_key' AND encode(tgargs, 'escape') = attname || '\000' AS ours
+					FROM (SELECT *, p.prosrc = 'comb_ordered_key' AND tgargs = convert_to(attname, getdatabaseencoding()) || decode('00', 'hex') AS ours
 						FROM pg_trigger JOIN pg_proc AS p ON p.oid = tgfoid
 						WHERE tgrelid = attrelid AND tgtype & 7 = 7 AND tgenabled <> 'D') AS fired) AS t
-				CROSS JOIN LATERAL (SELECT coalesce(bool_or(indisprimary), false) AS main, coalesce(bool_or(indpred IS NULL), false) AS indexed
-					FROM pg_index WHERE indrelid = attrelid AND indkey[0] = attnum AND indisvalid) AS x
+				CROSS JOIN LATERAL (SELECT coalesce(bool_or(indisprimary), false) AS main, coalesce(bool_or(indpred IS NULL AND amname = 'btree'), false) AS indexed
+					FROM pg_index JOIN pg_class AS i ON i.oid = indexrelid JOIN pg_am AS m ON m.oid = i.relam WHERE indrelid = attrelid AND indkey[0] = attnum AND indisvalid) AS x
 			WHERE relkind IN ('r', 'p', 'f') AND attnum > 0 AND NOT attisdropped AND atttypid IN ('uuid'::regtype, 'bigint'::regtype)
 		), known AS (
 			SELECT *, bool_or(by_default OR by_trigger) OVER (PARTITION BY attrelid) AS any_ordered FROM made
