@@ -8,6 +8,8 @@ DROP EXTENSION pg_comb_ordered;
 CREATE EXTENSION pg_comb_ordered;
 CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), version uuid, body text);
 SELECT * FROM comb_ordered_check('outbox');
+CREATE TABLE numbered (id bigint PRIMARY KEY DEFAULT comb_snowflake(instance_bits => 0));
+SELECT * FROM comb_ordered_check('numbered');
 INSERT INTO outbox (body) SELECT 'row' FROM generate_series(1, 10);
 SELECT * FROM comb_ordered_check('outbox');
 
@@ -24,6 +26,13 @@ SELECT * FROM comb_ordered_check('of_start');
 SELECT * FROM comb_ordered_check('of_clients');
 SELECT * FROM comb_ordered_check('of_numbers');
 SELECT * FROM comb_ordered_check('without');
+
+-- ordered keys behind v4 keys
+CREATE TABLE behind (id uuid PRIMARY KEY DEFAULT gen_random_uuid());
+INSERT INTO behind SELECT FROM generate_series(1, 20);
+ALTER TABLE behind ALTER id SET DEFAULT comb_convert(comb_generate_ordered(), 'uuidv7', 'behind_v4');
+INSERT INTO behind SELECT FROM generate_series(1, 20);
+SELECT * FROM comb_ordered_check('behind');
 
 -- a view, and one of two tables
 CREATE VIEW settled AS SELECT id FROM outbox WHERE id < comb_settled();

@@ -315,7 +315,8 @@ BEGIN
 		IF NOT key.attnotnull THEN
 			EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE %I IS NULL)', key.name, key.attname) INTO nulls;
 		END IF;
-		IF key.atttypid = 'uuid'::regtype AND key.indexed THEN
+		-- behind v4 keys, these come first, and new keys are above all others
+		IF key.atttypid = 'uuid'::regtype AND key.indexed AND strpos(coalesce(key.text, ''), 'behind_v4') = 0 THEN
 			EXECUTE format('SELECT count(*) FROM (SELECT FROM %1$s WHERE %2$I > $1 LIMIT 1000) AS s', key.name, key.attname) INTO ahead USING soon;
 			EXECUTE format('SELECT count(*) FROM ((SELECT %2$I AS id FROM %1$s ORDER BY 1 LIMIT 1000)
 				UNION (SELECT %2$I FROM %1$s WHERE %2$I <= $1 ORDER BY 1 DESC LIMIT 1000)) AS s WHERE substr(id::text, 15, 1) <> ''7''',
@@ -331,14 +332,14 @@ BEGIN
 				'SET DEFAULT comb_generate_ordered(), or comb_snowflake() of the bound''s parameters'),
 			(key.relkind = 'f', 'error', 'is of a foreign table, whose keys this server''s bounds do not know', 'fetch the bound from the server that makes the keys'),
 			(nulls, 'error', 'is NULL in some rows, which no reader gets', 'give these rows keys, and SET NOT NULL'),
-			(ahead > 0, 'error', format('has %s keys ahead of the clock, which no reader below a bound gets', CASE ahead WHEN 1000 THEN '1000 or more' ELSE ahead::text END),
+			(ahead > 0, 'error', format('has keys ahead of the clock (%s), which no reader below a bound gets', CASE ahead WHEN 1000 THEN '1000 or more' ELSE ahead::text END),
 				'give these rows keys of comb_generate_ordered()'),
 			(others > 0, 'warning', 'has keys of other kinds, which come in no order, or never', 'give these rows keys of comb_generate_ordered()'),
 			(NOT key.indexed AND key.relkind <> 'f', 'warning', 'is the first column of no index, so each poll reads the table', 'CREATE INDEX CONCURRENTLY'),
 			(key.always, 'warning', 'has a trigger that also changes the keys of replicated rows', 'ALTER TABLE ... ENABLE TRIGGER'),
 			(EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = key.attrelid), 'warning', 'is filled by a subscription, with keys of another server',
 				'read by a column of this server, as the documentation on subscribers says'),
-			(settled = '00000000-0000-0000-0000-000000000000', 'warning', 'has the smallest bound, so readers get nothing',
+			(key.atttypid = 'uuid'::regtype AND settled = '00000000-0000-0000-0000-000000000000', 'warning', 'has the smallest bound, so readers get nothing',
 				'SELECT comb_generate_ordered(), and end transactions that were prepared before the server started'),
 			(held > interval '1 minute', 'warning', format('has readers that wait for a transaction of %s', date_trunc('second', held)), 'SELECT * FROM comb_unsettled()')
 		) AS v (found, severity, finding, advice) WHERE v.found;
