@@ -180,8 +180,8 @@ BEGIN ATOMIC
 			LEFT JOIN pg_attrdef AS f ON f.adrelid = c.oid AND f.adnum = a.attnum
 			LEFT JOIN (pg_depend AS d JOIN below AS s ON d.objid = s.id AND d.classid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
 				JOIN pg_sequence ON seqrelid = s.id) ON d.refobjid = c.oid AND d.refobjsubid = a.attnum
-			CROSS JOIN LATERAL (SELECT coalesce(bool_or(indisprimary), false) AS main, coalesce(bool_or(indpred IS NULL), false) AS sorted
-				FROM pg_index WHERE indrelid = c.oid AND indkey[0] = a.attnum AND indisvalid) AS i
+			CROSS JOIN LATERAL (SELECT coalesce(bool_or(indisprimary), false) AS main, coalesce(bool_or(indpred IS NULL AND pg_indexam_has_property(relam, 'can_order')), false) AS sorted
+				FROM pg_index JOIN pg_class AS x ON x.oid = indexrelid WHERE indrelid = c.oid AND indkey[0] = a.attnum AND indisvalid) AS i
 		WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped AND (c.oid IN (SELECT b.id FROM below AS b) OR s.id IS NOT NULL)),
 	followed AS (SELECT * FROM columns AS c WHERE EXISTS (SELECT FROM comb_feed AS f WHERE f.source = c.sequence OR c.fit AND f.source = c.id)),
 	wrong AS (

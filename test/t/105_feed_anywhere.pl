@@ -288,6 +288,12 @@ $complaints = $feed->complaints(q{SELECT comb_feed_add('defaults')});
 is(join('', $complaints =~ /WARNING:  01000: readers of "app\.defaults" by (\w) timestamp with.* lose rows/g), 'abcdef',
 	'a warning of columns that get the time of the transaction, or have no zone');
 $feed->ask(q{SELECT comb_feed_remove('defaults')});
+$feed->ask(q{CREATE TABLE unsorted (at timestamptz NOT NULL DEFAULT clock_timestamp()); CREATE INDEX ON unsorted USING brin (at)});
+$feed->ask(q{DO $$ BEGIN PERFORM comb_feed_add('unsorted'); END $$});
+is($feed->ask(q{SELECT finding FROM comb_feed_check('unsorted')}), 'at is the first column of no index', 'an index without an order is none to poll by');
+$feed->ask(q{CREATE INDEX ON unsorted (at)});
+is($feed->ask(q{SELECT count(*) FROM comb_feed_check('unsorted')}), '0', 'but one with an order is');
+$feed->ask(q{SELECT comb_feed_remove('unsorted')});
 
 # As if the table of bounds came from a publisher
 $node->safe_psql('postgres', q{SET allow_system_table_mods = on; INSERT INTO pg_subscription_rel VALUES (1, 'app.comb_feed'::regclass, 'r')});
