@@ -250,9 +250,11 @@ comb_portal_is_open(void)
 		 context = context->nextchild)
 	{
 		const char *name = context->ident;
-		Portal		portal = name == NULL ? NULL :
-			GetPortalByName(strcmp(name, "<unnamed>") == 0 ? "" : name);
+		Portal		portal = name == NULL ? NULL : GetPortalByName(name);
 
+		/* a cursor can be named like this, too */
+		if (portal == NULL && name != NULL && strcmp(name, "<unnamed>") == 0)
+			portal = GetPortalByName("");
 		if (portal == NULL || portal->status == PORTAL_READY)
 			return true;
 	}
