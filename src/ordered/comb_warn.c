@@ -199,8 +199,10 @@ comb_param_query(PlannerInfo *root, int paramid)
  * or WITH returns counts as one.
  */
 static bool
-comb_bound_walker(Node *node, CombCompared *compared)
+comb_bound_walker(Node *node, void *context)
 {
+	CombCompared *compared = (CombCompared *) context;
+
 	if (node == NULL)
 		return false;
 	if (IsA(node, FuncExpr) && comb_is_asker(((FuncExpr *) node)->funcid))
@@ -234,8 +236,10 @@ comb_bound_walker(Node *node, CombCompared *compared)
 
 /* Look for a column of the table below a bound */
 static bool
-comb_compared_walker(Node *node, CombCompared *compared)
+comb_compared_walker(Node *node, void *context)
 {
+	CombCompared *compared = (CombCompared *) context;
+
 	if (node == NULL)
 		return false;
 	if (IsA(node, OpExpr))
@@ -320,8 +324,10 @@ comb_compare(CombCompared *compared, Index relid)
 
 /* Look for the call that makes ordered keys */
 static bool
-comb_maker_walker(Node *node, CombMaker *maker)
+comb_maker_walker(Node *node, void *context)
 {
+	CombMaker  *maker = (CombMaker *) context;
+
 	if (node == NULL)
 		return false;
 	if (IsA(node, FuncExpr) &&
