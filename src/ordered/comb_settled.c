@@ -10,7 +10,7 @@
  * A reader looks, in this order, at
  * 1. the counter of the series, but no further than this database's limit on
  *	  disk: greater times are not settled,
- * 2. every seat (comb_announce.c): first the announcement of the running
+ * 2. every seat (comb_seats.c): first the announcement of the running
  *	  transaction, then the history of those that have committed, and
  * 3. the seats of prepared transactions: their history.
  * Writers go the same way in the opposite order.  Whatever a reader misses in

@@ -5,7 +5,7 @@
  *	  of what all sessions share.
  *
  * A small segment leads to an area of dynamic shared memory, in which each
- * database has counters and seats (comb_announce.c) of its own.  So no database
+ * database has counters and seats (comb_seats.c) of its own.  So no database
  * can move the counters of another one, and readers look at the seats of their
  * database only.  A database gets its memory when its first session asks.  The
  * memory of a dropped database goes to the next one that asks.
