@@ -42,7 +42,8 @@ sub texts
 	my ($old, $new) = ($place =~ s/^\+.*\n//mgr, $place =~ s/^-.*\n//mgr);
 
 	s/^[-+~] ?//mg, chomp foreach $old, $new;
-	return ($old =~ s/\{\+.*?\+\}//gr =~ s/\[-(.*?)-\]/$1/gr, $new =~ s/\[-.*?-\]//gr =~ s/\{\+(.*?)\+\}/$1/gr, $function);
+	# The white space around a place stays as it is: a macro's line ends where it ended.
+	return ((map { s/\A\s+//r =~ s/\s+\z//r } $old =~ s/\{\+.*?\+\}//gr =~ s/\[-(.*?)-\]/$1/gr, $new =~ s/\[-.*?-\]//gr =~ s/\{\+(.*?)\+\}/$1/gr), $function);
 }
 
 # Where a source, or a function of C or SQL in it, has the text of a place, as pairs of start and end.  Any white space is
