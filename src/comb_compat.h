@@ -36,6 +36,19 @@
 #endif
 
 /*
+ * Before 16 the walkers are declared without the types of their arguments, and in
+ * C23, the default of gcc from 15 on, that is a function without arguments.
+ */
+#include "nodes/nodeFuncs.h"
+#if PG_VERSION_NUM < 160000
+#define COMB_WALKER(walker)	((bool (*) ()) (void (*) (void)) (walker))
+#define expression_tree_walker(node, walker, context) \
+	expression_tree_walker(node, COMB_WALKER(walker), context)
+#define query_tree_walker(query, walker, context, flags) \
+	query_tree_walker(query, COMB_WALKER(walker), context, flags)
+#endif
+
+/*
  * PostgreSQL 19 has a hook for every relation of a query.  Older servers have
  * one for tables, at the same point.
  */
