@@ -454,18 +454,24 @@ BEGIN
   RAISE WARNING '% is called', what;
   RETURN true;
 END $$;
-CREATE FUNCTION stranger.comb_range_min(tstzrange) RETURNS uuid IMMUTABLE LANGUAGE plpgsql AS
-$$ BEGIN PERFORM stranger.trap('comb_range_min'); RETURN '00000000-0000-0000-0000-000000000000'; END $$;
-CREATE FUNCTION stranger.comb_range_max(tstzrange) RETURNS uuid IMMUTABLE LANGUAGE plpgsql AS
-$$ BEGIN PERFORM stranger.trap('comb_range_max'); RETURN 'ffffffff-ffff-ffff-ffff-ffffffffffff'; END $$;
-CREATE FUNCTION stranger.comb_recheck(uuid, tstzrange) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
-$$ BEGIN RETURN stranger.trap('comb_recheck'); END $$;
-CREATE FUNCTION stranger.comb_min(timestamptz) RETURNS uuid IMMUTABLE LANGUAGE plpgsql AS
-$$ BEGIN PERFORM stranger.trap('comb_min'); RETURN '00000000-0000-0000-0000-000000000000'; END $$;
-CREATE FUNCTION stranger.comb_instant(date) RETURNS timestamptz IMMUTABLE LANGUAGE plpgsql AS
-$$ BEGIN PERFORM stranger.trap('comb_instant'); RETURN '2026-01-01'; END $$;
-CREATE FUNCTION stranger.comb_timestamp(uuid) RETURNS timestamptz IMMUTABLE LANGUAGE plpgsql AS
-$$ BEGIN RETURN '2026-01-01'; END $$;
+CREATE DOMAIN stranger.comb_period AS tstzrange;
+-- all that the planner looks for in a schema, in another language
+DO $$
+DECLARE
+  ours record;
+BEGIN
+  FOR ours IN
+    SELECT proname AS name, replace(oidvectortypes(proargtypes), 'comb_period', 'stranger.comb_period') AS arguments,
+           prorettype::regtype AS result
+    FROM pg_proc
+    WHERE pronamespace = 'public'::regnamespace
+      AND proname ~ '^comb_(timestamp|contained|contains|created|recheck|(range_|bound_)?(min|max)|mssql_[lg][et]|instant)$'
+  LOOP
+    EXECUTE format('CREATE FUNCTION stranger.%I(%s) RETURNS %s IMMUTABLE LANGUAGE plpgsql AS %L', ours.name, ours.arguments, ours.result,
+                   CASE ours.name WHEN 'comb_timestamp' THEN 'BEGIN RETURN ''2026-01-01''; END'
+                   ELSE format('BEGIN PERFORM stranger.trap(%L); RETURN NULL; END', ours.name) END);
+  END LOOP;
+END $$;
 CREATE FUNCTION stranger.is(uuid, uuid) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
 $$ BEGIN RETURN stranger.trap('an operator'); END $$;
 CREATE OPERATOR stranger.#>=# (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = stranger.is);
@@ -478,7 +484,7 @@ CREATE FUNCTION stranger.outside(uuid, tstzrange) RETURNS boolean IMMUTABLE LANG
 SUPPORT comb_period_support AS 'BEGIN RETURN NOT $1 <@ $2; END';
 DO $$
 DECLARE
-  form text := format('CREATE FUNCTION stranger.%%s RETURNS boolean IMMUTABLE LANGUAGE C
+  form text := format('CREATE OR REPLACE FUNCTION stranger.%%s RETURNS boolean IMMUTABLE LANGUAGE C
     SUPPORT %%s AS %L, %%L',
     (SELECT probin FROM pg_proc WHERE oid = 'comb_contained(uuid, comb_period)'::regprocedure));
 BEGIN
