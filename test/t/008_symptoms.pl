@@ -109,9 +109,11 @@ my %elsewhere = (
 	(map { $_ => $version >= 200000 } 'function max(uuid) does not exist', 'min(uuid)'));
 
 my ($table) = slurp_file('doc/operations.md') =~ /^## By symptom\n(.*?)^## /ms;
-my @messages = map { /`([^`]+)`/g } $table =~ /^\| (`[^|]*?) \|/mg;
+# An entry begins with its messages, and a colon ends them.
+my $entry = qr/^- (?=`)((?:`[^`\n]*`|[^`:\n]|\n  )+?):\s/m;
+my @messages = map { /`([^`]+)`/g } $table =~ /$entry/g;
 cmp_ok(scalar(@messages), '>', 40, 'the page has messages');
-my @patterns = map { join('.*', map { quotemeta } split(/…/, s/^…(.*)…$/function$1does not exist/r, -1)) } map { /`([^`]+)`/g } slurp_file('doc/operations.md') =~ /^\| (`.*?`)[^`|]* \|/mg;
+my @patterns = map { join('.*', map { quotemeta } split(/…/, s/^…(.*)…$/function$1does not exist/r, -1)) } map { /`([^`]+)`/g } slurp_file('doc/operations.md') =~ /$entry/g;
 # 18 has uuidv7(), and says something else of it.
 foreach my $error (grep { !/^function uuidv7\(integer/ } @said)
 {
