@@ -1,8 +1,14 @@
 # shellcheck shell=bash
 #
-# test/models/lib.sh - running spin, CBMC and herd7, for test/models/run
+# test/models/lib.sh - the protocols and the layouts, for all cases: step models of test/run
 #
-# A source prints TAP.  COMB_SET is short or full, and COMB_MODELS chooses twins.
+# spin explores the models of the lease and of the feeds as runs.list says.  Each fault of twins.list is
+# seeded in a model, and spin must find a counterexample.  CBMC proves laws of the layouts on the C code
+# itself, and a C program tries each unit of time.  MODELS=full adds what takes longer.
+#
+# CBMC comes from the machine or, as root on Debian, from a small system of Debian 13, which the first run
+# makes (360 MB).  A search that was cut short counts as a failure: by memory (MODEL_MB, 3800), by depth, or
+# by time (STEP_LIMIT).
 
 # test/source has read test/lib.sh before:
 # shellcheck disable=SC2034,SC2154,SC2317
@@ -10,27 +16,22 @@
 models=$tree/test/models
 TIMEFORMAT=%U
 
-# chosen_models [PATTERN]...: sources, of the set COMB_SET
-chosen_models() {
-	local source wanted
-	wanted=$(IFS='|'; say "$*")
-	for source in layouts/{bounds,fields} twins/{settled,position,lease,snowflake,portable,layouts} layouts/{uuidv7,tenths,units} barriers \
-		$(runs | awk -v full="${COMB_SET:-short}" '$1 == "short" || full == "full" { print $2 }'); do
-		! grep -qE -- "$wanted" <<<"$source $(case $source in twins/*) titles "${source#*/}" ;; esac)" || say "models/$source"
-	done
+# shellcheck disable=SC2046 # a list of words
+all_models() {
+	printf 'models/%s\n' layouts/{bounds,fields} twins/{settled,position,lease,snowflake,portable,layouts} layouts/{uuidv7,tenths,units} \
+		$(runs | awk -v full="${MODELS:-short}" '$1 == "short" || full == "full" { print $2 }')
 }
 
-# find_program NAME VERSION SUITE PACKAGES DIRECTORY: sets "program" to a command that runs the program in the
-# directory, or skips all.  VERSION is a pattern.
-find_program() {
-	if have "$1" && "$1" --version | head -n 1 | grep -q "$2"; then
-		program=(env -C "$5" "$1")
+# find_cbmc DIRECTORY: sets "program" to a command that runs CBMC in the directory, or skips all
+find_cbmc() {
+	if have cbmc && cbmc --version | head -n 1 | grep -q "^[6-9]"; then
+		program=(env -C "$1" cbmc)
 	elif ! is_root || ! is_debian || ! have mmdebstrap || ! unshare --mount true 2>/dev/null; then
-		skip_all "needs $1 of a version like $2, or root on Debian with mmdebstrap"
-	elif ! make_system "$1" "$3" "$4"; then
-		skip_all "the system with $1 cannot be made: $(grep '^E: ' "$work/log/$1-system" | sed -E 's,[a-z]+://[^ ]*,(mirror),g' | tail -n 1)"
+		skip_all "needs CBMC 6, or root on Debian with mmdebstrap"
+	elif ! make_system cbmc trixie cbmc,gcc,libc6-dev; then
+		skip_all "the system with CBMC cannot be made: $(grep '^E: ' "$work/log/cbmc-system" | sed -E 's,[a-z]+://[^ ]*,(mirror),g' | tail -n 1)"
 	else
-		program=(unshare --mount bash -c "mount --bind \"\$1\" \"\$2/mnt\" && exec chroot \"\$2\" sh -c 'cd /mnt && exec \"\$@\"' sh \"\${@:3}\"" bash "$5" "$roots/$1" "$1")
+		program=(unshare --mount bash -c "mount --bind \"\$1\" \"\$2/mnt\" && exec chroot \"\$2\" sh -c 'cd /mnt && exec \"\$@\"' sh cbmc \"\${@:3}\"" bash "$1" "$roots/cbmc")
 	fi
 }
 
@@ -48,7 +49,7 @@ explore() {
 	if [ "$wanted" = fail ]; then	# found so soon that compiling takes longer
 		options[0]=-O0
 		hash=20
-	elif [ "${COMB_SET:-short}" != short ]; then	# half the memory, for twice the time
+	elif [ "${MODELS:-short}" != short ]; then	# half the memory, for twice the time
 		options+=(-DCOLLAPSE)
 	fi
 	# shellcheck disable=SC2076 # a word
@@ -98,7 +99,7 @@ titles() { sed -nE "s/^= (.*) ! ${1/layouts/comb_}.*/\1/p" "$models/twins.list";
 
 twins() {
 	local title number=0 what status=0 chosen=() directory
-	mapfile -t chosen < <(titles "$1" | awk -v twins=" twins/$1" -v wanted="${COMB_MODELS:-.}" '($0 twins) ~ wanted')
+	mapfile -t chosen < <(titles "$1")
 	[ "$1" != layouts ] || find_cbmc "$work"
 	say "1..${#chosen[@]}"
 	for title in "${chosen[@]}"; do
@@ -130,8 +131,6 @@ copy_layouts() { mkdir -p "$1" && cp -R "$models"/*.c "$models/stub" "$tree"/src
 
 # The layouts, in the order of the table
 labels() { sed -n 's/^\tROW("\([^"]*\)".*/\1/p' "$tree/src/comb_layout.c"; }
-
-find_cbmc() { find_program cbmc "^[6-9]" trixie cbmc,gcc,libc6-dev "$1"; }
 
 # law NUMBER NAME DIRECTORY LAW LABEL [WANTED]: one test, where CBMC has to find the law SUCCESSFUL or FAILED
 law() {
@@ -170,72 +169,10 @@ make_units() { gcc -O2 -Wall -I "$1/stub" -I "$1" -o "$1/units" "$1/units.c"; }
 
 units_fail() { (make_units "$1" && cd "$1" && bounded ./units | grep '^not ok'); }
 
-#
-# Barriers
-#
-
-# What the processor executes for an access of the writer to @, which is x or y, and for a barrier.  An exchange that
-# fails would be tried again: here the writer stops.
-declare -A code=(
-	[AArch64-begin]="MOV W0,#1"
-	[AArch64-store]="STR W0,[@]"
-	[AArch64-exchange]="LDAXR W5,[@]; STLXR W6,W0,[@]; CBNZ W6,End"
-	[AArch64-write]="DMB ISH"
-	[AArch64-read]="DMB ISHLD"
-	[AArch64-look]="LDR W0,[X3]; @; LDR W2,[X1]"
-	[AArch64-memory]="{ 0:X1=x; 0:X3=y; 1:X1=x; 1:X3=y; }"
-	[AArch64-wrong]="exists (1:X0=1 /\\ 1:X2=0)"
-	[PPC-begin]="li r1,1"
-	[PPC-store]="stw r1,0(@)"
-	[PPC-exchange]="sync; lwarx r5,r0,@; stwcx. r1,r0,@; bne End; isync"
-	[PPC-write]="lwsync"
-	[PPC-read]="lwsync"
-	[PPC-look]="lwz r1,0(r4); @; lwz r3,0(r2)"
-	[PPC-memory]="{ 0:r2=x; 0:r4=y; 1:r2=x; 1:r4=y; }"
-	[PPC-wrong]="exists (1:r1=1 /\\ 1:r3=0)")
-declare -A register=([AArch64-x]=X1 [AArch64-y]=X3 [PPC-x]=r2 [PPC-y]=r4)
-
-# allowed MACHINE FIRST BARRIER SECOND READER: prints whether herd7 allows the wrong order.  The writer makes the first
-# access to x and the second to y.  It is wrong if the reader sees y without x.
-allowed() {
-	local first=${code[$1-$2]//@/${register[$1-x]}} second=${code[$1-$4]//@/${register[$1-y]}}
-	{
-		printf '%s\n' "$1 pair" "${code[$1-memory]}" "P0 | P1 ;"
-		paste -d '|' <(tr ';' '\n' <<<"${code[$1-begin]}; $first; ${code[$1-$3]:-}; $second; End:") \
-			<(tr ';' '\n' <<<"${code[$1-look]//@/${code[$1-$5]:-}}") | sed 's/$/ ;/'
-		say "${code[$1-wrong]}"
-	} >"$work/barriers/pair.litmus"
-	case $(bounded "${program[@]}" pair.litmus 2>&1) in
-		*"Observation pair Never"*) say no ;;
-		*"Observation pair Sometimes"*) say yes ;;
-		*) say "herd7 failed" ;;
-	esac
-}
-
-# Each kind of pair on two machines: forbidden with both barriers, and allowed without one
-barriers() {
-	local first second machine number=0 status=0 ways way
-	mkdir -p "$work/barriers" && find_program herd7 "^7" sid herdtools7 "$work/barriers"
-	say "1..$((2 * $(pairs | wc -l)))"
-	while read -r first second; do
-		ways=("$first write store read" "$first none store read" "$first write store none")
-		[ "$second" = store ] || ways=("$first none exchange read" "store none store read" "$first none exchange none")
-		for machine in AArch64 PPC; do
-			# shellcheck disable=SC2086 # words
-			tap $((++number)) "$machine: $first, then $second" diff <(printf '%s\n' no yes yes) \
-				<(for way in "${ways[@]}"; do allowed $machine $way; done) || status=1
-		done
-	done < <(pairs)
-	return "$status"
-}
-
-# The kinds of accesses in barriers.list
-pairs() { awk '/^(store|exchange) / { print $1, $2 }' "$models/barriers.list" | sort -u; }
-
 run_models() {
 	local model options
 	plain=yes owner=(env)
-	[[ $1 =~ layouts|barriers ]] || have spin || skip_all "spin is not installed"
+	[[ $1 = *layouts* ]] || have spin || skip_all "$(needs models)"
 	case $1 in
 		twins/*) twins "${1#*/}" ;;
 		layouts/fields) laws FIELD ;;
@@ -243,7 +180,6 @@ run_models() {
 		layouts/uuidv7) laws UUIDV7 uuidv7 ;;
 		layouts/tenths) laws TENTHS morris efcore masstransit masstransit_sequential uuidv1 uuidv6 newsequentialid uuidv1_swapped ;;
 		layouts/units) copy_layouts "$work/units" && make_units "$work/units" && cd "$work/units" && bounded ./units ;;
-		barriers) barriers ;;
 		*) read -r _ _ model options < <(runs | awk -v name="$1" '$2 == name')
 			say 1..1
 			# shellcheck disable=SC2086 # words
