@@ -577,8 +577,6 @@ row('read', "Reading a key's time over a table, net of the scan (ns)",
 	sub { cost_over('keys', @_) },
 	chapter => 'Everything else', setup => $keys);
 
-# The functions of sql/portable, and two usual ways to write UUIDv7 in SQL, which have
-# whole milliseconds and no order inside a millisecond
 # What planning costs, as the server reports it.  The server counts in whole
 # microseconds, and one such query takes five of them: so a statement has it a
 # hundred times, as sub-selects that are planned one by one.  The first two
@@ -593,8 +591,6 @@ row('range_plan', 'Planning one day (us)',
 	},
 	setup => $days);
 
-# How good the estimates are: the mean error of the rows estimated for 100 days
-# after a fresh ANALYZE.  A day is a tenth of one bin of the histogram.
 # The rows come from the target list, because a function in FROM first stores
 # them all, which costs more than a number does.
 my @numbers = ('comb_generate_ordered()', 'comb_snowflake()', "nextval('numbers')");
@@ -658,6 +654,4 @@ row('latency', 'Latency of a call at p99.99, 8 sessions, flushes of 10 ms (us)',
 	setup => [ 'CREATE UNLOGGED TABLE latency (label text, round int, us real)', 'CREATE SEQUENCE rounds' ],
 	details => \&latency_details);
 
-# In memory and without workers, so that comparing is most of it
-# OFFSET 0 keeps the planner from dropping an order that count() does not need.
 1;

@@ -121,6 +121,38 @@ sub reads_all
 	return is($self->differences, '0 stale, 0 missing, 0 not deleted', $name);
 }
 
+# A reader that keeps its position itself, and so survives the server.  The options are
+#   query     what it asks, with $since in the place of the position; its rows begin with the next position, and then
+#             have an id or nothing
+#   position  where it begins, as it stands in SQL
+#   passes    an error after which it has read nothing
+package CombKeeper;
+
+use parent -norequire, 'CombSession';
+
+sub poll
+{
+	my ($self) = @_;
+	my $out = eval { $self->ask($self->{query} =~ s/\$since/$self->{position}/gr) };
+	$out = $self->{passes} && $@ =~ $self->{passes} ? $self->ask('ROLLBACK') : die $@ unless defined $out;
+	my @rows = map { [ split(/\|/) ] } grep { /:/ } split(/\n/, $out);
+	my @ids = map { $_->[1] || () } @rows;
+	$self->{position} = "'$rows[0][0]'" if @rows;
+	$self->{seen}{$_}++ foreach @ids;
+	$self->{polls}++;
+	return scalar(@ids);
+}
+
+# Read the rest, and compare it with the table: rows lost and read twice.
+sub read_last
+{
+	my ($self) = @_;
+	$self->again unless eval { $self->poll; 1 };
+	$self->poll foreach 1 .. 3;
+	my $lost = grep { !$self->{seen}{$_} } split(/\n/, $self->ask("SELECT id FROM $self->{table}"));
+	return "$lost lost, " . (grep { $_ > 1 } values %{ $self->{seen} }) . ' twice';
+}
+
 # A reader on a standby that fetches the bound from the primary, where it has a second
 # session.  With the option "wait", its query begins with WAIT FOR.
 package CombFetchingReader;
