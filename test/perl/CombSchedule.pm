@@ -27,6 +27,8 @@ use Time::HiRes qw(usleep);
 
 our $setup = $CombSession::setup . q{
 	CREATE TABLE seen (n serial, id uuid);
+	CREATE TABLE place (position text);
+	INSERT INTO place VALUES ('');
 	CREATE PROCEDURE many(n integer) LANGUAGE plpgsql AS
 	$$
 	BEGIN
@@ -55,7 +57,15 @@ sub new_rows
 		SELECT id FROM event WHERE id > last_seen() AND id < $bound ORDER BY id RETURNING id) SELECT $shown FROM got";
 }
 
-# The same for readers whose rows come in no order
+# New rows of a position, in which "and" is another condition
+sub by_position
+{
+	my ($and) = @_;
+	return "WITH got AS (INSERT INTO seen (id) SELECT id FROM place, event WHERE comb_unread(id, event.xmin, position) $and RETURNING id),
+		moved AS (UPDATE place SET position = comb_position(position)) SELECT count(*) FROM got";
+}
+
+# What "check" shows of readers whose rows come in no order
 our $once = q{
 	SELECT count(*) FILTER (WHERE seen.id IS NULL) || ' lost', '0 held back', count(*) FILTER (WHERE event.id IS NULL) || ' never committed',
 	       (SELECT count(*) - count(DISTINCT id) FROM seen) || ' twice', '0 out of order'
@@ -96,6 +106,8 @@ my %common = (
 	poll    => new_rows('comb_settled()', 'count(*)'),
 	pollate => new_rows('(SELECT late_settled())', 'count(*)'),
 	atleast => new_rows('(SELECT late_settled())', 'count(*) >= N'),
+	pos     => by_position(''),
+	gaps    => q{SELECT length(position) - length(replace(position, '/', '')) FROM place},
 	check   => "WITH got AS (INSERT INTO seen (id) $unread) SELECT;
 		SELECT count(*) FILTER (WHERE seen.id IS NULL AND event.id < last_seen()) || ' lost',
 		       count(*) FILTER (WHERE seen.id IS NULL AND event.id > last_seen()) || ' held back',
@@ -129,7 +141,7 @@ sub new
 {
 	my ($class, $node, $names, %with) = @_;
 	my $self = bless {
-		node => $node, database => 'postgres', clean => 'TRUNCATE event, seen', %with,
+		node => $node, database => 'postgres', clean => "TRUNCATE event, seen; UPDATE place SET position = ''", %with,
 		statements => { %common, %{ $with{statements} // {} } } }, $class;
 	my %elsewhere = (%{ $with{in} // {} }, map { $_ => 'other' } split(/ /, $with{other} // ''));
 

@@ -61,8 +61,6 @@ my $setup = q{
 	END
 	$$;
 	DROP TABLE event;
-	CREATE TABLE place (position text);
-	INSERT INTO place VALUES ('');
 };
 my %kinds = (
 	partitions => {
@@ -112,14 +110,6 @@ sub poll
 		SELECT id FROM event WHERE id > last_seen() AND $where ORDER BY id RETURNING id) SELECT count(*) FROM got";
 }
 
-# The same with a position
-sub position
-{
-	my ($and) = @_;
-	return "WITH got AS (INSERT INTO seen (id) SELECT id FROM place, event WHERE comb_unread(id, event.xmin, position) $and
-		ORDER BY id RETURNING id), moved AS (UPDATE place SET position = comb_position(position)) SELECT count(*) FROM got";
-}
-
 my $node = server('main', conf => "autovacuum = off\nmax_prepared_transactions = 2\npg_comb.snowflake_instance = 1\n");
 foreach my $kind (sort keys %kinds)
 {
@@ -151,12 +141,11 @@ foreach my $kind (sort keys %kinds)
 			settled => 'SELECT comb_settled() IS NOT NULL',
 			explain => 'EXPLAIN (COSTS OFF) SELECT comb_settled()',
 			slowexec => 'PREPARE slowcached AS ' . poll('id < comb_settled() AND n >= wait_here()') . '; EXECUTE slowcached',
-			slowposexec => 'PREPARE slowcached AS ' . position('AND n >= wait_here()') . '; EXECUTE slowcached',
+			slowposexec => 'PREPARE slowcached AS ' . CombSchedule::by_position('AND n >= wait_here()') . '; EXECUTE slowcached',
 			loop    => 'SELECT loop()',
 			inner   => 'SELECT poll_inside()',
-			pos     => position(''),
 			once    => 'SELECT (SELECT array_agg(id ORDER BY id) FROM seen) = (SELECT array_agg(id ORDER BY id) FROM event)',
-			slowpos => position('AND n >= wait_here()'),
+			slowpos => CombSchedule::by_position('AND n >= wait_here()'),
 			busy    => 'BEGIN; LOCK TABLE part0 IN ACCESS EXCLUSIVE MODE',
 			lone    => 'DROP TABLE IF EXISTS single, single1; CREATE TABLE single (LIKE event INCLUDING DEFAULTS);
 				CREATE TABLE single1 (LIKE event INCLUDING DEFAULTS); INSERT INTO single VALUES (DEFAULT, 0)',

@@ -10,8 +10,6 @@ use CombSession;
 use CombTest;
 
 my $setup = $CombSchedule::setup . q{
-	CREATE TABLE place (position text);
-	INSERT INTO place VALUES ('');
 	CREATE TABLE other (id uuid DEFAULT comb_generate_ordered());
 	CREATE FUNCTION polled() RETURNS SETOF uuid STABLE LANGUAGE plpgsql AS
 	$$
@@ -38,8 +36,6 @@ my $setup = $CombSchedule::setup . q{
 	$$;
 };
 my $last = $CombSchedule::unread =~ s/ ORDER BY id//r;
-my $pos = q{WITH got AS (INSERT INTO seen (id) SELECT id FROM place, event WHERE comb_unread(id, event.xmin, position) RETURNING id),
-	moved AS (UPDATE place SET position = comb_position(position)) SELECT count(*) FROM got};
 my $files = join(', ', map { my ($x, $y) = @$_; "('$x'::regclass, '$y'::regclass), ('$y'::regclass, '$x'::regclass)" }
 	(['filled', 'copied'], [ 'filled_pkey', 'copied_pkey' ]));
 my $swap = "LOCK TABLE filled, copied; UPDATE pg_class AS this SET relfilenode = that.relfilenode FROM pg_class AS that
@@ -77,7 +73,6 @@ foreach my $kind (sort keys %kinds)
 			polled => 'WITH got AS (INSERT INTO seen (id) SELECT polled() RETURNING id) SELECT count(*) FROM got',
 			posed  => 'WITH p AS MATERIALIZED (SELECT * FROM posed()), got AS (INSERT INTO seen (id) SELECT unnest(new) FROM p RETURNING id),
 				moved AS (UPDATE place SET position = next FROM p) SELECT count(*) FROM got',
-			pos    => $pos,
 			cached => "SET plan_cache_mode = force_generic_plan; PREPARE cached AS SELECT count(*) FROM event WHERE id < comb_settled()",
 			exec   => 'EXECUTE cached',
 			settled => 'SELECT comb_settled() IS NOT NULL',
@@ -87,8 +82,7 @@ foreach my $kind (sort keys %kinds)
 			open   => 'DECLARE c CURSOR FOR SELECT readable(n) FROM generate_series(1, 2) AS n',
 			fetch  => 'FETCH c',
 			once   => 'SELECT (SELECT array_agg(id ORDER BY id) FROM seen) = (SELECT array_agg(id ORDER BY id) FROM event)',
-		},
-		clean => q{TRUNCATE event, seen; UPDATE place SET position = ''});
+		});
 	$_ = ref($_) ? $_ : s/\bfilled(?=_pkey|\b)/$table/gr foreach values %{ $schedule->{statements} };
 
 	note($kind);
@@ -137,8 +131,7 @@ SKIP:
 	skip 'pg_repack is not installed (Debian: postgresql-NN-repack)', 4
 	  if $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_repack'") == 0;
 	$node->safe_psql('postgres', "$setup CREATE EXTENSION pg_repack");
-	my $schedule = CombSchedule->new($node, 'a b r', statements => {
-			snap => 'SELECT FROM pg_database LIMIT 0', pos => $pos });
+	my $schedule = CombSchedule->new($node, 'a b r', statements => { snap => 'SELECT FROM pg_database LIMIT 0' });
 	foreach my $poll ('poll', 'pos')
 	{
 		my ($out, $err) = ('', '');
@@ -148,7 +141,7 @@ SKIP:
 		$schedule->run('a.late a.commit r.repeatable r.snap');
 		ok($repack->finish, 'pg_repack') or diag($err);
 		is($schedule->run("r.$poll r.commit r.$poll=2"), "r.$poll=0 r.commit r.$poll=2", "a $poll with a snapshot from before has no rows");
-		$_->ask(q{TRUNCATE event, seen; UPDATE place SET position = ''}) foreach @{ $schedule->{observer} };
+		$_->ask($schedule->{clean}) foreach @{ $schedule->{observer} };
 	}
 }
 done_testing();

@@ -10,23 +10,20 @@ need_faketime();
 my $node = server('main', start => 0, conf => "autovacuum = off\nmax_prepared_transactions = 2\npg_comb.max_ordered_drift = 1h\n");
 my $clock = $node->basedir . '/clock';
 start_with_clock($node, $clock);
-$node->safe_psql('postgres', $CombSchedule::setup . q{CREATE TABLE place (position text); INSERT INTO place VALUES ('')});
+$node->safe_psql('postgres', $CombSchedule::setup );
 sub clock_at
 {
 	my ($shift) = @_;
 	return sub { replace_file($clock, $shift); return };
 }
-CombSchedule->new($node, 'a b r', clean => q{TRUNCATE event, seen; UPDATE place SET position = ''}, statements => {
+CombSchedule->new($node, 'a b r', statements => {
 	ahead => clock_at('+4000d'), back => clock_at('+0d'),
 	sub  => 'SAVEPOINT s',
 	to   => 'ROLLBACK TO s',
-	poll => q{WITH got AS (INSERT INTO seen (id) SELECT id FROM place, event WHERE comb_unread(id, event.xmin, position) RETURNING id),
-		moved AS (UPDATE place SET position = comb_position(position)) SELECT count(*) FROM got},
 	check => $CombSchedule::once,
-	gaps => q{SELECT length(position) - length(replace(position, '/', '')) FROM place},
 })->test(q{
-	a.begin a.event b.pause20 b.event a.prepare1 r.poll=1 r.gaps=1 b.commitp1 r.poll=1 r.check
-	a.begin a.event a.sub a.ahead a.key=55000 a.back a.to a.prepare1 b.pause20 b.event r.poll=1 r.gaps=1 b.commitp1 r.poll=1 r.check
-	a.begin a.event a.sub a.ahead a.key=55000 a.back a.to b.pause20 b.event r.poll=1 r.gaps=0 a.commit r.poll=1 r.check
+	a.begin a.event b.pause20 b.event a.prepare1 r.pos=1 r.gaps=1 b.commitp1 r.pos=1 r.check
+	a.begin a.event a.sub a.ahead a.key=55000 a.back a.to a.prepare1 b.pause20 b.event r.pos=1 r.gaps=1 b.commitp1 r.pos=1 r.check
+	a.begin a.event a.sub a.ahead a.key=55000 a.back a.to b.pause20 b.event r.pos=1 r.gaps=0 a.commit r.pos=1 r.check
 });
 done_testing();
