@@ -106,8 +106,8 @@ comb_snowflake_server(const CombSnowflake *set)
 }
 
 /*
- * Take the next slot, and advance the server's counter to its start.  Returns
- * the start of the slot.
+ * Take the next slot, and advance a counter to its start.  Returns the start of
+ * the slot.
  *
  * This is the clock's slot if it begins after the counter's time, and
  * otherwise the slot after the counter's.  When a tick is full, ids borrow
@@ -115,9 +115,9 @@ comb_snowflake_server(const CombSnowflake *set)
  * pg_comb.max_ordered_drift allows.
  */
 static inline CombTime
-comb_snowflake_next(CombSnowflake *set, CombSlot *slot)
+comb_snowflake_next(CombSnowflake *set, pg_atomic_uint64 *counter,
+					CombSlot *slot)
 {
-	pg_atomic_uint64 *counter = &comb_shared->snowflake.value;
 	CombTime	now = comb_clock_time();
 	CombTime	last = pg_atomic_read_u64(counter);
 	CombTime	next;
@@ -146,46 +146,25 @@ comb_snowflake_next(CombSnowflake *set, CombSlot *slot)
 }
 
 /*
- * The same for a database that is ahead of the server: take the slot after that
- * of the database's counter.
- */
-static pg_noinline CombTime
-comb_snowflake_next_ahead(CombSnowflake *set, CombSlot *slot)
-{
-	pg_atomic_uint64 *counter = comb_counter(COMB_SERIES_SNOWFLAKE);
-	CombTime	now = comb_clock_time();
-	CombTime	last = pg_atomic_read_u64(counter);
-	CombTime	next;
-
-	do
-	{
-		if (last < set->epoch)
-			comb_snowflake_range_error(set);
-		*slot = comb_slot_after(set, comb_slot_at(set, last));
-		next = comb_slot_start(set, *slot);
-		comb_check_drift(next, now);
-		if (slot->time >= set->end)
-			comb_snowflake_range_error(set);
-	} while (!pg_atomic_compare_exchange_u64(counter, &last, next));
-	return next;
-}
-
-/*
- * Take a slot that is beyond both counters, and return its start.  The counters
- * are compared after the exchanges, which are full barriers.
+ * Take a slot that is beyond both counters, and return its start.  It comes from
+ * the server's counter or, if the database is ahead, from the database's.  The
+ * counters are compared after the exchanges, which are full barriers.
  */
 static inline CombTime
 comb_snowflake_step(CombSnowflake *set, CombSlot *slot)
 {
+	pg_atomic_uint64 *counter = &comb_shared->snowflake.value;
+	pg_atomic_uint64 *other = comb_counter(COMB_SERIES_SNOWFLAKE);
+
 	for (;;)
 	{
-		CombTime	next = comb_snowflake_next(set, slot);
+		CombTime	next = comb_snowflake_next(set, counter, slot);
+		pg_atomic_uint64 *passed = counter;
 
-		if (likely(next > pg_atomic_read_u64(comb_counter(COMB_SERIES_SNOWFLAKE))))
+		if (likely(next > pg_atomic_read_u64(other)))
 			return next;
-		next = comb_snowflake_next_ahead(set, slot);
-		if (next > pg_atomic_read_u64(&comb_shared->snowflake.value))
-			return next;
+		counter = other;
+		other = passed;
 	}
 }
 

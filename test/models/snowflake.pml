@@ -60,7 +60,10 @@ again:		atomic {		/* comb_snowflake_next(): the CAS */
 		:: k > own -> goto taken
 		:: else
 		fi;
-		atomic { own < MAXK; own++; k = own; fromserver = 0 };	/* comb_snowflake_next_ahead(): the CAS */
+		atomic {		/* comb_snowflake_next(), from the other counter: the CAS */
+			own < MAXK; k = own + 1;
+			if :: own + 2 <= MAXK -> k = own + 2 :: skip fi;
+			own = k; fromserver = 0 };
 		if
 		:: k > server -> goto taken
 		:: else -> goto again
