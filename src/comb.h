@@ -11,8 +11,8 @@
 #ifndef COMB_H
 #define COMB_H
 
-#include "datatype/timestamp.h"
 #include "fmgr.h"
+#include "utils/timestamp.h"
 #include "utils/uuid.h"
 
 #include "comb_compat.h"

@@ -18,18 +18,12 @@
 #error "pg_comb requires PostgreSQL 15 or newer"
 #endif
 
-/*
- * PostgreSQL 16 moved the macros for text and other varlena types out of
- * postgres.h, into a header of their own.
- */
+/* PostgreSQL 16 moved the macros for varlena types out of postgres.h */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
 
-/*
- * PostgreSQL 16 has one function for the privileges on all kinds of objects.
- * Older servers have one function for each kind.
- */
+/* PostgreSQL 16 has one function for the privileges on all kinds of objects */
 #if PG_VERSION_NUM < 160000
 #define object_aclcheck(classid, objectid, roleid, mode) \
 	pg_proc_aclcheck(objectid, roleid, mode)
@@ -100,38 +94,13 @@ typedef int16 CompareType;
 #include "utils/timestamp.h"
 #if PG_VERSION_NUM >= 190000
 #include "nodes/miscnodes.h"
-
-static inline TimestampTz
-comb_date_instant(DateADT date)
-{
-	ErrorSaveContext context = {.type = T_ErrorSaveContext};
-
-	return date2timestamptz_safe(date, (Node *) &context);
-}
-
-static inline TimestampTz
-comb_timestamp_instant(Timestamp timestamp)
-{
-	ErrorSaveContext context = {.type = T_ErrorSaveContext};
-
-	return timestamp2timestamptz_safe(timestamp, (Node *) &context);
-}
+#define COMB_OVERFLOW	((Node *) &(ErrorSaveContext) {.type = T_ErrorSaveContext})
+#define comb_date_instant(date)	date2timestamptz_safe(date, COMB_OVERFLOW)
+#define comb_timestamp_instant(at)	timestamp2timestamptz_safe(at, COMB_OVERFLOW)
 #else
-static inline TimestampTz
-comb_date_instant(DateADT date)
-{
-	int			overflow;
-
-	return date2timestamptz_opt_overflow(date, &overflow);
-}
-
-static inline TimestampTz
-comb_timestamp_instant(Timestamp timestamp)
-{
-	int			overflow;
-
-	return timestamp2timestamptz_opt_overflow(timestamp, &overflow);
-}
+#define COMB_OVERFLOW	(&(int) {0})
+#define comb_date_instant(date)	date2timestamptz_opt_overflow(date, COMB_OVERFLOW)
+#define comb_timestamp_instant(at)	timestamp2timestamptz_opt_overflow(at, COMB_OVERFLOW)
 #endif
 
 /*
@@ -172,11 +141,8 @@ comb_timestamp_instant(Timestamp timestamp)
 #define comb_dummy_proc(fxid)	TwoPhaseGetDummyProc(XidFromFullTransactionId(fxid), false)
 #endif
 
-/*
- * PostgreSQL searches arrays of numbers with SIMD.  PostgreSQL 16 does not
- * accept a constant array there.
- */
-#if PG_VERSION_NUM >= 170000
+/* PostgreSQL 16 searches arrays of numbers with SIMD */
+#if PG_VERSION_NUM >= 160000
 #include "port/pg_lfind.h"
 #else
 static inline bool

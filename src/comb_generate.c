@@ -28,9 +28,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-#include "utils/timestamp.h"
-
 #include "comb.h"
 
 PG_FUNCTION_INFO_V1(comb_generate);

@@ -14,7 +14,6 @@
 
 #include "funcapi.h"
 #include "utils/builtins.h"
-#include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
 #include "comb.h"

@@ -11,10 +11,8 @@
 
 #include "mb/pg_wchar.h"
 #include "nodes/primnodes.h"
-#include "utils/builtins.h"
 #include "utils/datetime.h"
 #include "utils/formatting.h"
-#include "utils/timestamp.h"
 #include "utils/varlena.h"
 
 #include "comb.h"

@@ -17,7 +17,6 @@
 #include "postgres.h"
 
 #include "common/int.h"
-#include "utils/timestamp.h"
 
 #include "comb_snowflake.h"
 
@@ -127,30 +126,31 @@ comb_snowflake_timestamp(PG_FUNCTION_ARGS)
 	PG_RETURN_TIMESTAMPTZ(at);
 }
 
+/* Return "bits" bits of a Snowflake, above the lowest "shift" ones */
+static Datum
+comb_snowflake_part(FunctionCallInfo fcinfo, int bits, int shift)
+{
+	int64		id = PG_GETARG_INT64(0);
+
+	if (id < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_INT32((id >> shift) & ((INT64CONST(1) << bits) - 1));
+}
+
 /* comb_snowflake_instance(id bigint, ...) returns int */
 Datum
 comb_snowflake_instance(PG_FUNCTION_ARGS)
 {
-	int64		id = PG_GETARG_INT64(0);
 	CombSnowflake *set = comb_snowflake_set(fcinfo, 1);
 
-	if (id < 0)
-		PG_RETURN_NULL();
-	PG_RETURN_INT32((int32) (((uint64) id >> set->sequence_bits) &
-							 ((UINT64CONST(1) << set->instance_bits) - 1)));
+	return comb_snowflake_part(fcinfo, set->instance_bits, set->sequence_bits);
 }
 
 /* comb_snowflake_sequence(id bigint, ...) returns int */
 Datum
 comb_snowflake_sequence(PG_FUNCTION_ARGS)
 {
-	int64		id = PG_GETARG_INT64(0);
-	CombSnowflake *set = comb_snowflake_set(fcinfo, 1);
-
-	if (id < 0)
-		PG_RETURN_NULL();
-	PG_RETURN_INT32((int32) ((uint64) id &
-							 ((UINT64CONST(1) << set->sequence_bits) - 1)));
+	return comb_snowflake_part(fcinfo, comb_snowflake_set(fcinfo, 1)->sequence_bits, 0);
 }
 
 /*

@@ -26,8 +26,6 @@
 #ifndef COMB_SNOWFLAKE_H
 #define COMB_SNOWFLAKE_H
 
-#include "utils/timestamp.h"
-
 #include "comb.h"
 
 #define COMB_SNOWFLAKE_BITS		63

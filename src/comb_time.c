@@ -10,7 +10,6 @@
 #include "postgres.h"
 
 #include "utils/builtins.h"
-#include "utils/timestamp.h"
 
 #include "comb.h"
 

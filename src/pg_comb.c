@@ -11,7 +11,6 @@
 
 #include <limits.h>
 
-#include "miscadmin.h"
 #include "utils/guc.h"
 
 #include "planner/comb_call.h"

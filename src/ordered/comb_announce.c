@@ -33,8 +33,6 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
-#include "access/twophase.h"
-#include "miscadmin.h"
 
 #include "comb_order.h"
 

@@ -19,7 +19,6 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
 #include "utils/memutils.h"
 
 #include "comb_order.h"

@@ -14,11 +14,9 @@
 #include "catalog/pg_authid.h"
 #include "commands/dbcommands.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
 #include "comb_order.h"

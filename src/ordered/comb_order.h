@@ -11,11 +11,10 @@
 #ifndef COMB_ORDER_H
 #define COMB_ORDER_H
 
+#include "access/transam.h"
 #include "access/xact.h"
 #include "access/xlogdefs.h"
-#include "datatype/timestamp.h"
 #include "nodes/pathnodes.h"
-#include "port/atomics.h"
 #include "storage/buf.h"
 #include "storage/condition_variable.h"
 #include "storage/lockdefs.h"
@@ -24,7 +23,6 @@
 #include "utils/dsa.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
-#include "utils/uuid.h"
 
 #include "comb.h"
 

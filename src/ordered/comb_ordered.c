@@ -23,10 +23,8 @@
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
-#include "tcop/utility.h"
 #include "utils/inval.h"
 #include "utils/rel.h"
-#include "utils/timestamp.h"
 
 #include "comb_take.h"
 

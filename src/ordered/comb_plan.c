@@ -61,7 +61,6 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "access/transam.h"
 #include "catalog/pg_class.h"
 #include "storage/sinval.h"
 #include "utils/inval.h"

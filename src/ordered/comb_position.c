@@ -58,13 +58,10 @@
 #include <limits.h>
 
 #include "access/detoast.h"
-#include "access/transam.h"
 #include "access/xlog.h"
 #include "lib/qunique.h"
 #include "lib/stringinfo.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
 
 #include "comb_order.h"
 

@@ -15,9 +15,6 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
-#include "access/twophase.h"
-#include "miscadmin.h"
 #include "storage/procarray.h"
 
 #include "comb_order.h"

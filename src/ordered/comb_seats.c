@@ -10,11 +10,6 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
-#include "access/twophase.h"
-#include "miscadmin.h"
-#include "port/pg_bitutils.h"
-
 #include "comb_order.h"
 
 CombSeats  *comb_seats = NULL;

@@ -41,7 +41,6 @@
 #include "access/relation.h"
 #include "access/table.h"
 #include "access/xlog.h"
-#include "catalog/indexing.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_type.h"
 #include "commands/sequence.h"

@@ -18,9 +18,7 @@
 
 #include <limits.h>
 
-#include "access/transam.h"
 #include "access/xlog.h"
-#include "miscadmin.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"

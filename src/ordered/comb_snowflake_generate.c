@@ -26,8 +26,6 @@
  */
 #include "postgres.h"
 
-#include "tcop/utility.h"
-
 #include "comb_snowflake.h"
 #include "comb_take.h"
 

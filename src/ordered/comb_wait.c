@@ -35,11 +35,9 @@
 #include "access/xlog.h"
 #include "executor/spi.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 #include "portability/instr_time.h"
 #include "postmaster/postmaster.h"
 #include "storage/latch.h"
-#include "utils/timestamp.h"
 
 #include "comb_order.h"
 
