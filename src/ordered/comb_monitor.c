@@ -106,32 +106,39 @@ comb_unsettled_put(ReturnSetInfo *result, const CombUnsettled *row)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* Write the running transactions of a series */
-static void
-comb_unsettled_seats(ReturnSetInfo *result, CombSeries series)
+/* Find the transaction that runs in a seat.  False if there is none */
+static bool
+comb_running_row(CombSeat *seat, CombUnsettled *row)
 {
-	uint32		used = (uint32) pg_atomic_read_u64(&comb_seats->used);
-	uint32		i;
-
-	/* the number of seats before their places, as in comb_seats_held() */
+	row->first = pg_atomic_read_u64(&seat->first);
+	if (row->first == 0)
+		return false;
+	/* "first" before the rest, which must be its own */
 	pg_read_barrier();
-	for (i = 0; i < used; i++)
-	{
-		CombSeat   *seat = comb_seat(series, i);
-		CombUnsettled row = {.xid = InvalidTransactionId};
+	row->pid = seat->pid;
+	row->role = seat->role;
+	row->start = seat->start;
+	return true;
+}
 
-		if (seat == NULL)
-			continue;
-		row.series = series;
-		row.first = pg_atomic_read_u64(&seat->first);
-		if (row.first == 0)
-			continue;
-		/* "first" before the rest, which must be its own */
-		pg_read_barrier();
-		row.pid = seat->pid;
-		row.role = seat->role;
-		row.start = seat->start;
-		comb_unsettled_put(result, &row);
+/* Write the open transactions of these seats, which are as in comb_seats_held() */
+static void
+comb_unsettled_seats(ReturnSetInfo *result, CombSeries series, uint32 number,
+					 pg_atomic_uint64 *used, const CombView *view)
+{
+	uint32		end = number + (uint32) pg_atomic_read_u64(used);
+
+	/* the number of seats before their places */
+	pg_read_barrier();
+	for (; number < end; number++)
+	{
+		CombSeat   *seat = comb_seat(series, number);
+		CombUnsettled row = {.series = series};
+
+		if (seat != NULL &&
+			(number < (uint32) MaxBackends ? comb_running_row(seat, &row) :
+			 comb_prepared_row(seat, view, &row)))
+			comb_unsettled_put(result, &row);
 	}
 }
 
@@ -155,12 +162,10 @@ comb_unsettled(PG_FUNCTION_ARGS)
 	comb_seats_attach();
 	for (series = 0; series < COMB_NSERIES; series++)
 	{
-		CombUnsettled row;
-		uint32		number = 0;
-
-		comb_unsettled_seats(result, (CombSeries) series);
-		while (comb_prepared_next((CombSeries) series, &view, &number, &row))
-			comb_unsettled_put(result, &row);
+		comb_unsettled_seats(result, (CombSeries) series, 0,
+							 &comb_seats->used, &view);
+		comb_unsettled_seats(result, (CombSeries) series, MaxBackends,
+							 &comb_seats->used_prepared, &view);
 	}
 	return (Datum) 0;
 }

@@ -26,9 +26,7 @@
 
 #include "comb.h"
 
-/*
- * comb_shared.c: shared memory
- */
+/* comb_shared.c: shared memory */
 
 /*
  * A series of ever larger times has a counter in shared memory, a lease
@@ -147,9 +145,7 @@ comb_series_last(CombSeries series)
 	return Max(last, server);
 }
 
-/*
- * comb_sequence.c: the sequences of the extension, each of which is one page
- */
+/* comb_sequence.c: the sequences of the extension, each of which is one page */
 
 /* How to open a sequence's page */
 typedef enum CombPageMode
@@ -183,9 +179,7 @@ extern void comb_page_write(CombPage *page, int64 value, uint64 incarnation);
 extern void comb_page_flush(CombPage *page);
 extern void comb_page_close(CombPage *page);
 
-/*
- * comb_seats.c: where transactions announce which times they take
- */
+/* comb_seats.c: where transactions announce which times they take */
 
 /* How many commits a seat remembers.  These reach back a million commits */
 #define COMB_PAST			21
@@ -258,6 +252,9 @@ typedef struct CombView
 	uint64		xmax;
 } CombView;
 
+/* How many places a series has */
+#define COMB_PLACES			((uint32) (MaxBackends + max_prepared_xacts))
+
 extern CombSeats *comb_seats;
 extern CombSeat *comb_own_seat[COMB_NSERIES];
 extern CommandId comb_announced_command[COMB_NSERIES];
@@ -267,16 +264,13 @@ extern uint64 comb_full_xid(TransactionId xid, uint64 next);
 extern void comb_view_init(CombView *view, Snapshot snapshot,
 						   TimestampTz until);
 extern bool comb_in_progress(const CombView *view, uint64 fxid);
-extern uint32 comb_places(void);
 extern CombSeat *comb_seat(CombSeries series, uint32 number);
 extern void comb_seat_make(uint32 place);
 extern void comb_seats_make(CombSeries series, uint32 number, uint32 n);
 extern void comb_seats_find(void);
 extern void comb_history_put(CombSeat *seat, uint64 fxid, uint64 first);
 
-/*
- * comb_prepared.c: prepared transactions
- */
+/* comb_prepared.c: prepared transactions */
 
 /* A row of comb_unsettled().  "pid" is 0 for a prepared transaction, "xid" for a running one */
 typedef struct CombUnsettled
@@ -296,20 +290,16 @@ extern void comb_before_prepare(void);
 extern void comb_prepared_enter(const PGPROC *proc);
 extern void comb_prepared_enter_failed(void);
 extern bool comb_any_forgotten(const CombView *view);
-extern bool comb_prepared_next(CombSeries series, const CombView *view,
-							   uint32 *number, CombUnsettled *row);
+extern bool comb_prepared_row(CombSeat *seat, const CombView *view,
+							  CombUnsettled *row);
 
-/*
- * comb_announce.c: which transactions may still add rows with keys
- */
+/* comb_announce.c: which transactions may still add rows with keys */
 
 extern void comb_seats_attach(void);
 extern void comb_xact_callback(XactEvent event, void *arg);
 extern void comb_announce(CombSeries series);
 
-/*
- * comb_lease.c: taking a time from a counter, under a limit that survives a crash
- */
+/* comb_lease.c: taking a time under a limit that survives a crash */
 
 /*
  * A clock that is ten years beyond the last key is considered broken.
@@ -350,9 +340,7 @@ comb_lease_known(CombSeries series)
 	return comb_leases[series].generation == comb_sequence_generation;
 }
 
-/*
- * comb_answers.c: the bounds that queries of a transaction got
- */
+/* comb_answers.c: the bounds that queries of a transaction got */
 
 /* Times from "from" on and below "to" */
 typedef struct CombSpan
@@ -380,9 +368,7 @@ extern bool comb_answer_find(CombSeries series, Snapshot snapshot,
 extern void comb_answer_keep(CombSeries series, Snapshot snapshot,
 							 const CombSettled *settled);
 
-/*
- * comb_plan.c: bounds that are no younger than the plan of the query that asks
- */
+/* comb_plan.c: bounds that are no younger than the plan of the query that asks */
 
 /* No time is known to be settled */
 #define COMB_UNKNOWN		UINT64CONST(0)
@@ -392,17 +378,14 @@ extern bool comb_plan_knows(CombSeries series, uint64 bound, uint64 *before);
 extern void comb_plan_table(Oid relid);
 extern bool comb_plan_hides(Snapshot snapshot);
 
-/*
- * comb_warn.c: a warning of feeds over keys that are not ordered
- */
+/* comb_warn.c: a warning of feeds over keys that are not ordered */
 
 extern void comb_warn_begin(const PlannerInfo *root, Oid funcid);
 extern void comb_warn_table(PlannerInfo *root, RelOptInfo * rel);
 
-/*
- * comb_settled.c: up to which time the keys of a series are settled
- */
+/* comb_settled.c: up to which time the keys of a series are settled */
 
+extern int	comb_compare_numbers(const void *a, const void *b);
 extern Snapshot comb_settled_snapshot(void);
 extern void comb_settled_find(CombSeries series, CombSettled *settled);
 extern pg_uuid_t *comb_settled_key(uint64 time);

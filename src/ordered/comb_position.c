@@ -329,15 +329,6 @@ comb_since_position(FunctionCallInfo fcinfo, int argno)
 	return kept;
 }
 
-static int
-comb_xid_compare(const void *a, const void *b)
-{
-	uint64		x = *(const uint64 *) a;
-	uint64		y = *(const uint64 *) b;
-
-	return x < y ? -1 : x > y;
-}
-
 /*
  * Put the statement's snapshot into a position.  Subtransactions are in an array
  * of their own, which has those that began after the snapshot's xmax, too.  A
@@ -374,8 +365,8 @@ comb_position_take_snapshot(CombPosition *position, Snapshot snapshot)
 		if (TransactionIdPrecedes(snapshot->subxip[i], snapshot->xmax))
 			xip[n++] = comb_full_xid(snapshot->subxip[i], next);
 	}
-	qsort(xip, n, sizeof(uint64), comb_xid_compare);
-	n = (int) qunique(xip, n, sizeof(uint64), comb_xid_compare);
+	qsort(xip, n, sizeof(uint64), comb_compare_numbers);
+	n = (int) qunique(xip, n, sizeof(uint64), comb_compare_numbers);
 	position->xip = xip;
 	position->nxip = n;
 	position->xmax = comb_full_xid(snapshot->xmax, next);
@@ -518,7 +509,7 @@ comb_is_unread(CombPosition *position, const pg_uuid_t *key,
 	return fxid >= position->xmax ||
 		(fxid >= position->xmin && position->nxip > 0 &&
 		 bsearch(&fxid, position->xip, position->nxip, sizeof(uint64),
-				 comb_xid_compare) != NULL);
+				 comb_compare_numbers) != NULL);
 }
 
 /*

@@ -59,7 +59,7 @@ comb_seats_recover(void)
 			continue;
 		for (series = 0; series < COMB_NSERIES; series++)
 		{
-			comb_seat_make(series * comb_places() + MaxBackends + number);
+			comb_seat_make(series * COMB_PLACES + MaxBackends + number);
 			pg_atomic_write_u64(&comb_seat(series, MaxBackends + number)->last,
 								comb_full_xid(proc->xid, next));
 		}
@@ -199,43 +199,27 @@ comb_any_forgotten(const CombView *view)
 }
 
 /*
- * Find the next prepared transaction of a series from seat *number on.  False if
- * there is none.  Those that were prepared before the server started have
- * announced nothing.
+ * Find the transaction that is prepared in a seat.  False if there is none, and for
+ * those that were prepared before the server started: these have announced nothing.
  */
 bool
-comb_prepared_next(CombSeries series, const CombView *view, uint32 *number,
-				   CombUnsettled *row)
+comb_prepared_row(CombSeat *seat, const CombView *view, CombUnsettled *row)
 {
-	uint32		used = (uint32) pg_atomic_read_u64(&comb_seats->used_prepared);
+	uint64		fxid = pg_atomic_read_u64(&seat->last);
 
+	if (!comb_in_progress(view, fxid))
+		return false;
+	/* "last" before the rest, which must be its own */
 	pg_read_barrier();
-	while (*number < used)
-	{
-		CombSeat   *seat = comb_seat(series, MaxBackends + (*number)++);
-		uint64		fxid;
+	row->xid = (TransactionId) fxid;
+	row->role = seat->role;
+	row->start = seat->start;
+	row->first = seat->announced;
 
-		if (seat == NULL)
-			continue;
-		fxid = pg_atomic_read_u64(&seat->last);
-		if (!comb_in_progress(view, fxid))
-			continue;
-		/* "last" before the rest, which must be its own */
-		pg_read_barrier();
-		row->pid = 0;
-		row->xid = (TransactionId) fxid;
-		row->series = series;
-		row->role = seat->role;
-		row->start = seat->start;
-		row->first = seat->announced;
-
-		/*
-		 * The rest before this look: nobody writes to the seat while the
-		 * transaction is prepared.
-		 */
-		pg_read_barrier();
-		if (row->first != 0 && TransactionIdIsInProgress(row->xid))
-			return true;
-	}
-	return false;
+	/*
+	 * The rest before this look: nobody writes to the seat while the
+	 * transaction is prepared.
+	 */
+	pg_read_barrier();
+	return row->first != 0 && TransactionIdIsInProgress(row->xid);
 }

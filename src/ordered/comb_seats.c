@@ -63,13 +63,6 @@ comb_in_progress(const CombView *view, uint64 fxid)
 					  view->snapshot->xcnt);
 }
 
-/* How many places a series has */
-uint32
-comb_places(void)
-{
-	return MaxBackends + max_prepared_xacts;
-}
-
 static void
 comb_seat_init(CombSeat *seat)
 {
@@ -109,7 +102,7 @@ comb_seat_at(uint32 place)
 CombSeat *
 comb_seat(CombSeries series, uint32 number)
 {
-	return comb_seat_at(series * comb_places() + number);
+	return comb_seat_at(series * COMB_PLACES + number);
 }
 
 /*
@@ -138,7 +131,7 @@ comb_seat_make(uint32 place)
 void
 comb_seats_make(CombSeries series, uint32 number, uint32 n)
 {
-	uint32		place = series * comb_places() + number;
+	uint32		place = series * COMB_PLACES + number;
 	uint32		i;
 
 	for (i = place; i < place + n; i++)
@@ -159,7 +152,7 @@ comb_seats_make(CombSeries series, uint32 number, uint32 n)
 void
 comb_seats_find(void)
 {
-	uint32		nplaces = COMB_NSERIES * comb_places();
+	uint32		nplaces = COMB_NSERIES * COMB_PLACES;
 	bool		made = !DsaPointerIsValid(comb_database->seats);
 	uint32		i;
 

@@ -161,11 +161,12 @@ comb_seats_held(CombSeries series, uint32 number, pg_atomic_uint64 *used,
 	}
 }
 
-static int
-comb_span_compare(const void *a, const void *b)
+/* Compare numbers, or spans, which begin with one, for qsort() and the like */
+int
+comb_compare_numbers(const void *a, const void *b)
 {
-	uint64		x = ((const CombSpan *) a)->from;
-	uint64		y = ((const CombSpan *) b)->from;
+	uint64		x = *(const uint64 *) a;
+	uint64		y = *(const uint64 *) b;
 
 	return x < y ? -1 : x > y;
 }
@@ -181,7 +182,7 @@ comb_settled_between(CombSettled *settled, CombTime end)
 
 	/* "end" as one more span closes the last gap */
 	spans[comb_nheld].from = spans[comb_nheld].to = end;
-	qsort(spans, comb_nheld + 1, sizeof(CombSpan), comb_span_compare);
+	qsort(spans, comb_nheld + 1, sizeof(CombSpan), comb_compare_numbers);
 	settled->bound = to = spans[0].from;
 	settled->gap.from = settled->gap.to = 0;
 	for (i = 0; i <= comb_nheld && spans[i].from <= end; i++)
@@ -224,7 +225,7 @@ comb_settled_scan(CombSeries series, Snapshot snapshot, TimestampTz until,
 	if (comb_held == NULL)
 		comb_held = (CombSpan *)
 			MemoryContextAlloc(TopMemoryContext,
-							   (comb_places() + 1) * sizeof(CombSpan));
+							   (COMB_PLACES + 1) * sizeof(CombSpan));
 	comb_nheld = 0;
 	end = comb_series_last(series) + 1;
 	settled->end = comb_lease_survives(series, &end) ? end : 0;
