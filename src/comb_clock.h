@@ -15,8 +15,6 @@
  *
  * 64 bits of CombTime end in the year 4253.  We reject the clock from 4199 on.
  *
- * The functions are inline because they are most of the cost of a key.
- *
  * Copyright (c) 2026, pg_comb developers
  *
  *-------------------------------------------------------------------------

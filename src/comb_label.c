@@ -62,12 +62,11 @@ comb_arg_is_const(const FmgrInfo *flinfo, int argno)
 
 /*
  * Clip a user's text to the length of a name, for a message.  The user could
- * pass a gigabyte, and messages also go to the server's log.
+ * pass a gigabyte.
  *
- * A message must not divide characters of the database's encoding, or of the
- * client's in a database with SQL_ASCII.  Clients get no message that is
- * invalid in their encoding, but 22021 instead.  That can happen in a parallel
- * worker of such a database, which does not have the client's encoding.
+ * With a divided character the client would get 22021 instead of the message.
+ * In a database with SQL_ASCII the characters are those of the client's
+ * encoding, which a parallel worker does not have.
  */
 char *
 comb_clipped(const text *source)
@@ -123,10 +122,8 @@ comb_layout_error(const text *label)
 
 /*
  * Look up the label in an argument, and remember the layout with the call site.
- *
- * A call can have several labels, so the call site remembers a layout for
- * each argument.  A label that is not constant, such as a column, can differ
- * in every row, but most rows repeat the label of the row before.
+ * A label that is not constant, such as a column, can differ in every row, but
+ * most rows repeat the label of the row before.
  */
 const CombLayout *
 comb_layout_arg_lookup(FunctionCallInfo fcinfo, int argno, bool missing_ok)

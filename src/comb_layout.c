@@ -82,17 +82,13 @@ comb_count_encode(const CombCodec *codec, int64 at)
 	{&(unit), (epoch), (epoch) + (range) - 1, \
 		comb_count_decode, comb_count_encode}
 
-/*
- * 48 bits of Unix milliseconds, as in RFC 9562, section 5.7, and in many
- * older formats.  The range is 1970-01-01 to 10889-08-02 05:31:50.655.
- */
+/* 48 bits of Unix milliseconds: RFC 9562, section 5.7, and many older formats */
 static const CombCodec comb_unix_ms =
 COMB_COUNT(comb_ms, COMB_UNIX_EPOCH, (INT64CONST(1) << 48) * COMB_US_PER_MS);
 
 /*
  * 48 bits of milliseconds since the year 1, which is .NET's DateTime.Ticks /
- * 10000 (SequentialGuid by jhtodd and Zaabee).  The range ends at 8920-08-03
- * 05:31:50.655.
+ * 10000 (SequentialGuid by jhtodd and Zaabee)
  */
 static const CombCodec comb_ms0001 =
 COMB_COUNT(comb_ms, COMB_EPOCH_0001, (INT64CONST(1) << 48) * COMB_US_PER_MS);
@@ -107,8 +103,7 @@ COMB_COUNT(comb_100ns, COMB_EPOCH_0001, PG_INT64_MAX / COMB_100NS_PER_US);
 
 /*
  * 60 bits of 100 ns since 1582-10-15, the start of the Gregorian calendar
- * (RFC 9562, sections 5.1 and 5.6, and SQL Server's NEWSEQUENTIALID()).  The
- * range ends in the year 5236.
+ * (RFC 9562, sections 5.1 and 5.6, and SQL Server's NEWSEQUENTIALID())
  */
 static const CombCodec comb_gregorian =
 COMB_COUNT(comb_100ns, COMB_EPOCH_1582,
@@ -116,15 +111,12 @@ COMB_COUNT(comb_100ns, COMB_EPOCH_1582,
 
 /*
  * 48 bits of 10 us since 1970, in Laravel's Str::orderedUuid() and in keys of
- * ramsey/uuid's CombGenerator.  The range ends at 2059-03-13 02:56:07.10655.
+ * ramsey/uuid's CombGenerator
  */
 static const CombCodec comb_unix_10us =
 COMB_COUNT(comb_10us, COMB_UNIX_EPOCH, (INT64CONST(1) << 48) * 10);
 
-/*
- * 36 bits of seconds since 1970 and 12 bits of fraction, in keys of PyPI's
- * uuid7.  The range ends in the year 4147.
- */
+/* 36 bits of seconds since 1970 and 12 bits of fraction: uuid7 of PyPI */
 static const CombCodec comb_unix_4096th =
 COMB_COUNT(comb_4096th, COMB_UNIX_EPOCH, (INT64CONST(1) << 36) * USECS_PER_SEC);
 
@@ -138,18 +130,14 @@ static const CombCodec comb_unix_ms46 =
 COMB_COUNT(comb_ms, COMB_UNIX_EPOCH, (INT64CONST(1) << 46) * COMB_US_PER_MS);
 
 /*
- * 42 bits of Unix milliseconds, in keys of behind_v4.  The range ends at
- * 2109-05-15 07:35:11.103.
+ * 42 bits of Unix milliseconds, in keys of behind_v4
  *
  * These keys sort behind version 4 because they begin with ones.  Few keys of
  * version 4 must begin with as many: PostgreSQL splits the last leaf page of an
  * index for growing keys only while the keys behind them fit into a tenth of the
  * page, which holds 30, and a list of the newest rows shows these old keys
  * first.  In front of today's time 24 ones leave one key in 28 million, so a
- * table may have several hundred million.  20 ones leave one in 1.2 million.
- *
- * Two more bits of time would end inside a byte, and random bits are as scarce:
- * 38 are left.
+ * table may have several hundred million.
  */
 static const CombCodec comb_unix_ms42 =
 COMB_COUNT(comb_ms, COMB_UNIX_EPOCH, (INT64CONST(1) << 42) * COMB_US_PER_MS);

@@ -39,15 +39,11 @@ PG_FUNCTION_INFO_V1(comb_mssql_sortsupport);
  * SQL Server's order of uniqueidentifier.
  *
  * SQL Server compares bytes 10-15, then 8-9, then 7-6, 5-4 and 3-0.  It
- * compares the last three groups from their ends.  All 16 bytes count, not
- * only the last six.  (System.Data.SqlTypes.SqlGuid has the same order, with
- * the bytes numbered as in Guid.ToByteArray().)
+ * compares the last three groups from their ends.  All 16 bytes count.
  *
  * "hi" and "lo" are the bytes in this order, read as two numbers.  "hi" is
  * the second half of the uuid, rotated by two bytes.  "lo" is the first half
  * with its bytes swapped, which costs nothing on a little-endian machine.
- * Looking up 16 positions in a table would cost more than the comparison
- * itself.
  */
 static inline uint64
 comb_mssql_hi(const unsigned char *id)

@@ -170,11 +170,7 @@ comb_snowflake_set(FunctionCallInfo fcinfo, int argno)
 				MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
 								   sizeof(CombSnowflake));
 
-		/*
-		 * The next call must not find parameters that failed the checks.  No
-		 * caller in PostgreSQL uses a call site after an error, but an
-		 * extension that keeps an FmgrInfo can.
-		 */
+		/* the next call must not find parameters that failed the checks */
 		fcinfo->flinfo->fn_extra = NULL;
 		set->epoch_instant = epoch;
 		set->instance_bits = instance_bits;

@@ -35,9 +35,7 @@
  * builds no such list.  The plans that were made with it are forgotten as well.
  * comb_plan_begin() also has PostgreSQL forget all lists that it had before.
  *
- * doc/feed.md says what is not promised.  To settle nothing at all would keep some
- * of these rows, but sessions that ask once, and readers whose every transaction
- * changes a parent, would stand still.
+ * doc/feed.md says what is not promised.
  *
  * Who takes the largest key from one session, and then rows up to it from another
  * one, gets fewer rows from an older bound.  So only messages that come during the

@@ -2,7 +2,7 @@
  *
  * comb_shared.c
  *	  Shared memory: attaching to it, and choosing its incarnation.  The settings
- *	  of what all sessions share.
+ *	  of pg_comb_ordered.
  *
  * A small segment leads to an area of dynamic shared memory, in which each
  * database has counters and seats (comb_seats.c) of its own.  So no database
@@ -287,14 +287,9 @@ comb_count_end(void)
 }
 
 /*
- * Define the settings of what all sessions share.
- *
- * No session can change these settings, because the promises are the
- * server's.  If the module is preloaded, PostgreSQL refuses a session that
- * gives a value in its connection options.  If not, PostgreSQL drops the
- * session's value when the session loads the module.  The session's value has
- * already replaced the value of postgresql.conf, so the session then uses the
- * default.
+ * Define the settings of pg_comb_ordered.  Sessions cannot change what the promises
+ * rely on.  One that gave such a value before it loaded the module has the default,
+ * because its value has replaced that of postgresql.conf.
  */
 void
 comb_shared_settings(void)
