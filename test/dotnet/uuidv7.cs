@@ -28,11 +28,4 @@ var start = DateTime.UtcNow;
 oracle.Load([.. Enumerable.Range(0, Oracle.Keys).Select(_ => new Sample(Guid.Empty, DateTime.UtcNow, Guid.CreateVersion7()))]);
 oracle.All("comb_timestamp() is the clock's", $"comb_timestamp(id) BETWEEN date_trunc('milliseconds', {Oracle.Literal(start)}) " +
 	$"AND {Oracle.Literal(DateTime.UtcNow)}");
-oracle.Run("CREATE TEMP TABLE ordered AS SELECT id < lag(id) OVER (ORDER BY n) AS down FROM sample");
-var down = oracle.Value<long>("SELECT count(*) FROM ordered WHERE down");
-Tap.Ok(down > Oracle.Keys / 4, "in a millisecond .NET's keys are in no order", $"{down} of {Oracle.Keys} keys are below the one before");
-oracle.Run(@"CREATE TEMP TABLE ours AS SELECT id < lag(id) OVER (ORDER BY n) AS down
-	FROM (SELECT n, comb_generate() AS id FROM generate_series(1, 100000) n OFFSET 0) made");
-Tap.Ok(oracle.Value<long>("SELECT count(*) FROM ours WHERE down") == 0, "those of comb_generate() are");
-
 return Tap.Done();

@@ -60,18 +60,6 @@ SELECT cmp_ok(few / own::float8, '<=', 1.03::float8, 'with a few v4 keys behind,
 SELECT cmp_ok(middle / own::float8, '>=', 1.6::float8, 'UUIDv7 take the pages of keys in the middle') FROM growth;
 SELECT cmp_ok(many / own::float8, '>=', 1.6::float8, 'and so do these with too many v4 keys behind') FROM growth;
 
--- Into other layouts and back
-SELECT is(count(*) FILTER (WHERE comb_convert(comb_convert(id, 'behind_v4', layout), layout, 'behind_v4') IS DISTINCT FROM id), 0::bigint,
-  layout || ': a key comes back the same')
-FROM made, unnest('{uuidv7,ulid,rtcomb_postgresql,rtcomb_sql,rtcomb_binary}'::text[]) AS layout WHERE n <= 5000 GROUP BY layout;
-SELECT is(count(*) FILTER (WHERE comb_unmask(masked, secret) <> v7 OR comb_convert(comb_unmask(masked, secret), 'uuidv7', 'behind_v4') <> id
-    OR comb_timestamp(masked) IS NOT NULL), 0::bigint, 'a masked key comes back the same')
-FROM (SELECT id, v7, comb_mask(v7, secret) AS masked, secret
-  FROM made, comb_convert(id, 'behind_v4', 'uuidv7') AS v7, decode('000102030405060708090a0b0c0d0e0f', 'hex') AS secret WHERE n <= 5000) s;
-SELECT is(count(*) FILTER (WHERE comb_parse(comb_text(id, 'visit'), 'visit') <> id OR comb_text(id) COLLATE "C" <= before COLLATE "C"), 0::bigint,
-  'a key''s text has its order, and comes back the same')
-FROM (SELECT id, lag(comb_text(id)) OVER (ORDER BY n) AS before FROM made) s;
-
 -- Ordered keys, and the bound of a feed
 CREATE TABLE ordered (n int, id uuid DEFAULT comb_convert(comb_generate_ordered(), 'uuidv7', 'behind_v4'));
 INSERT INTO ordered SELECT generate_series(1, 100000);
