@@ -100,12 +100,6 @@ await Tap.Test("ordered keys of parallel commands over one multiplexed pool", as
 	}
 });
 
-await Tap.Test("the keys are in the order of Guid.CompareTo()", async () =>
-{
-	await using var command = source.CreateCommand("SELECT array_agg(id ORDER BY id) FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, 1000)) r");
-	return Client.InOrder((Guid[])(await command.ExecuteScalarAsync())!);
-});
-
 return Tap.Done();
 
 sealed class Orders(NpgsqlDataSource source) : Client

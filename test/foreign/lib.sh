@@ -15,7 +15,6 @@
 foreign_home=${COMB_FOREIGN:-${XDG_CACHE_HOME:-/var/cache}/pg_comb/foreign}  # what the registries gave
 declare -A foreign_release=([15]=15.18.0 [16]=16.14.0 [17]=17.10.0 [18]=18.4.0)
 win=x86_64-w64-mingw32       # the prefix of the cross compiler's programs
-version=$(sed -n 's/^   "version": "\(.*\)",$/\1/p' "$tree/META.json")
 
 # foreign_server KIND MAJOR: prints the file of a server, which the registry has to give once.  Its client runs as the
 # caller, so that it finds the caller's settings.

@@ -8,8 +8,6 @@
 # test/run has read test/lib.sh before:
 # shellcheck disable=SC2034,SC2154
 
-version=$(sed -n 's/^   "version": "\(.*\)",$/\1/p' "$tree/META.json")
-
 # check NAME COMMAND...: one test
 n=0
 check() { tap "$((++n))" "$@"; }
