@@ -38,8 +38,6 @@
 #define COMB_WALKER(walker)	((bool (*) ()) (void (*) (void)) (walker))
 #define expression_tree_walker(node, walker, context) \
 	expression_tree_walker(node, COMB_WALKER(walker), context)
-#define query_tree_walker(query, walker, context, flags) \
-	query_tree_walker(query, COMB_WALKER(walker), context, flags)
 #endif
 
 /*

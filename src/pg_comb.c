@@ -65,6 +65,7 @@ _PG_init(void)
 	MarkGUCPrefixReserved("pg_comb");
 
 	RegisterXactCallback(comb_xact_callback, NULL);
+	comb_changed_hook = comb_plan_changed;
 
 	prev_relation_hook = comb_relation_hook;
 	comb_relation_hook = comb_relation;

@@ -376,11 +376,12 @@ extern void comb_answer_keep(CombSeries series, Snapshot snapshot,
 extern void comb_plan_begin(const PlannerInfo *root);
 extern bool comb_plan_knows(CombSeries series, uint64 bound, uint64 *before);
 extern void comb_plan_table(Oid relid);
+extern void comb_plan_changed(Oid relid);
 extern bool comb_plan_hides(Snapshot snapshot);
 
 /* comb_warn.c: a warning of feeds over keys that are not ordered */
 
-extern void comb_warn_begin(const PlannerInfo *root, Oid funcid);
+extern void comb_warn_begin(PlannerInfo *root, Oid funcid);
 extern void comb_warn_table(PlannerInfo *root, RelOptInfo * rel);
 
 /* comb_settled.c: up to which time the keys of a series are settled */

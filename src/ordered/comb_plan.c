@@ -115,7 +115,7 @@ static LocalTransactionId comb_writers_in = InvalidLocalTransactionId;
  * next one know.  But what we learn while a subtransaction is aborted, the plans
  * of cursors from before it do not.
  */
-static void
+void
 comb_plan_changed(Oid relid)
 {
 	if (!comb_listening ||
@@ -169,7 +169,6 @@ comb_count_changes(void)
 		comb_counted = comb_local_xid();
 		comb_changes_known = comb_changes;
 	}
-	comb_changed_hook = comb_plan_changed;
 	comb_listen();
 	AcceptInvalidationMessages();
 	for (i = 0; comb_listening && i < comb_nchanged; i++)

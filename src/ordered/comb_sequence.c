@@ -64,8 +64,8 @@ static Oid	comb_sequence_oids[COMB_NSERIES];
 
 uint64		comb_sequence_generation = 1;
 
-/* Who else wants to know what changes */
-void		(*comb_changed_hook) (Oid relid) = NULL;
+/* Who else wants to know what changes: _PG_init() says it */
+void		(*comb_changed_hook) (Oid relid);
 
 /* Relcache callback: forget a relation that was altered, moved or dropped */
 static void
@@ -82,8 +82,7 @@ comb_relation_changed(Datum arg, Oid relid)
 			comb_sequence_generation++;
 		}
 	}
-	if (comb_changed_hook != NULL)
-		comb_changed_hook(relid);
+	comb_changed_hook(relid);
 }
 
 /*

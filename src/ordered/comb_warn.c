@@ -13,9 +13,9 @@
  * comb_settled_support() has told us whether the query asks for a bound.  Only then
  * we look at its conditions.
  *
- * What we cannot read counts as right: functions in other languages than C and SQL,
- * text as a function's body, and triggers of users if there is no default.  We must
- * not inline such a function to see what it does: that can run another role's code.
+ * What we cannot read counts as right: functions in other languages than C, and
+ * triggers of users if there is no default.  We must not inline a function to see
+ * what it does: that can run another role's code.
  *
  * Copyright (c) 2026, pg_comb developers
  *
@@ -32,6 +32,7 @@
 #include "commands/trigger.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/planmain.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteHandler.h"
 #include "utils/builtins.h"
@@ -45,20 +46,12 @@
 
 #include "comb_order.h"
 
-/* How many functions in SQL to look into, one inside the other */
-#define COMB_BODIES_MAX			8
-
 /* A column that was compared with a bound, and whether we have warned of it */
-typedef struct CombColumn
+typedef struct CombWarned
 {
 	Oid			relid;
 	int32		attno;
-} CombColumn;
-
-typedef struct CombWarned
-{
-	CombColumn	column;
-	bool		warned;
+	bool		warned;			/* no part of the key */
 } CombWarned;
 
 /* A comparison of a table's column with a bound */
@@ -66,112 +59,107 @@ typedef struct CombCompared
 {
 	PlannerInfo *root;
 	Index		relid;			/* of the table */
-	AttrNumber	attno;			/* 0 = none was found */
-	Oid			type;			/* of the column */
-	FuncExpr   *bound;			/* NULL if it is not known */
-	CombColumn	top;			/* of the table above all others */
+	const Var  *column;			/* the table's, or of one above it */
+	Oid			type;
+	const FuncExpr *bound;		/* NULL if it is not known */
+	bool		plain;			/* nothing is around the bound */
 } CombCompared;
 
 /* What is known of an expression that makes keys */
 typedef struct CombMaker
 {
 	const char *symbol;			/* of the function that must be called */
-	FuncExpr   *call;			/* the call of it */
+	const FuncExpr *call;		/* the call of it */
+	bool		converted;		/* to another layout */
 	bool		unknown;		/* calls what we cannot read */
-	int			bodies;
 } CombMaker;
 
-/* The query that is planned, if it asks for a bound, and which functions ask */
-static const PlannerGlobal *comb_asking;
-static Oid	comb_askers[4];
-static int	comb_nasker = 0;
+/* The support function of those that ask for a bound */
+static Oid	comb_support = InvalidOid;
 
-/* What was found for the last table that has children */
-static CombCompared comb_parent;
+static HTAB *comb_warned = NULL;
 
-static HTAB *comb_warned;
-
-/* Another query can be planned in the memory of one that asked */
-static void
-comb_warn_end(void *glob)
-{
-	if (comb_asking == glob)
-		comb_asking = NULL;
-}
-
-/* The planner begins to plan a query that asks by this function */
-void
-comb_warn_begin(const PlannerInfo *root, Oid funcid)
-{
-	int			i;
-
-	if (root == NULL)
-		return;
-	if (comb_asking != root->glob)
-	{
-		MemoryContext context = GetMemoryChunkContext(root->glob);
-		MemoryContextCallback *callback = (MemoryContextCallback *)
-			MemoryContextAlloc(context, sizeof(MemoryContextCallback));
-
-		callback->func = comb_warn_end;
-		callback->arg = root->glob;
-		MemoryContextRegisterResetCallback(context, callback);
-	}
-	comb_asking = root->glob;
-	comb_parent.root = NULL;
-	for (i = 0; i < (int) lengthof(comb_askers); i++)
-	{
-		if (comb_askers[i] == funcid)
-			return;
-	}
-	comb_askers[comb_nasker++ % lengthof(comb_askers)] = funcid;
-}
-
+/* Does the query ask for a bound? */
 static bool
-comb_is_asker(Oid funcid)
+comb_asks(const PlannerInfo *root)
 {
-	int			i;
+	uint32		hash = GetSysCacheHashValue1(PROCOID, ObjectIdGetDatum(comb_support));
+	ListCell   *cell;
 
-	for (i = 0; i < (int) lengthof(comb_askers); i++)
+	foreach(cell, root->glob->invalItems)
 	{
-		if (comb_askers[i] == funcid)
+		PlanInvalItem *item = lfirst_node(PlanInvalItem, cell);
+
+		if (item->cacheId == PROCOID && item->hashValue == hash)
 			return true;
 	}
 	return false;
 }
 
 /*
+ * The planner begins to plan a query that asks by this function.  The query shall
+ * depend on its support function, by which we know it again.
+ */
+void
+comb_warn_begin(PlannerInfo *root, Oid funcid)
+{
+	comb_support = get_func_support(funcid);
+	if (root != NULL && !comb_asks(root))
+		record_plan_function_dependency(root, comb_support);
+}
+
+/*
  * Return what pg_proc has as a function's source, which is the symbol of a function
- * in C, and its language.  "body" becomes the tree of one in SQL, or NULL.  We only
- * warn, so the symbol alone suffices to know our functions.
+ * in C, and whether it is in C.  We only warn, so the symbol suffices to know ours.
  */
 static char *
-comb_source(Oid funcid, Oid *language, Node **body)
+comb_source(Oid funcid, bool *in_c)
 {
 	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(funcid));
 	char	   *source;
 	bool		isnull;
 	Datum		value;
 
-	*language = InvalidOid;
-	*body = NULL;
+	*in_c = HeapTupleIsValid(tuple) &&
+		((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId;
 	if (!HeapTupleIsValid(tuple))
 		return "";
-	*language = ((Form_pg_proc) GETSTRUCT(tuple))->prolang;
 	value = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &isnull);
 	source = isnull ? "" : TextDatumGetCString(value);
-	value = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosqlbody, &isnull);
-	if (!isnull)
-		*body = (Node *) stringToNode(TextDatumGetCString(value));
 	ReleaseSysCache(tuple);
 	return source;
 }
 
-/* Is the function the one in C with this symbol? */
-static bool
-comb_is_in_c(Oid language, const char *source, const char *symbol)
+/* Return the table or UNION ALL above one, or 0 */
+static Index
+comb_above(const PlannerInfo *root, Index relid)
 {
-	return language == ClanguageId && strcmp(source, symbol) == 0;
+	AppendRelInfo *child = root->append_rel_array == NULL ? NULL :
+		root->append_rel_array[relid];
+
+	return child == NULL ? 0 : child->parent_relid;
+}
+
+/*
+ * Return the number of a column in a table, if it is the table's or of one above it,
+ * or 0.  A branch of a LATERAL UNION ALL can have a column of another table.
+ */
+static AttrNumber
+comb_attno(const PlannerInfo *root, Index relid, const Var *column)
+{
+	AttrNumber	attno;
+
+	if (column->varno == (int) relid)
+		return column->varattno;
+	if (comb_above(root, relid) == 0)
+		return 0;
+	attno = comb_attno(root, comb_above(root, relid), column);
+	if (attno <= 0)
+		return 0;
+	column = (const Var *) list_nth(root->append_rel_array[relid]->translated_vars,
+									attno - 1);
+	return column == NULL || !IsA(column, Var) || column->varno != (int) relid ? 0 :
+		column->varattno;
 }
 
 /* Return the query whose value a parameter has, or NULL */
@@ -195,8 +183,8 @@ comb_param_query(PlannerInfo *root, int paramid)
 }
 
 /*
- * Has an expression a bound in it?  In a query that asks, what a sub-select in FROM
- * or WITH returns counts as one.
+ * Has an expression a bound in it?  In a query that asks, what comes from FROM or
+ * WITH and is no table's counts as one.
  */
 static bool
 comb_bound_walker(Node *node, void *context)
@@ -205,21 +193,15 @@ comb_bound_walker(Node *node, void *context)
 
 	if (node == NULL)
 		return false;
-	if (IsA(node, FuncExpr) && comb_is_asker(((FuncExpr *) node)->funcid))
+	if (IsA(node, FuncExpr) &&
+		get_func_support(((FuncExpr *) node)->funcid) == comb_support)
 	{
 		compared->bound = (FuncExpr *) node;
 		return true;
 	}
 	if (IsA(node, Var))
-	{
-		const RangeTblEntry *rte =
-			planner_rt_fetch(((Var *) node)->varno, compared->root);
-
-		if (rte->rtekind == RTE_FUNCTION)
-			return expression_tree_walker((Node *) rte->functions,
-										  comb_bound_walker, compared);
-		return rte->rtekind != RTE_RELATION;
-	}
+		return planner_rt_fetch(((Var *) node)->varno, compared->root)->rtekind !=
+			RTE_RELATION;
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
 	{
 		CombCompared inner = *compared;
@@ -267,59 +249,16 @@ comb_compared_walker(Node *node, void *context)
 		if (column != NULL && IsA(column, RelabelType))
 			column = (Node *) ((RelabelType *) column)->arg;
 		if (column != NULL && IsA(column, Var) &&
-			((Var *) column)->varno == (int) compared->relid &&
-			((Var *) column)->varattno > 0 &&
+			comb_attno(compared->root, compared->relid, (Var *) column) > 0 &&
 			comb_bound_walker(bound, compared))
 		{
-			compared->attno = ((Var *) column)->varattno;
+			compared->column = (Var *) column;
 			compared->type = exprType(bound);
+			compared->plain = compared->bound == (FuncExpr *) bound;
 			return true;
 		}
 	}
 	return expression_tree_walker(node, comb_compared_walker, compared);
-}
-
-/*
- * Find the column of a table that the query compares with a bound.  The conditions
- * name the table above partitions and other children.
- */
-static void
-comb_compare(CombCompared *compared, Index relid)
-{
-	PlannerInfo *root = compared->root;
-	const RangeTblEntry *rte = planner_rt_fetch(relid, root);
-	AppendRelInfo *child = root->append_rel_array == NULL ? NULL :
-		root->append_rel_array[relid];
-
-	if (child != NULL)
-	{
-		const Node *column = NULL;
-
-		if (comb_parent.root == root && comb_parent.relid == child->parent_relid)
-			*compared = comb_parent;
-		else
-			comb_compare(compared, child->parent_relid);
-		if (compared->attno > 0)
-			column = (const Node *) list_nth(child->translated_vars,
-											 compared->attno - 1);
-		/* a branch of a LATERAL UNION ALL can have a column of another table */
-		compared->attno = column == NULL || !IsA(column, Var) ||
-			((const Var *) column)->varno != (int) relid ? 0 :
-			((const Var *) column)->varattno;
-		compared->relid = relid;
-	}
-	else
-	{
-		compared->relid = relid;
-		if (!comb_compared_walker((Node *) root->parse->jointree, compared) &&
-			rte->securityQuals != NIL)
-			(void) comb_compared_walker((Node *) rte->securityQuals, compared);
-	}
-	if (rte->rtekind == RTE_RELATION && !OidIsValid(compared->top.relid))
-	{
-		compared->top.relid = rte->relid;
-		compared->top.attno = compared->attno;
-	}
 }
 
 /* Look for the call that makes ordered keys */
@@ -333,26 +272,17 @@ comb_maker_walker(Node *node, void *context)
 	if (IsA(node, FuncExpr) &&
 		((FuncExpr *) node)->funcid >= FirstNormalObjectId)
 	{
-		Oid			language;
-		Node	   *body;
-		char	   *source = comb_source(((FuncExpr *) node)->funcid, &language,
-										 &body);
+		bool		in_c;
+		char	   *source = comb_source(((FuncExpr *) node)->funcid, &in_c);
 
-		if (comb_is_in_c(language, source, maker->symbol))
+		if (in_c && strcmp(source, maker->symbol) == 0)
 		{
 			maker->call = (FuncExpr *) node;
 			return true;
 		}
-		if (body != NULL && maker->bodies++ < COMB_BODIES_MAX)
-		{
-			if (comb_maker_walker(body, maker))
-				return true;
-		}
-		else if (language != ClanguageId && language != INTERNALlanguageId)
-			maker->unknown = true;
+		maker->converted |= in_c && strcmp(source, "comb_convert") == 0;
+		maker->unknown |= !in_c;
 	}
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, comb_maker_walker, maker, 0);
 	return expression_tree_walker(node, comb_maker_walker, maker);
 }
 
@@ -369,12 +299,7 @@ comb_parameters_differ(const FuncExpr *call, const FuncExpr *bound)
 	args = expand_function_arguments(call->args, false, call->funcresulttype,
 									 tuple);
 	ReleaseSysCache(tuple);
-	foreach(cell, args)
-	{
-		if (!IsA(lfirst(cell), Const))
-			return false;
-	}
-	foreach(cell, bound->args)
+	foreach(cell, list_concat_copy(args, bound->args))
 	{
 		if (!IsA(lfirst(cell), Const))
 			return false;
@@ -397,17 +322,16 @@ comb_trigger_makes(Relation relation, const char *column, const char *generator,
 	for (i = 0; relation->trigdesc != NULL && i < relation->trigdesc->numtriggers; i++)
 	{
 		Trigger    *trigger = &relation->trigdesc->triggers[i];
-		Oid			language;
-		Node	   *body;
 		char	   *source;
+		bool		in_c;
 
 		if (!TRIGGER_TYPE_MATCHES(trigger->tgtype, TRIGGER_TYPE_ROW,
 								  TRIGGER_TYPE_BEFORE, TRIGGER_TYPE_INSERT) ||
 			trigger->tgenabled == TRIGGER_DISABLED)
 			continue;
 		*any = true;
-		source = comb_source(trigger->tgfoid, &language, &body);
-		if (comb_is_in_c(language, source, "comb_ordered_key") ?
+		source = comb_source(trigger->tgfoid, &in_c);
+		if (in_c && strcmp(source, "comb_ordered_key") == 0 ?
 			trigger->tgnargs == 1 && strcmp(trigger->tgargs[0], column) == 0 :
 			strstr(source, generator) != NULL)
 			return true;
@@ -422,60 +346,57 @@ comb_warn_column(Relation relation, AttrNumber attno, bool child,
 {
 	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(relation), attno - 1);
 	bool		snowflake = compared->type == INT8OID;
-	const char *generator = snowflake ? "comb_snowflake" : "comb_generate_ordered";
-	CombMaker	maker = {.symbol = generator};
+	CombMaker	maker = {.symbol = snowflake ? "comb_snowflake" : "comb_generate_ordered"};
 	const char *table;
-	char	   *text = NULL;
 	Node	   *made;
 	bool		any;
 
 	if (column->attgenerated != '\0' ||
-		comb_trigger_makes(relation, NameStr(column->attname), generator, &any))
+		comb_trigger_makes(relation, NameStr(column->attname), maker.symbol, &any))
 		return false;
 	made = build_column_default(relation, attno);
 	if (made == NULL ? any || child :
-		comb_maker_walker(made, &maker) ? !snowflake || compared->bound == NULL ||
-		!comb_parameters_differ(maker.call, compared->bound) : maker.unknown)
+		!comb_maker_walker(made, &maker) ? maker.unknown :
+		!(maker.converted && compared->plain) &&
+		!(snowflake && compared->bound != NULL &&
+		  comb_parameters_differ(maker.call, compared->bound)))
 		return false;
 	table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(relation)),
 									   RelationGetRelationName(relation));
-	if (made != NULL)
-		text = deparse_expression(made, deparse_context_for(RelationGetRelationName(relation),
-															RelationGetRelid(relation)),
-								  false, false);
-
 	ereport(WARNING,
 			(errmsg("readers of %s by \"%s\" can lose rows", table,
 					NameStr(column->attname)),
-			 made == NULL ?
-			 errdetail("The column has no default, and the query's bound only holds for keys of %s().", generator) :
-			 maker.call == NULL ?
-			 errdetail("The column's default is %s, and the query's bound only holds for keys of %s().", text, generator) :
-			 errdetail("The column's default is %s, and the query's bound has other parameters.", text),
-			 errhint("ALTER TABLE %s ALTER %s SET DEFAULT %s(%s)%s.  If the keys are ordered all the same, set \"pg_comb.warn_unordered_keys\" to off.",
-					 table, quote_identifier(NameStr(column->attname)), generator,
-					 snowflake ? "..." : "",
-					 snowflake ? " with the bound's parameters" :
-					 ", or let a trigger with comb_ordered_key() make the keys")));
+			 errdetail("The column's default is %s, and the query's bound only holds for keys of %s()%s.",
+					   made == NULL ? "NULL" : deparse_expression(made, NIL, false, false),
+					   maker.symbol, snowflake ? " with the same parameters" : ""),
+			 maker.call != NULL && maker.converted ?
+			 errhint("Compare the column with the bound in the same layout, by comb_convert().") :
+			 errhint("ALTER TABLE %s ALTER %s SET DEFAULT %s(%s.  If the keys are ordered all the same, set \"pg_comb.warn_unordered_keys\" to off.",
+					 table, quote_identifier(NameStr(column->attname)), maker.symbol,
+					 snowflake ? "...) with the bound's parameters" :
+					 "), or let a trigger with comb_ordered_key() make the keys")));
 	return true;
 }
 
-/* Return what is known of a column, if "found", or a new entry */
+/* Return what is known of a table's column, if "found", or a new entry */
 static CombWarned *
-comb_warned_entry(const CombColumn *column, bool *found)
+comb_warned_entry(PlannerInfo *root, Index relid, const Var *column, bool *found)
 {
+	CombWarned	key = {.relid = planner_rt_fetch(relid, root)->relid,
+		.attno = comb_attno(root, relid, column)
+	};
 	CombWarned *entry;
 
 	if (comb_warned == NULL)
 	{
-		HASHCTL		control = {0};
+		HASHCTL		control = {.keysize = offsetof(CombWarned, warned),
+			.entrysize = sizeof(CombWarned)
+		};
 
-		control.keysize = sizeof(CombColumn);
-		control.entrysize = sizeof(CombWarned);
 		comb_warned = hash_create("pg_comb columns of feeds", 32, &control,
 								  HASH_ELEM | HASH_BLOBS);
 	}
-	entry = (CombWarned *) hash_search(comb_warned, column, HASH_ENTER, found);
+	entry = (CombWarned *) hash_search(comb_warned, &key, HASH_ENTER, found);
 	if (!*found)
 		entry->warned = false;
 	return entry;
@@ -491,33 +412,40 @@ void
 comb_warn_table(PlannerInfo *root, RelOptInfo * rel)
 {
 	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
-	CombCompared compared = {.root = root};
-	CombColumn	column = {.relid = rte->relid};
+	CombCompared compared = {.root = root,.relid = rel->relid};
 	CombWarned *top;
 	CombWarned *entry;
 	Relation	relation;
+	Index		relid;
+	Index		above = rel->relid;
 	bool		found;
 
-	if (likely(root->glob != comb_asking) || !comb_warn_unordered_keys ||
+	if (likely(root->glob->invalItems == NIL) || !comb_warn_unordered_keys ||
 		rte->relid < FirstNormalObjectId ||
 		(rte->relkind != RELKIND_RELATION &&
-		 rte->relkind != RELKIND_PARTITIONED_TABLE))
+		 rte->relkind != RELKIND_PARTITIONED_TABLE) || !comb_asks(root))
 		return;
-	comb_compare(&compared, rel->relid);
-	if (rte->inh)
-		comb_parent = compared;
-	column.attno = compared.attno;
-	if (column.attno <= 0)
+	found = comb_compared_walker((Node *) root->parse->jointree, &compared);
+	for (relid = rel->relid; relid > 0; relid = comb_above(root, relid))
+	{
+		const RangeTblEntry *other = planner_rt_fetch(relid, root);
+
+		found = found ||
+			comb_compared_walker((Node *) other->securityQuals, &compared);
+		if (other->rtekind == RTE_RELATION)
+			above = relid;
+	}
+	if (!found)
 		return;
-	entry = comb_warned_entry(&column, &found);
+	entry = comb_warned_entry(root, rel->relid, compared.column, &found);
 	if (found)
 		return;
-	top = comb_warned_entry(&compared.top, &found);
+	top = comb_warned_entry(root, above, compared.column, &found);
 	if (top->warned)
 		return;
 	relation = table_open(rte->relid, NoLock);
 	if (relation->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
-		top->warned = comb_warn_column(relation, column.attno, top != entry,
-									   &compared);
+		top->warned = comb_warn_column(relation, comb_attno(root, rel->relid, compared.column),
+									   top != entry, &compared);
 	table_close(relation, NoLock);
 }

@@ -110,7 +110,7 @@ class KafkaConnect {
 			Thread.sleep(200);
 		String last;
 		try (Connection db = DriverManager.getConnection(url);
-				ResultSet row = db.createStatement().executeQuery("SELECT id FROM " + relation + " ORDER BY id DESC LIMIT 1")) {
+				ResultSet row = db.createStatement().executeQuery("SELECT id FROM " + relation + " ORDER BY " + cursor + " DESC LIMIT 1")) {
 			row.next();
 			last = row.getString(1);
 		}
@@ -130,11 +130,6 @@ class KafkaConnect {
 					rows.add(row.get("id").asText() + "|" + row.get("body").asText());
 					complete |= row.get("id").asText().equals(last);
 				}
-			// The rows of the last poll that have the same time
-			for (ConsumerRecord<String, String> record : consumer.poll(Duration.ofMillis(3000))) {
-				JsonNode row = new ObjectMapper().readTree(record.value());
-				rows.add(row.get("id").asText() + "|" + row.get("body").asText());
-			}
 		}
 		Files.write(directory.resolve("rows"), rows);
 		Runtime.getRuntime().halt(0);
