@@ -81,6 +81,15 @@ RESET log_min_messages;
 SELECT * FROM comb_ordered_check('parted');
 DROP PUBLICATION regress_comb;
 
+-- as if a publisher filled the table
+CREATE TABLE subscribed (id uuid PRIMARY KEY DEFAULT comb_generate_ordered(), seen uuid NOT NULL UNIQUE DEFAULT comb_generate_ordered());
+SET allow_system_table_mods = on;
+INSERT INTO pg_subscription_rel VALUES (1, 'subscribed'::regclass, 'r');
+SELECT * FROM comb_ordered_check('subscribed');
+DELETE FROM pg_subscription_rel WHERE srrelid = 'subscribed'::regclass;
+RESET allow_system_table_mods;
+SELECT * FROM comb_ordered_check('subscribed');
+
 -- the rights of the caller, and nothing of the caller's search_path
 CREATE ROLE regress_comb_user;
 SET ROLE regress_comb_user;
@@ -96,5 +105,5 @@ REVOKE ALL ON outbox FROM regress_comb_user;
 DROP ROLE regress_comb_user;
 SELECT * FROM comb_ordered_check(NULL);
 
-DROP TABLE outbox, of_v4, of_start, of_clients, of_numbers, without, item, "Of \ Names", parted CASCADE;
+DROP TABLE outbox, of_v4, of_start, of_clients, of_numbers, without, item, "Of \ Names", parted, subscribed CASCADE;
 DROP FUNCTION own_key, changed, next_key;

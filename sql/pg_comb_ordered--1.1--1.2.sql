@@ -89,8 +89,9 @@ BEGIN
 			(others > 0, 'warning', 'has keys of other kinds, which come in no order, or never', 'give these rows keys of comb_generate_ordered()'),
 			(NOT key.indexed AND key.relkind <> 'f', 'warning', 'is the first column of no index, so each poll reads the table', 'CREATE INDEX CONCURRENTLY'),
 			(key.always, 'warning', 'has a trigger that also changes the keys of replicated rows', 'ALTER TABLE ... ENABLE TRIGGER'),
-			(EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = key.attrelid), 'warning', 'is filled by a subscription, with keys of another server',
-				'read by a column of this server, as the documentation on subscribers says'),
+			(EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = key.attrelid), CASE WHEN key.main THEN 'warning' ELSE 'note' END,
+				'is of a table that a subscription fills, so that keys may be another server''s',
+				'read by a column that the publisher lacks, as the documentation on subscribers says'),
 			(key.atttypid = 'uuid'::regtype AND settled = '00000000-0000-0000-0000-000000000000', 'warning', 'has the smallest bound, so readers get nothing',
 				'SELECT comb_generate_ordered(), and end transactions that were prepared before the server started'),
 			(held > interval '1 minute', 'warning', format('has readers that wait for a transaction of %s', date_trunc('second', held)), 'SELECT * FROM comb_unsettled()')

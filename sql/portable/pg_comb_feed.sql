@@ -26,7 +26,8 @@ DO $$ BEGIN	-- Bodies must find no operators of strangers in other schemas
 	IF EXISTS (SELECT FROM pg_namespace AS n JOIN (SELECT relnamespace, relowner, relname FROM pg_class
 			UNION ALL SELECT pronamespace, proowner, proname FROM pg_proc) AS made (namespace, owner, name) ON n.oid = namespace
 		WHERE nspname = current_schema AND name LIKE 'comb\_feed%' AND pg_get_userbyid(owner) <> current_user) THEN
-		RAISE 'comb_feed belongs to another role' USING ERRCODE = 'insufficient_privilege';
+		RAISE 'comb_feed belongs to another role' USING ERRCODE = 'insufficient_privilege',
+			HINT = 'Run the file as the owner of all that is called comb_feed..., or with another schema first in search_path.';
 	END IF;
 END $$;
 DO $$ BEGIN	-- The settings of the first block last until the transaction ends
@@ -57,6 +58,9 @@ AS $$ BEGIN
 	ELSIF what = 'position' THEN
 		RAISE 'there are no positions on a standby' USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = 'Its snapshots do not list the transactions that are open.', HINT = 'Call the function on the primary.';
+	ELSIF what = 'argument' THEN
+		RAISE 'comb_feed_add() needs a sequence or a table, and no negative margin' USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'pg_get_serial_sequence(''table'', ''column'') names the sequence of a column.';
 	ELSIF what LIKE '% DEFAULT%' THEN
 		RAISE WARNING 'readers of "%" by % lose rows', source, what
 			USING HINT = 'A column to read by needs the type timestamptz and DEFAULT clock_timestamp(), or a uuid of the server''s clock. '
@@ -162,8 +166,17 @@ COMMENT ON FUNCTION comb_feed_advance IS 'move the bound of a source, or of all,
 DROP FUNCTION IF EXISTS comb_feed_next(comb_feed, boolean);	-- of 1.0
 COMMENT ON FUNCTION comb_feed_next IS 'what the rows of sources become now; strict: errors instead of warnings';
 
+CREATE OR REPLACE FUNCTION comb_feed_any(feed comb_feed, place regclass, key name, rows text) RETURNS boolean
+	LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp
+AS $$ DECLARE found boolean; BEGIN
+	EXECUTE format('SELECT EXISTS (SELECT FROM ' || rows || ')', place, key, feed.source) INTO found;
+	RETURN found;
+END $$;
+COMMENT ON FUNCTION comb_feed_any IS 'whether a table has rows: 1 is its name, 2 a column, 3 the source';
+
 -- Of a table, below a view or with a sequence: the columns that a reader can go by.  A uuid counts if it is the primary key, and
--- without a right column in the table whatever does not make its values by the server's clock counts as wrong.
+-- without a right column in the table whatever does not make its values by the server's clock counts as wrong.  Of a table that
+-- is read by its number alone nothing else does.
 CREATE OR REPLACE FUNCTION comb_feed_check(source regclass, OUT place text, OUT severity text, OUT finding text, OUT advice text)
 	RETURNS SETOF record LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -172,20 +185,21 @@ BEGIN ATOMIC
 		UNION SELECT d.refobjid FROM below JOIN pg_rewrite AS r ON r.ev_class = id
 			JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass),
 	columns AS (
-		SELECT c.oid AS id, c.oid::regclass AS name, a.attname, a.atttypid::regtype AS type, a.attnotnull, a.attgenerated, s.id AS sequence,
+		SELECT c.oid AS id, c.oid::regclass AS name, a.attname, a.atttypid::regtype AS type, a.attnotnull, a.attgenerated, s.source AS sequence,
 			pg_get_expr(f.adbin, f.adrelid) AS made, i.main, i.sorted,
 			a.atttypid = 'timestamptz'::regtype AND pg_get_expr(f.adbin, f.adrelid) ~ 'clock_timestamp'
 				OR a.atttypid = 'uuid'::regtype AND i.main AND pg_get_expr(f.adbin, f.adrelid) ~ '7|comb_generate' AS fit
 		FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
 			LEFT JOIN pg_attrdef AS f ON f.adrelid = c.oid AND f.adnum = a.attnum
-			LEFT JOIN (pg_depend AS d JOIN below AS s ON d.objid = s.id AND d.classid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
-				JOIN pg_sequence ON seqrelid = s.id) ON d.refobjid = c.oid AND d.refobjsubid = a.attnum
+			LEFT JOIN (pg_depend AS d JOIN comb_feed AS s ON s.source = d.objid AND d.classid = 'pg_class'::regclass AND d.deptype IN ('a', 'i') AND s.number IS NOT NULL)
+				ON d.refobjid = c.oid AND d.refobjsubid = a.attnum
 			CROSS JOIN LATERAL (SELECT coalesce(bool_or(indisprimary), false) AS main, coalesce(bool_or(indpred IS NULL AND pg_indexam_has_property(relam, 'can_order')), false) AS sorted
 				FROM pg_index JOIN pg_class AS x ON x.oid = indexrelid WHERE indrelid = c.oid AND indkey[0] = a.attnum AND indisvalid) AS i
-		WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped AND (c.oid IN (SELECT b.id FROM below AS b) OR s.id IS NOT NULL)),
-	followed AS (SELECT * FROM columns AS c WHERE EXISTS (SELECT FROM comb_feed AS f WHERE f.source = c.sequence OR c.fit AND f.source = c.id)),
+		WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped AND (c.oid IN (SELECT b.id FROM below AS b) OR s.source IN (SELECT b.id FROM below AS b))),
+	followed AS (SELECT c.*, f AS feed, has_column_privilege(c.id, c.attname, 'SELECT') AND (c.sequence IS NULL OR has_sequence_privilege(c.sequence, 'SELECT')) AS readable
+		FROM columns AS c JOIN comb_feed AS f ON f.source = c.sequence OR c.fit AND f.source = c.id),
 	wrong AS (
-		SELECT *, sequence IS NULL AND attgenerated = '' AND (
+		SELECT *, sequence IS NULL AND attgenerated = '' AND (id IN (SELECT f.source FROM comb_feed AS f) OR id NOT IN (SELECT f.id FROM followed AS f)) AND (
 				NOT coalesce(fit, false) AND (type IN ('timestamp'::regtype, 'timestamptz'::regtype) AND made ~ 'now\(\)|_timestamp\(\)|(CURRENT_|LOCAL)TIMESTAMP'
 					OR type = 'uuid'::regtype AND made ~ 'now\(\)')
 				OR NOT coalesce(bool_or(fit OR sequence IS NOT NULL) OVER (PARTITION BY id), false) AND type = 'uuid'::regtype AND main
@@ -198,6 +212,21 @@ BEGIN ATOMIC
 		FROM followed WHERE NOT sorted
 	UNION ALL SELECT name::text, 'warning', format('%s may be NULL, and readers get no such row', attname), 'ALTER TABLE ... SET NOT NULL'
 		FROM followed WHERE NOT attnotnull
+	UNION ALL SELECT name::text, v.severity, format('%s %s', attname, v.finding), v.advice
+		FROM followed, clock_timestamp() AS c, LATERAL (SELECT c + '5 minutes') AS s (soon), LATERAL (VALUES
+			('note', 'was not looked at in the rows', 'GRANT SELECT', CASE WHEN NOT readable THEN '(VALUES (1)) AS v' END),
+			('error', 'is NULL in some rows, which no reader gets', 'Give these rows values, and SET NOT NULL.',
+				CASE WHEN readable AND NOT attnotnull THEN '%1$s WHERE %2$I IS NULL' END),
+			('error', 'has values that its sequence has not made yet', 'Move the sequence past them by setval(), and let readers begin again.',
+				CASE WHEN readable AND sorted AND sequence IS NOT NULL THEN '%1$s WHERE %2$I > (SELECT last_value FROM %3$s)' END),
+			('error', 'has values ahead of the clock, which no reader gets before', 'Give these rows values of the clock.',
+				CASE WHEN readable AND sorted AND sequence IS NULL THEN '%1$s WHERE %2$I > ' || quote_literal(CASE type WHEN 'uuid'::regtype
+					THEN rpad(lpad(to_hex(floor(1000 * extract(epoch FROM soon))::bigint), 12, '0'), 32, '0') ELSE soon::text END) END),
+			('warning', 'has uuids of other kinds, which come in no order, or never', 'Give these rows values of the clock.',
+				CASE WHEN readable AND sorted AND type = 'uuid'::regtype THEN '((SELECT %2$I AS id FROM %1$s ORDER BY 1 LIMIT 1000)
+					UNION ALL (SELECT %2$I FROM %1$s ORDER BY 1 DESC LIMIT 1000)) AS s WHERE substr(id::text, 15, 1) <> ''7''' END)
+		) AS v (severity, finding, advice, rows)
+		WHERE comb_feed_any(feed, name, attname, v.rows)
 	UNION ALL SELECT relid::text, 'warning', format('%s has another default than the table above: %s', a.attname, coalesce(pg_get_expr(adbin, adrelid), 'none')),
 			'Give it the same default, for rows that are inserted into the partition.'
 		FROM followed, pg_partition_tree(id) JOIN pg_attribute AS a ON attrelid = relid LEFT JOIN pg_attrdef ON adrelid = relid AND adnum = attnum
@@ -210,12 +239,14 @@ BEGIN ATOMIC
 		WHERE NOT EXISTS (SELECT FROM below JOIN comb_feed AS f ON f.source = id
 			UNION ALL SELECT FROM below, pg_depend AS d JOIN comb_feed AS f ON f.source = d.objid WHERE d.refobjid = id AND d.classid = 'pg_class'::regclass)
 	UNION ALL SELECT f.name, 'warning', format('its bound is %s old', date_trunc('second', now() - f.at)), 'Call comb_feed_advance(), and look at comb_feed_status.'
-		FROM below JOIN (SELECT * FROM comb_feed WHERE at > '-infinity') AS f ON f.source = id WHERE f.at + f.margin < now() - interval '2 minutes';
+		FROM comb_feed AS f WHERE at > '-infinity' AND f.at + f.margin < now() - interval '2 minutes'
+			AND f.source IN (SELECT b.id FROM below AS b UNION ALL SELECT c.sequence FROM followed AS c);
 END;
 COMMENT ON FUNCTION comb_feed_check IS 'what could make readers of a sequence, a table or a view lose rows or wait';
 
 CREATE OR REPLACE FUNCTION comb_feed_add(source regclass, margin interval DEFAULT '1 second') RETURNS void LANGUAGE sql
 BEGIN ATOMIC
+	SELECT comb_feed_refuse(source, 'argument') WHERE source IS NULL OR margin IS NULL OR margin < '0';
 	INSERT INTO comb_feed (source, name, margin, number)
 		SELECT c.oid, format('%I.%I', nspname, relname), margin, CASE relkind WHEN 'S' THEN -9223372036854775808 END
 		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace WHERE c.oid = source
@@ -259,6 +290,12 @@ COMMENT ON FUNCTION comb_feed_position IS 'position of a reader that waits for n
 CREATE OR REPLACE FUNCTION comb_feed_between(source anyelement, since pg_snapshot, until pg_snapshot, feed comb_feed DEFAULT NULL)
 	RETURNS SETOF anyelement LANGUAGE plpgsql
 AS $$ BEGIN
+	IF NOT EXISTS (SELECT FROM pg_catalog.pg_type AS t JOIN pg_catalog.pg_attribute ON attrelid OPERATOR(pg_catalog.=) typrelid
+		WHERE t.oid OPERATOR(pg_catalog.=) pg_catalog.pg_typeof(source) AND attname OPERATOR(pg_catalog.=) 'comb_xid'
+			AND atttypid OPERATOR(pg_catalog.=) 'pg_catalog.xid8'::pg_catalog.regtype) THEN
+		RAISE '% has no column comb_xid of the type xid8', pg_catalog.pg_typeof(source) USING ERRCODE = 'undefined_column',
+			HINT = 'Add it to the table: comb_xid xid8 NOT NULL DEFAULT pg_current_xact_id()';
+	END IF;
 	IF pg_catalog.pg_snapshot_xmax(since) OPERATOR(pg_catalog.>) pg_catalog.pg_snapshot_xmax(until) THEN
 		RAISE 'the position is ahead of this server' USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = 'It comes from another server, or from before a restored dump or a crash that took transactions back.',

@@ -80,6 +80,7 @@ my $schedule = CombSchedule->new($node, 'c f n o t w', in => { o => 'other', t =
 	hourback  => sub { $node->stop('immediate'); start_with_clock($node, $clock, '-1h'); $_->again foreach $_[0]->all; return },
 	soon      => sub { $node->append_conf('postgresql.conf', "pg_comb.lease_duration = 1s\npg_comb.max_ordered_drift = 10s\n");
 		$node->stop('fast'); start_with_clock($node, $clock, '+3m'); $_->again foreach $_[0]->all; return },
+	held    => q{SELECT string_agg(finding, '') ~ 'has readers that wait for a transaction of 30 days' FROM comb_ordered_check('event')},
 	age     => 'SELECT DISTINCT extract(day FROM age) FROM comb_unsettled()',
 	days    => 'SELECT bool_and(extract(day FROM ahead) BETWEEN 29 AND 30) FROM comb_ordered_status()',
 	# a reset warns of what it stops
@@ -97,7 +98,7 @@ my $schedule = CombSchedule->new($node, 'c f n o t w', in => { o => 'other', t =
 # The writer and the consumer share a database, in whose feed rows of the accident get new keys.
 $schedule->test(q{
 	# a month ahead under a running server
-	w.many3 c.poll=3 w.many2 o.begin w.rises=t o.rises=t t.rises=t ahead30 o.age=30 o.commit w.many4 w.rises=t right w.days=t w.refused=next o.plain=t o.flake=t
+	w.many3 c.poll=3 w.many2 o.begin w.rises=t o.rises=t t.rises=t ahead30 o.age=30 o.held=t o.commit w.many4 w.rises=t right w.days=t w.refused=next o.plain=t o.flake=t
 	# the reset; a session is busy meanwhile, and misses so many messages about catalogs that PostgreSQL tells it only
 	# to forget all that it knows
 	w.lock c.shared w.reset=t w.messages w.unlock w.refused4=reset c.refused4=reset n.fresh n.refused4=reset o.plain=t o.flake=t

@@ -5,7 +5,7 @@
 # logged: the sequence "app\.truncated_[0-9]_id_seq" is locked
 # logged: there is no bound for "app\.later"
 # logged: the source "app\.gone" of comb_feed is gone
-# logged: readers of "app\.defaults" by .* lose rows
+# logged: readers of "app\.(defaults|looked)" by .* lose rows
 # logged: permission denied for sequence "app\.orders_id_seq"
 use lib 'test/perl';
 use CombFeed;
@@ -239,6 +239,9 @@ for my $case (
 	[ "add('by_fifty')", '0A000', 'there is no bound for "app.by_fifty": it has INCREMENT 50' ],
 	[ "add('cycled')", '0A000', 'there is no bound for "app.cycled": it has CYCLE' ],
 	[ "add('unlogged')", '0A000', 'there is no bound for "app.unlogged": it is not a permanent sequence or table' ],
+	[ 'add(NULL)', '22023', 'comb_feed_add() needs a sequence or a table, and no negative margin' ],
+	[ "add('orders', '-1 s')", '22023', 'comb_feed_add() needs a sequence or a table, and no negative margin' ],
+	[ "between(NULL::orders, NULL, comb_feed_position())", '42703', 'orders has no column comb_xid of the type xid8' ],
 	[ "add('by_number')", '0A000', 'there is no bound for "app.by_number": it is not a permanent sequence or table' ],
 	[ "advance('cached')", '42704', 'comb_feed has no bound for "app.cached"' ],
 	[ "remove('cached')", '42704', 'comb_feed has no row for "app.cached"' ],
@@ -294,6 +297,50 @@ is($feed->ask(q{SELECT finding FROM comb_feed_check('unsorted')}), 'at is the fi
 $feed->ask(q{CREATE INDEX ON unsorted (at)});
 is($feed->ask(q{SELECT count(*) FROM comb_feed_check('unsorted')}), '0', 'but one with an order is');
 $feed->ask(q{SELECT comb_feed_remove('unsorted')});
+
+# What comb_feed_check() finds in a table that is read by its number, then also by its times and uuids
+$feed->ask(q{
+	CREATE TABLE looked (id bigserial, at timestamptz DEFAULT clock_timestamp(), created_at timestamptz DEFAULT now(),
+		key uuid PRIMARY KEY DEFAULT comb_generate(), hour int GENERATED ALWAYS AS (0) STORED);
+	CREATE INDEX ON looked (id);
+	CREATE INDEX ON looked (at);
+	CREATE VIEW looked_settled AS SELECT * FROM looked WHERE id < (SELECT comb_feed_number('looked_id_seq'));
+	INSERT INTO looked DEFAULT VALUES;
+	GRANT INSERT ON comb_feed TO mover;
+	SELECT comb_feed_add('looked_id_seq')});
+my $found = q{SELECT string_agg(severity || ' ' || finding, E'\n' ORDER BY severity, finding) FROM comb_feed_check('looked')};
+is($feed->ask($found), '', 'a table that is read by its number may have a column of transaction times');
+$feed->ask(q{INSERT INTO looked (id) VALUES (1000)});
+is($feed->ask($found), 'error id has values that its sequence has not made yet', 'a number by hand');
+is($feed->ask($found =~ s/'looked'/'$_'/r), $feed->ask($found), "also of $_") foreach 'looked_id_seq', 'looked_settled';
+$feed->ask(q{
+	DELETE FROM looked WHERE id = 1000;
+	UPDATE comb_feed SET at = at - interval '1 hour' WHERE name = 'app.looked_id_seq';
+	SET client_min_messages = error; SELECT comb_feed_add('looked'); RESET client_min_messages});
+like($feed->ask($found), qr/^error created_at timestamp with time zone DEFAULT now\(\)\nwarning at may be NULL, and readers get no such row\nwarning its bound is 01:00:\d\d old$/,
+	'and one that is read by its times may not, and a bound that nobody moves');
+$feed->ask(q{SELECT comb_feed_remove('looked_id_seq'); ALTER TABLE looked ALTER created_at DROP DEFAULT; UPDATE looked SET at = NULL});
+is($feed->ask($found), "error at is NULL in some rows, which no reader gets\nwarning at may be NULL, and readers get no such row", 'a row without a time');
+is($mover->ask($found), "note at was not looked at in the rows\nnote key was not looked at in the rows\nwarning at may be NULL, and readers get no such row",
+	'for which one needs the right');
+$mover->ask(q{SELECT comb_feed_add('looked')});
+$feed->ask(q{DELETE FROM looked; ALTER TABLE looked ALTER at SET NOT NULL; INSERT INTO looked (at) VALUES (now() + interval '1 hour')});
+is($feed->ask($found), 'error at has values ahead of the clock, which no reader gets before', 'a time to come');
+$feed->ask(q{DELETE FROM looked; INSERT INTO looked (key) VALUES (comb_at(now() + interval '1 hour'))});
+is($feed->ask($found), 'error key has values ahead of the clock, which no reader gets before', 'a uuid of such a time');
+$feed->ask(q{DELETE FROM looked; INSERT INTO looked (key) VALUES ('00000000-0000-4000-8000-000000000001')});
+is($feed->ask($found), 'warning key has uuids of other kinds, which come in no order, or never', 'a uuid without a time');
+$feed->ask('DELETE FROM looked; INSERT INTO looked DEFAULT VALUES');
+is($feed->ask($found), '', 'the defaults are right');
+$node->safe_psql('postgres', 'CREATE PUBLICATION without FOR TABLE app.looked');
+is($feed->ask($found), 'warning hour is left out by the publication without', 'a publication without a stored column');
+$node->safe_psql('postgres', 'DROP PUBLICATION without');
+$feed->ask(q{SELECT comb_feed_remove('looked'); CREATE TABLE in_parts (at timestamptz NOT NULL DEFAULT clock_timestamp(), n int) PARTITION BY LIST (n);
+	CREATE INDEX ON in_parts (at); CREATE TABLE in_parts_1 PARTITION OF in_parts FOR VALUES IN (1); SELECT comb_feed_add('in_parts');
+	ALTER TABLE in_parts_1 ALTER at SET DEFAULT now()});
+is($feed->ask($found =~ s/looked/in_parts/r), 'warning at has another default than the table above: now()', 'a partition with another default');
+$feed->ask(q{SELECT comb_feed_remove('in_parts')});
+is($feed->ask($found), 'error no bound follows it', 'and what is not followed');
 
 # As if the table of bounds came from a publisher
 $node->safe_psql('postgres', q{SET allow_system_table_mods = on; INSERT INTO pg_subscription_rel VALUES (1, 'app.comb_feed'::regclass, 'r')});
@@ -371,6 +418,9 @@ $feed->ask('SET search_path = app');
 #
 # Names, dumps
 #
+$node->safe_psql('postgres', 'CREATE SCHEMA shared; GRANT ALL ON SCHEMA shared TO app; CREATE TABLE shared.comb_feed ()');
+like(install('sql/portable/pg_comb_feed.sql', 'shared'), qr/ERROR:  comb_feed belongs to another role\nHINT:  Run the file as the owner/, 'a feed of another role stays');
+$node->safe_psql('postgres', 'DROP SCHEMA shared CASCADE');
 $node->safe_psql('postgres', q{
 	CREATE SCHEMA open; CREATE SCHEMA closed AUTHORIZATION app; GRANT USAGE ON SCHEMA open TO app;
 	CREATE FUNCTION open.eq(regclass, regclass) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE ''called''; END';
