@@ -65,10 +65,7 @@
 #define comb_jointree_relids(node)	get_relids_in_jointree(node, false)
 #endif
 
-/*
- * PostgreSQL 18 names the direction of an ordering operator.  Older servers
- * have the strategy of btree, which is the same number.
- */
+/* Before PostgreSQL 18 the direction of an operator is its strategy in btree */
 #if PG_VERSION_NUM >= 180000
 #include "access/cmptype.h"
 #else
@@ -238,10 +235,7 @@ comb_segment(const char *name, Size size, comb_segment_init init)
 #endif
 }
 
-/*
- * PostgreSQL 19 keeps the names of tranches of locks in shared memory.  Before,
- * each process has to name them.
- */
+/* Before PostgreSQL 19 each process has to name the tranches of its locks */
 #if PG_VERSION_NUM >= 190000
 #define comb_new_tranche(name)			LWLockNewTrancheId(name)
 #define comb_register_tranche(id, name)	((void) 0)

@@ -161,9 +161,7 @@ comb_snowflake_set(FunctionCallInfo fcinfo, int argno)
 				 set->epoch_instant != epoch ||
 				 set->instance_bits != instance_bits ||
 				 set->sequence_bits != sequence_bits ||
-				 set->tick.time != tick->time ||
-				 set->tick.day != tick->day ||
-				 set->tick.month != tick->month))
+				 memcmp(&set->tick, tick, sizeof(Interval)) != 0))
 	{
 		if (set == NULL)
 			set = (CombSnowflake *)

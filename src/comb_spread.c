@@ -67,19 +67,6 @@ comb_hash_partition(const pg_uuid_t *id, uint64 partitions)
 												 HASH_PARTITION_SEED)) % partitions;
 }
 
-/* Raise 22023 for a number of partitions out of range */
-static void
-comb_check_partitions(int32 partitions)
-{
-	if (unlikely(partitions < 1 || partitions > COMB_MAX_PARTITIONS))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of partitions must be between 1 and %d",
-						COMB_MAX_PARTITIONS),
-				 errdetail("\"partitions\" is %d.", partitions),
-				 errhint("Write the MODULUS of the table's hash partitions.")));
-}
-
 /*
  * Return the milliseconds of a UUIDv7, or of a key of behind_v4.  Raises 22023
  * for any other uuid.
@@ -127,7 +114,13 @@ comb_spread(PG_FUNCTION_ARGS)
 	pg_uuid_t  *spread;
 	uint32		last;
 
-	comb_check_partitions(partitions);
+	if (unlikely(partitions < 1 || partitions > COMB_MAX_PARTITIONS))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of partitions must be between 1 and %d",
+						COMB_MAX_PARTITIONS),
+				 errdetail("\"partitions\" is %d.", partitions),
+				 errhint("Write the MODULUS of the table's hash partitions.")));
 	if (ms >> COMB_STAY_BITS != known_stay || partitions != known_partitions)
 	{
 		partition = comb_session_partition(ms, partitions);

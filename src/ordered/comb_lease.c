@@ -37,9 +37,6 @@
  * - While the server runs, the limit on a page only grows, unless somebody
  *	 writes the sequence by other means.
  *
- * comb_ordered_reset() marks the page for this incarnation: until the server
- * restarts, sessions make no key of the series in this database.
- *
  * Copyright (c) 2026, pg_comb developers
  *
  *-------------------------------------------------------------------------

@@ -24,14 +24,6 @@
 PG_FUNCTION_INFO_V1(comb_ordered_status);
 PG_FUNCTION_INFO_V1(comb_unsettled);
 
-#define COMB_STATUS_COLUMNS		4
-#define COMB_UNSETTLED_COLUMNS	6
-
-static const char *const comb_series_names[COMB_NSERIES] = {
-	[COMB_SERIES_ORDERED] = "ordered",
-	[COMB_SERIES_SNOWFLAKE] = "snowflake"
-};
-
 /* Return the difference of two times as "later - earlier" does in SQL */
 static Datum
 comb_interval(TimestampTz later, TimestampTz earlier)
@@ -61,8 +53,8 @@ comb_ordered_status(PG_FUNCTION_ARGS)
 			comb_series_last((CombSeries) series);
 		TimestampTz last = comb_us_from_time(counter) + COMB_UNIX_EPOCH;
 		TimestampTz now = comb_clock_us() + COMB_UNIX_EPOCH;
-		Datum		values[COMB_STATUS_COLUMNS];
-		bool		nulls[COMB_STATUS_COLUMNS] = {false};
+		Datum		values[4];
+		bool		nulls[4] = {false};
 		CombPage	page;
 
 		values[0] = CStringGetTextDatum(comb_series_names[series]);
@@ -86,8 +78,8 @@ comb_ordered_status(PG_FUNCTION_ARGS)
 static void
 comb_unsettled_put(ReturnSetInfo *result, const CombUnsettled *row)
 {
-	Datum		values[COMB_UNSETTLED_COLUMNS];
-	bool		nulls[COMB_UNSETTLED_COLUMNS] = {false};
+	Datum		values[6];
+	bool		nulls[6] = {false};
 	char	   *database = get_database_name(MyDatabaseId);
 	bool		hidden =
 		!has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) &&

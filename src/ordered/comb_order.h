@@ -170,6 +170,8 @@ typedef struct CombPage
 /* Changes when a sequence is altered, moved or dropped, here or elsewhere */
 extern PGDLLEXPORT uint64 comb_sequence_generation;
 
+extern const char *const comb_series_names[COMB_NSERIES];
+
 extern void (*comb_changed_hook) (Oid relid);
 
 extern void comb_listen(void);

@@ -54,9 +54,10 @@
 
 #include "comb_order.h"
 
-static const char *const comb_sequence_names[COMB_NSERIES] = {
-	[COMB_SERIES_ORDERED] = "comb_lease_ordered",
-	[COMB_SERIES_SNOWFLAKE] = "comb_lease_snowflake"
+/* The sequence of a series is named comb_lease_ and then this */
+const char *const comb_series_names[COMB_NSERIES] = {
+	[COMB_SERIES_ORDERED] = "ordered",
+	[COMB_SERIES_SNOWFLAKE] = "snowflake"
 };
 
 /* The sequences that this process has found, or InvalidOid */
@@ -131,6 +132,7 @@ comb_sequence_find(CombSeries series)
 							 RelationGetDescr(extensions), &isnull);
 	if (!isnull)
 	{
+		char	   *wanted = psprintf("comb_lease_%s", comb_series_names[series]);
 		Datum	   *oids;
 		int			n;
 
@@ -140,7 +142,7 @@ comb_sequence_find(CombSeries series)
 		{
 			char	   *name = get_rel_name(DatumGetObjectId(oids[n]));
 
-			if (name != NULL && strcmp(name, comb_sequence_names[series]) == 0)
+			if (name != NULL && strcmp(name, wanted) == 0)
 				found = DatumGetObjectId(oids[n]);
 		}
 	}
@@ -245,7 +247,7 @@ comb_page_open(CombPage *page, CombSeries series, CombPageMode mode)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("sequence \"%s\" of extension pg_comb_ordered does not exist",
-						comb_sequence_names[series]),
+						psprintf("comb_lease_%s", comb_series_names[series])),
 				 errhint("Drop the extension and create it again.  Keys then start at the clock.")));
 	if (page->relation == NULL)
 		return false;

@@ -52,17 +52,6 @@ comb_snowflake_slow_error(const CombSnowflake *set)
 					 bits, tick_max)));
 }
 
-/* Return the parameter set of a call that makes ids, or is about them */
-static inline CombSnowflake *
-comb_snowflake_own_set(FunctionCallInfo fcinfo)
-{
-	CombSnowflake *set = comb_snowflake_set(fcinfo, 0);
-
-	if (unlikely(set->slow))
-		comb_snowflake_slow_error(set);
-	return set;
-}
-
 /* Raise 22008, with the times for which the parameters can make ids */
 static pg_noinline void
 comb_snowflake_range_error(const CombSnowflake *set)
@@ -78,15 +67,21 @@ comb_snowflake_range_error(const CombSnowflake *set)
 }
 
 /*
- * Return this server's instance number, or 0 if the parameter set has no
- * instance bits.  Raises 55000 for a server without an instance number, and
- * 22023 for an instance number that the bits cannot hold.
+ * Return the parameter set of a call that makes ids, or is about them.  *instance
+ * becomes this server's instance number, or 0 if the set has no instance bits.
+ * Raises 55000 for a server without an instance number, and 22023 for an instance
+ * number that the bits cannot hold and for too few slots.
  */
-static inline uint64
-comb_snowflake_server(const CombSnowflake *set)
+static inline CombSnowflake *
+comb_snowflake_own_set(FunctionCallInfo fcinfo, uint64 *instance)
 {
+	CombSnowflake *set = comb_snowflake_set(fcinfo, 0);
+
+	if (unlikely(set->slow))
+		comb_snowflake_slow_error(set);
+	*instance = 0;
 	if (set->instance_bits == 0)
-		return 0;
+		return set;
 	if (unlikely(comb_instance < 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -100,7 +95,8 @@ comb_snowflake_server(const CombSnowflake *set)
 				 errdetail("\"pg_comb.snowflake_instance\" must be between 0 and %d for these ids.",
 						   (int) ((UINT64CONST(1) << set->instance_bits) - 1)),
 				 errhint("Change \"pg_comb.snowflake_instance\", or raise \"instance_bits\".")));
-	return (uint64) comb_instance;
+	*instance = (uint64) comb_instance;
+	return set;
 }
 
 /*
@@ -182,8 +178,7 @@ comb_snowflake(PG_FUNCTION_ARGS)
 	uint64		instance;
 
 	PreventCommandIfReadOnly("comb_snowflake()");
-	set = comb_snowflake_own_set(fcinfo);
-	instance = comb_snowflake_server(set);
+	set = comb_snowflake_own_set(fcinfo, &instance);
 	do
 	{
 		comb_lease_begin(COMB_SERIES_SNOWFLAKE);
@@ -203,8 +198,8 @@ Datum
 comb_snowflake_settled(PG_FUNCTION_ARGS)
 {
 	/* bad parameters before anything else */
-	CombSnowflake *set = comb_snowflake_own_set(fcinfo);
-	uint64		instance = comb_snowflake_server(set);
+	uint64		instance;
+	CombSnowflake *set = comb_snowflake_own_set(fcinfo, &instance);
 	CombSettled settled;
 	CombSlot	slot;
 
