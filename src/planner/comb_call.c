@@ -113,7 +113,7 @@ comb_has_right(Oid roleid, Oid funcid)
 static bool
 comb_find_extension(Oid schema)
 {
-	CombExtension found = {.schema = schema,.changes = comb_function_changes,.for_all = true};
+	CombExtension found = {.schema = schema};
 	Oid			period;
 	Oid			opclass;
 	int			i;
@@ -121,6 +121,8 @@ comb_find_extension(Oid schema)
 
 	if (comb_extension.schema == schema && comb_extension.changes == comb_function_changes)
 		return true;
+	found.changes = comb_function_changes;
+	found.for_all = true;
 	period = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
 							 CStringGetDatum("comb_period"), ObjectIdGetDatum(schema));
 	if (!OidIsValid(period))

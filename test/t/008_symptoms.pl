@@ -106,6 +106,7 @@ foreach my $typed (@typed)
 my %elsewhere = (
 	'… uuidv7() …' => $version >= 180000,
 	'permission denied for schema comb_internal' => !defined $old,
+	'unique constraint on partitioned table must include all partitioning columns' => $version >= 190000,
 	(map { $_ => $version >= 200000 } 'function max(uuid) does not exist', 'min(uuid)'));
 
 my ($table) = slurp_file('doc/operations.md') =~ /^## By symptom\n(.*?)^## /ms;

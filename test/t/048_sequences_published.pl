@@ -1,6 +1,7 @@
 # PostgreSQL 19 publishes sequences, and a refresh overwrites the subscriber's limits.
 # Limits that are ahead raise the subscriber's.  Limits behind do not disturb its keys: the
 # next lease writes the limits again.
+# logged: no ordered keys or Snowflakes can be made in this database until the server restarts
 use lib 'test/perl';
 use CombTest;
 

@@ -1,6 +1,6 @@
 # The online migration of doc/migration.md, under load: from v4 keys, and from a bigserial.
 # MIGRATION_ROWS says how many rows each of the two tables has.
-# logged: wal_level.* is insufficient to publish logical changes
+# logged: (wal_level.* is insufficient|logical decoding must be enabled) to publish logical changes
 # logged: tables were not subscribed|subscription was created, but is not connected
 use lib 'test/perl';
 use CombTest;
