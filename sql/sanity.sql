@@ -21,6 +21,19 @@ WHERE pronamespace = (SELECT extnamespace FROM pg_extension WHERE extname = 'pg_
   AND proname LIKE 'comb\_%' AND proparallel = 'u' AND prokind <> 'p'
 ORDER BY 1;
 
+-- functions with a name of the server, those of pg_comb that have settings or their owner's rights, or are
+-- not for everybody, and a second one that takes pg_partman's untyped literal: none
+SELECT p.oid::regprocedure AS special
+FROM pg_extension e
+     JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
+     JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+WHERE extname = 'pg_comb' AND (prosecdef OR proconfig IS NOT NULL OR NOT has_function_privilege('public', p.oid, 'EXECUTE'))
+   OR extname IN ('pg_comb', 'pg_comb_ordered')
+      AND EXISTS (SELECT FROM pg_proc s WHERE s.proname = p.proname AND s.pronamespace = 'pg_catalog'::regnamespace)
+   OR p.proname IN ('comb_min', 'comb_time_decoder') AND p.pronargs = 1
+      AND EXISTS (SELECT FROM pg_proc s WHERE s.proname = p.proname AND s.pronargs = 1 AND s.oid <> p.oid)
+ORDER BY 1;
+
 -- the functions that a query can call, and their labels; the format is unaligned,
 -- so that a new function changes a single line
 \pset format unaligned
