@@ -422,9 +422,12 @@ prove_each() {
 
 passed=0 failed=0 skipped=0 rows='' failures=''
 
+# Prints the three numbers of a log's closing line, if it has one.  After a failure make has the last word.
+counts() { sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' <(grep -v '^make: ' "$1"); }
+
 # part NAME COMMAND...: shows what a script says that counts tests, and adds up its closing
 # line and its lines of failures.  One that ends without a closing line, or with an error and
-# no failure, has failed.  After a failure make has the last word.
+# no failure, has failed.
 part() {
 	local name=$1 log=$work/log/${1//[^[:alnum:]]/-}.out out shown status line good=0 bad=0 left=0
 	exec {out}> >(tee "$log" | sed -u "s,^,$name: ,")
@@ -434,7 +437,7 @@ part() {
 	status=$?
 	exec {out}>&-
 	wait "$shown"
-	line=$(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' <(grep -v '^make: ' "$log"))
+	line=$(counts "$log")
 	[ -z "$line" ] || read -r good bad left <<<"$line"
 	if [ -z "$line" ] || [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then
 		say "$name: ended early, with status $status"
