@@ -16,7 +16,7 @@ OBJS       = src/pg_comb.o src/comb_clock.o src/comb_layout.o src/comb_label.o s
              src/comb_inspect.o src/comb_text.o src/comb_mask.o src/comb_generate.o src/comb_spread.o \
              src/comb_snowflake.o src/comb_mssql.o \
              src/planner/comb_call.o src/planner/comb_period.o src/planner/comb_selfuncs.o \
-             src/planner/comb_page.o src/planner/comb_newest.o src/planner/comb_planner.o \
+             src/planner/comb_unwrap.o src/planner/comb_page.o src/planner/comb_newest.o src/planner/comb_planner.o \
              src/ordered/comb_sequence.o src/ordered/comb_shared.o src/ordered/comb_seats.o src/ordered/comb_prepared.o src/ordered/comb_announce.o \
              src/ordered/comb_lease.o src/ordered/comb_ordered.o src/ordered/comb_answers.o \
              src/ordered/comb_plan.o src/ordered/comb_settled.o src/ordered/comb_snowflake_generate.o \
@@ -39,7 +39,7 @@ PROGRAMS   = $(shell cd '$(srcdir)' && grep -soh '](\.\./test/[^)]*' doc/*.md | 
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/pg_comb_feed.sql sql/portable/migrate_online.sql \
              sql/portable/uninstall.sql
 
-REGRESS        = sanity time layouts generate ordered snowflake position warn check spread range newest behind hostile install \
+REGRESS        = sanity time layouts generate ordered snowflake position warn check spread range wrapped newest behind hostile install \
                  mssql mssql_sort aggregate text
 # Some messages show characters of UTF-8, and a server may have another encoding.
 REGRESS_OPTS   = $(addprefix --load-extension=,$(EXTENSION)) --encoding=UTF8 --no-locale

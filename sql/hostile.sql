@@ -279,7 +279,7 @@ BEGIN
          JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid,
          generate_series(1, pronargs) n, unnest('{comb_period,text,varchar,tstzrange,timestamp,anyelement}'::text[]) plain,
          LATERAL (SELECT CASE WHEN plain ~ '^comb' THEN format('%I.%s', target, plain) ELSE plain END) named (other)
-    WHERE e.extname = 'pg_comb' AND NOT proretset AND 'internal'::regtype <> ALL (p.proargtypes::oid[])
+    WHERE e.extname = 'pg_comb' AND NOT proretset AND provariadic = 0 AND 'internal'::regtype <> ALL (p.proargtypes::oid[])
   LOOP
     BEGIN
       EXECUTE format('CREATE FUNCTION %I.%I(%s) RETURNS %s LANGUAGE plpgsql AS ''BEGIN RAISE ''''taken over''''; END''',

@@ -8,3 +8,37 @@
 --
 
 ALTER FUNCTION comb_layouts() ROWS 24;
+
+--
+-- comb_unwrap.c
+--
+
+CREATE FUNCTION comb_unwrap(value "any", strategy int, wrapper regprocedure, VARIADIC arguments "any") RETURNS tstzrange
+	AS 'MODULE_PATHNAME', 'comb_unwrap'
+	LANGUAGE C STABLE LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_unwrap("any", int, regprocedure, "any") IS
+	'a period with all times of which the wrapper makes what compares so with the value, by a strategy of btree; its arguments have NULL in the place of the time';
+
+-- As comb_instant() and the other functions that the planner calls, for everyone
+DO $$
+DECLARE
+	function pg_catalog.regprocedure;
+	grantee pg_catalog.oid;
+BEGIN
+	FOREACH function IN ARRAY ARRAY[
+		'comb_unwrap("any", int, regprocedure, "any")'
+	]::pg_catalog.regprocedure[] LOOP
+		FOR grantee IN
+			SELECT DISTINCT acl.grantee
+			FROM pg_catalog.pg_proc AS p, pg_catalog.aclexplode(p.proacl) AS acl
+			WHERE p.oid OPERATOR(pg_catalog.=) function
+				AND acl.grantee OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
+				AND acl.grantee OPERATOR(pg_catalog.<>) p.proowner
+		LOOP
+			EXECUTE pg_catalog.format('REVOKE ALL ON FUNCTION %s FROM %I CASCADE', function, pg_catalog.pg_get_userbyid(grantee));
+		END LOOP;
+		EXECUTE pg_catalog.format('GRANT EXECUTE ON FUNCTION %s TO PUBLIC', function);
+	END LOOP;
+END
+$$;

@@ -476,6 +476,13 @@ CREATE FUNCTION comb_instant(at timestamp) RETURNS timestamptz
 COMMENT ON FUNCTION comb_instant(timestamp) IS
 	'the time that comparisons with a timestamptz take the timestamp for';
 
+CREATE FUNCTION comb_unwrap(value "any", strategy int, wrapper regprocedure, VARIADIC arguments "any") RETURNS tstzrange
+	AS 'MODULE_PATHNAME', 'comb_unwrap'
+	LANGUAGE C STABLE LEAKPROOF PARALLEL SAFE;
+
+COMMENT ON FUNCTION comb_unwrap("any", int, regprocedure, "any") IS
+	'a period with all times of which the wrapper makes what compares so with the value, by a strategy of btree; its arguments have NULL in the place of the time';
+
 --
 -- comb_mssql.c: SQL Server's order
 --
@@ -638,6 +645,7 @@ BEGIN
 		'comb_bound_max(tstzrange, text)',
 		'comb_instant(date)',
 		'comb_instant(timestamp)',
+		'comb_unwrap("any", int, regprocedure, "any")',
 		'comb_mssql_lt(uuid, uuid)',
 		'comb_mssql_le(uuid, uuid)',
 		'comb_mssql_ge(uuid, uuid)',

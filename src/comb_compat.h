@@ -98,6 +98,13 @@ typedef int16 CompareType;
 #define comb_timestamp_instant(at)	timestamp2timestamptz_opt_overflow(at, COMB_OVERFLOW)
 #endif
 
+/* PostgreSQL 16 can report errors of a range's type without raising them */
+#include "utils/rangetypes.h"
+#if PG_VERSION_NUM < 160000
+#define range_serialize(typcache, lower, upper, empty, escontext) \
+	range_serialize(typcache, lower, upper, empty)
+#endif
+
 /*
  * PostgreSQL 17 numbers backends from 0.  Older servers have two numbers for
  * a backend.  We use the backend's id, which counts from 1, because new

@@ -50,7 +50,7 @@ static const struct
 	const char *name;
 	Oid			result;
 	int			nargs;
-	Oid			args[3];
+	Oid			args[4];
 }			comb_functions[COMB_NFUNCTIONS] =
 
 {
@@ -72,7 +72,8 @@ static const struct
 	{"comb_instant", TIMESTAMPTZOID, 1, {DATEOID}},
 	{"comb_instant", TIMESTAMPTZOID, 1, {TIMESTAMPOID}},
 	{"comb_bound_min", UUIDOID, 2, {TSTZRANGEOID, TEXTOID}},
-	{"comb_bound_max", UUIDOID, 2, {TSTZRANGEOID, TEXTOID}}
+	{"comb_bound_max", UUIDOID, 2, {TSTZRANGEOID, TEXTOID}},
+	{"comb_unwrap", TSTZRANGEOID, 4, {ANYOID, INT4OID, REGPROCEDUREOID, ANYOID}}
 };
 
 /* The functions of the extension in a schema */
@@ -129,7 +130,7 @@ comb_find_extension(Oid schema)
 		return false;
 	for (i = 0; i < COMB_NFUNCTIONS; i++)
 	{
-		Oid			args[3];
+		Oid			args[4];
 		HeapTuple	tuple;
 		Form_pg_proc function;
 		bool		ours;
@@ -405,10 +406,12 @@ comb_is_call(Node *node, CombFunction function)
 	return IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == comb_extension.functions[function];
 }
 
-/* Call a function of the extension */
+/* Call a function of the extension, NULL if its version does not have it */
 Node *
 comb_call(PlannerInfo *root, CombFunction function, List *args)
 {
+	if (!OidIsValid(comb_extension.functions[function]))
+		return NULL;
 	return eval_const_expressions(root, (Node *)
 								  makeFuncExpr(comb_extension.functions[function],
 											   comb_functions[function].result, args,
@@ -427,8 +430,7 @@ comb_as_time(PlannerInfo *root, Node *at)
 
 	if (type == TIMESTAMPTZOID)
 		return at;
-	if ((type != TIMESTAMPOID && type != DATEOID) ||
-		!OidIsValid(comb_extension.functions[COMB_INSTANT_DATE]))
+	if (type != TIMESTAMPOID && type != DATEOID)
 		return NULL;
 	return comb_call(root, type == DATEOID ? COMB_INSTANT_DATE : COMB_INSTANT_TIMESTAMP,
 					 list_make1(copyObject(at)));

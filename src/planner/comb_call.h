@@ -95,8 +95,10 @@ typedef enum CombFunction
 	COMB_MSSQL_LT, COMB_MSSQL_LE, COMB_MSSQL_GE, COMB_MSSQL_GT,
 	COMB_INSTANT_DATE, COMB_INSTANT_TIMESTAMP,
 	COMB_BOUND_MIN, COMB_BOUND_MAX,
+	COMB_UNWRAP,
 	COMB_NFUNCTIONS,
-	COMB_FIRST_OF_1_1 = COMB_INSTANT_DATE	/* 1.0 does not have the last ones */
+	COMB_FIRST_OF_1_1 = COMB_INSTANT_DATE	/* 1.0 does not have the last
+											 * ones, nor 1.1 the very last */
 } CombFunction;
 
 /* The key in a condition: a column of uuids, and what their layout is */
@@ -153,6 +155,10 @@ extern Node *comb_call(PlannerInfo *root, CombFunction function, List *args);
 extern Node *comb_as_time(PlannerInfo *root, Node *at);
 extern Node *comb_compare_key(const CombKey *key, int strategy, Node *value);
 extern Node *comb_has_time(PlannerInfo *root, const CombKey *key);
+
+/* comb_unwrap.c */
+extern Node *comb_wrapped_period(PlannerInfo *root, const OpExpr *op, int right,
+								 int *strategy, CombKey *key);
 
 /* comb_page.c */
 extern bool comb_page_bounds(PlannerInfo *root, Node *clause,

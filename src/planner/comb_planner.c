@@ -16,6 +16,8 @@
  *	comb_timestamp(id) = at				id >= comb_min(at) AND id <= comb_max(at)
  *	id <@ period						id >= comb_range_min(period) AND
  *										id <= comb_range_max(period)
+ *	wrapped times, see comb_unwrap.c	id >= comb_range_min(comb_unwrap()) AND
+ *										id <= comb_range_max(comb_unwrap())
  *	the same with a label				comb_bound_min() and comb_bound_max() of
  *										the period that the condition means
  *	a page, see comb_page.c				id <= ...
@@ -118,24 +120,24 @@ comb_is_open(Node *period, int end)
 }
 
 /*
- * Return the bounds of a period.
+ * Return the bounds of a period, or the one that a comparison by "strategy" has.
  *
  * PostgreSQL lets functions of a column wait for policies of row security
  * unless they are leakproof.  Those with a label are not, as they show it in
  * an error, but comb_bound_min() and comb_bound_max() are.
  */
 static List *
-comb_period_bounds(PlannerInfo *root, const CombKey *key, Node *period)
+comb_period_bounds(PlannerInfo *root, const CombKey *key, int strategy, Node *period)
 {
 	List	   *args = lcons(period, list_copy(key->label));
 	List	   *bounds = NIL;
 
 	/* version 4 is in front of behind_v4 */
-	if (!comb_is_open(period, 0) || key->layout == comb_layout_behind_v4)
+	if ((strategy >= BTEqualStrategyNumber && !comb_is_open(period, 0)) || key->layout == comb_layout_behind_v4)
 		bounds = lappend(bounds, comb_compare_key(key, BTGreaterEqualStrategyNumber,
 												  comb_call(root, key->label ? COMB_BOUND_MIN : COMB_RANGE_MIN,
 															copyObject(args))));
-	if (!comb_is_open(period, 1))
+	if (strategy <= BTEqualStrategyNumber && !comb_is_open(period, 1))
 		bounds = lappend(bounds, comb_compare_key(key, BTLessEqualStrategyNumber,
 												  comb_call(root, key->label ? COMB_BOUND_MAX : COMB_RANGE_MAX,
 															copyObject(args))));
@@ -160,7 +162,7 @@ comb_time_bounds(PlannerInfo *root, const CombKey *key, int strategy, Node *at)
 	if (at == NULL)
 		return NIL;
 	if (key->label)
-		return comb_period_bounds(root, key, comb_strategy_range(strategy, at));
+		return comb_period_bounds(root, key, strategy, comb_strategy_range(strategy, at));
 	if (strategy != BTEqualStrategyNumber)
 		return list_make1(comb_time_bound(root, key, strategy, at));
 	return list_make2(comb_time_bound(root, key, BTGreaterEqualStrategyNumber, at),
@@ -182,14 +184,14 @@ comb_find_period_bounds(const CombPlace *place, Node *clause, CombBounds *found)
 	if (!comb_period_clause(place->root, clause, &found->key, &period) ||
 		found->key.has_time || !comb_gets_bounds(place, &found->key, period))
 		return false;
-	found->bounds = comb_period_bounds(place->root, &found->key, period);
+	found->bounds = comb_period_bounds(place->root, &found->key, BTEqualStrategyNumber, period);
 	found->exact = !IsA(period, Const) && !IsA(period, Param);
 	found->timed = found->exact;
 	return found->bounds != NIL;
 }
 
 /*
- * Find the bounds of a comparison of a key's time.
+ * Find the bounds of a comparison of a key's time, or of what wrappers make of it.
  *
  * An equality stays, as tables can be joined by it, and so does what this table or
  * that of another key can use as it was written.  A time that is NULL makes a
@@ -203,27 +205,33 @@ comb_find_time_bounds(const CombPlace *place, Node *clause, CombBounds *found)
 	CombKey    *key = &found->key;
 	int			right;
 
-	for (right = 0; is_opclause(clause) && right < list_length(((OpExpr *) clause)->args); right++)
+	for (right = 0; right < 2 && is_opclause(clause) && list_length(((OpExpr *) clause)->args) == 2; right++)
 	{
 		OpExpr	   *op = (OpExpr *) clause;
 		Node	   *time = list_nth(op->args, right);
 		int			strategy;
-		Node	   *other;
+		Node	   *other = list_nth(op->args, 1 - right);
+		Node	   *period = NULL;
 		CombStored	stored;
 
-		if (!comb_time_call(root, time, key))
-			continue;
-		strategy = comb_time_strategy(op->opno, right);
+		if (comb_time_call(root, time, key))
+			strategy = comb_time_strategy(op->opno, right);
+		else
+		{
+			period = comb_wrapped_period(root, op, right, &strategy, key);
+			if (period == NULL)
+				continue;
+		}
 		if (strategy == 0)
 			continue;
-		other = list_nth(op->args, 1 - right);
 		stored = comb_stored_time(root, key, time, NIL);
 		if ((stored == COMB_SORTED && !root->simple_rte_array[key->column->varno]->inh) ||
-			!comb_gets_bounds(place, key, other))
+			!comb_gets_bounds(place, key, period ? period : other))
 			continue;
-		found->bounds = comb_time_bounds(root, key, strategy, other);
+		found->bounds = period ? comb_period_bounds(root, key, strategy, period) :
+			comb_time_bounds(root, key, strategy, other);
 		found->timed = true;
-		found->exact = strategy != BTEqualStrategyNumber && key->label == NIL &&
+		found->exact = period == NULL && strategy != BTEqualStrategyNumber && key->label == NIL &&
 			stored == COMB_NOT_STORED && !comb_reads_time(other, root);
 		return found->bounds != NIL;
 	}

@@ -294,7 +294,9 @@ comb_spare_equalities(const CombKey *key, List *infos)
 			if (comb_bound_strategy(key, upper) != BTLessEqualStrategyNumber)
 				continue;
 			max = llast(((OpExpr *) upper->clause)->args);
-			if (comb_is_call((Node *) min, COMB_MIN) && comb_is_call((Node *) max, COMB_MAX) &&
+			if (((comb_is_call((Node *) min, COMB_MIN) && comb_is_call((Node *) max, COMB_MAX)) ||
+				 (comb_is_call((Node *) min, COMB_RANGE_MIN) && comb_is_call((Node *) max, COMB_RANGE_MAX) &&
+				  comb_is_call(linitial(min->args), COMB_UNWRAP))) &&
 				equal(min->args, max->args))
 			{
 				comb_set_sel(lower, 1.0);

@@ -41,6 +41,9 @@ CREATE FUNCTION fuzz.compare_any(id uuid, at anyarray, layout text DEFAULT 'uuid
 RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN RETURN comb_timestamp(id, layout) = ANY (at); END';
 CREATE FUNCTION fuzz.compare_snowflake(id bigint, operator text, at anyelement, reversed boolean DEFAULT false)
 RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN RETURN fuzz.compared(comb_snowflake_timestamp(id), operator, at, reversed); END';
+-- The time of a key, where the planner does not see it
+CREATE FUNCTION fuzz.made(id uuid, layout text DEFAULT 'uuidv7') RETURNS timestamptz
+	LANGUAGE plpgsql STABLE AS 'BEGIN RETURN comb_timestamp(id, layout); END';
 CREATE FUNCTION fuzz.volatile_time(at timestamptz) RETURNS timestamptz
 	LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS 'BEGIN RETURN at; END';
 

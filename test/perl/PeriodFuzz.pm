@@ -135,8 +135,51 @@ clause
 	12	<k=labelled><c=compare><a=time>{(comb_timestamp(<k>, '<layout>') <c> <a>)|fuzz.compare(<k>, '<c>', <a>, '<layout>')}
 	3	<k=labelled><c=compare><a=time>{(<a> <c> comb_timestamp(<k>, '<layout>'))|fuzz.compare(<k>, '<c>', <a>, '<layout>', true)}
 	2	<k=labelled><a=times>{(comb_timestamp(<k>, '<layout>') = ANY (<a>))|fuzz.compare_any(<k>, <a>, '<layout>')}
+	20	<k=key><made=plain_time>(<wrapped>)
+	6	<k=labelled><made=labelled_time>(<wrapped>)
 	12	<k=x><c=compare><a=time>{(comb_snowflake_timestamp(<k>.s) <c> <a>)|fuzz.compare_snowflake(<k>.s, '<c>', <a>)}
 	3	<k=x><c=compare><a=time>{(<a> <c> comb_snowflake_timestamp(<k>.s))|fuzz.compare_snowflake(<k>.s, '<c>', <a>, true)}
+wrapped
+	6	<day> <compare> <day_value>
+	2	<day> <compare> <clock_value>
+	6	<clock> <compare> <clock_value>
+	2	<clock> <compare> <instant_value>
+	6	<cut> <compare> <instant_value>
+	2	<cut> <compare> <day_value>
+	2	<instant_value> <compare> <cut>
+	2	<day> BETWEEN <day_value> AND <day_value>
+	4	<age> <compare> <span_value>
+	2	<span_value> <compare> <age>
+	2	<seconds> <compare> <seconds_value>
+	1	extract(epoch FROM <age>) <compare> <int 0 9000000>
+	1	(current_date - <day>) <compare> <int 200 340>
+day: 4 <of_instant>::date | 3 <clock>::date | (<day> + <int 0 3>) | (<day> - <int 0 3>)
+clock: 3 <of_instant>::timestamp | 4 (<of_instant> AT TIME ZONE <in_zone>) | date_trunc('<unit>', <clock>) | (<clock> - <interval>) | (<clock> + <interval>) |
+		<day>::timestamp | (<day> - <interval>)
+of_instant: 5 <made> | <cut>
+cut: 4 date_trunc('<unit>', <of_instant>) | 3 date_trunc('<unit>', <of_instant>, <in_zone>) | 2 (<of_instant> - <interval>) | 2 (<of_instant> + <interval>) |
+		(<clock> AT TIME ZONE <in_zone>) | <clock>::timestamptz | <day>::timestamptz
+age: 3 ('<instant>'::timestamptz - <of_instant>) | (<of_instant> - '<instant>'::timestamptz) | ('<instant>'::timestamp - <clock>) |
+		(now() - <of_instant>)
+seconds: extract(epoch FROM <of_instant>) | date_part('epoch', <of_instant>) | extract(epoch FROM <clock>) | date_part('epoch', <clock>)
+day_value: 4 '<instant>'::date | 2 <param date instant> | <w>.until::date | '<extreme_date>'::date | NULL::date | (current_date - (current_date - '<instant>'::date)) |
+		('<instant>'::timestamptz AT TIME ZONE <in_zone>)::date
+clock_value: 4 '<instant>'::timestamp | 2 <param timestamp instant> | date_trunc('<unit>', '<instant>'::timestamp) |
+		('<instant>'::timestamptz AT TIME ZONE <in_zone>) | <w>.until::timestamp | '<extreme_time>'::timestamp
+instant_value: 4 '<instant>'::timestamptz | 2 <param timestamptz instant> | date_trunc('<unit>', '<instant>'::timestamptz, <in_zone>) |
+		(now() - (now() - '<instant>')) | <w>.since | '<extreme_time>'::timestamptz
+span_value: 3 interval '<int 0 100> days' | interval '<int 0 3> months <int -9 9> days' | ('<instant>'::timestamptz - '<instant>') | interval '<int -90 90> hours' |
+		(now() - '<instant>')
+seconds_value: 3 extract(epoch FROM '<instant>'::timestamptz) | date_part('epoch', '<instant>'::timestamptz) | 'NaN'::float8 | 1e30 | <int 1760000000 1780000000>
+unit: 3 day | week | month | quarter | year | hour | minute | days | MON | decade
+interval: 2 interval '<int -30 30> hours' | interval '<int -3 3> days' | interval '<int -2 2> months <int -9 9> days <int -90 90> minutes' |
+		<param interval interval_text>
+interval_text: <int -30 30> hours | <int -3 3> days | <int -2 2> months
+in_zone: 3 '<zone_name>' | <param text zone_name>
+zone_name: America/Santiago | Asia/Beirut | Pacific/Apia | Australia/Lord_Howe | America/New_York | Asia/Kathmandu | Africa/Monrovia |
+		UTC | CET | est | MSK | X+100 | <-04:30>+04:30 | A0B,J66,J67
+plain_time: {comb_timestamp(<k>)|fuzz.made(<k>)}
+labelled_time: {comb_timestamp(<k>, '<layout>')|fuzz.made(<k>, '<layout>')}
 compare: 2 < | 2 <= | 2 >= | 2 > | = | <>
 beyond: 3 < | <= | 2 > | >=
 last: 4 <key_value> | 4 '<key_text>'::uuid | <x>.o | 4 <param uuid key_text>
@@ -357,6 +400,17 @@ my %layouts = (
 	'SQL Server' => [qw(rtcomb_sql rtcomb_legacy nhibernate sequential_end morris efcore masstransit)],
 	'none' => [qw(rtcomb_binary rtcomb_binary_datetime sequential_binary uuidv1 newsequentialid hibernate)]);
 
+
+# A zone's clock goes on or back at midnight, skips a day, or is changed by half an hour.
+my @changes = (
+	1774735200,    # Beirut, 2026-03-29
+	1775358000,    # Santiago, 2026-04-05
+	1325239200,    # Apia has no 2011-12-30
+	1775314800,    # Lord Howe, 2026-04-05
+	1772953200,    # New York, 2026-03-08
+	63593070,      # Monrovia, 1972-01-07
+	1772841600);   # J66 of zones that POSIX writes
+
 sub one_in { return int(rand($_[0])) == 0; }
 sub from_to { return $_[0] + int(rand($_[1] - $_[0] + 1)); }
 sub pick { return $_[ int(rand(@_)) ]; }
@@ -508,7 +562,7 @@ sub expand
 		$env->{$name} = $value;
 		return '';
 	};
-	$text =~ s/<(?:(\w+)=)?(\w+)((?: [\w+]+)*)>/$replace->($1, $2, split(' ', $3))/ge;
+	$text =~ s/<(?:(\w+)=)?(\w+)((?: [\w+-]+)*)>/$replace->($1, $2, split(' ', $3))/ge;
 	return $text;
 }
 
@@ -522,12 +576,13 @@ sub new
 	$self->{layout} = pick(@{ $layouts{ $self->{order} } });
 	$self->{other_order} = $self->{order} eq 'SQL Server' ? 'o comb_mssql_ops' : 'o';
 	$self->{instants} = [ map { ($start + from_to(0, 90 * 86_400)) * 1_000_000 + pick(0, 0, 0, from_to(0, 999) * 1000, from_to(0, 999_999)) } 1 .. 10 ];
+	push @{ $self->{instants} }, map { pick(@changes) * 1_000_000 } 1 .. 3;
 	my $get = sub { my ($symbol, %env) = @_; return $self->replaced({ scope => [], %env }, $symbol); };
 	$self->{favourites} = [ map { $get->('period_text') } 1 .. 4 ];
 	my ($p, $q) = @{ $self->{favourites} };
 
 	$self->{at} = $get->('instant');
-	$self->{zone} = pick('UTC', 'America/New_York', 'Asia/Kathmandu');
+	$self->{zone} = pick('UTC', 'America/New_York', 'Asia/Kathmandu', 'Asia/Beirut', 'America/Santiago', 'Pacific/Apia', 'Australia/Lord_Howe', 'A+9B-9,J66,J67');
 	$self->{base} = join(";\n", "CREATE SCHEMA $self->{schema}", "SET search_path = $self->{schema}, public",
 		"CREATE TABLE base ($columns)",
 		'INSERT INTO base VALUES ' . join(",\n", map { $get->('base_row', i => $_) } 1 .. pick(50, 200, 300, 400, 500)),
@@ -594,7 +649,7 @@ sub query
 	{
 		$self->{query} = { executions => $executions, parameters => [], tables => {} };
 		$self->{query}{text} = $self->replaced({ scope => [] }, 'query');
-	} until $self->{query}{text} =~ /fuzz\.(?:brute|compare)|interval '0'/;
+	} until $self->{query}{text} =~ /fuzz\.(?:brute|compare|made)|interval '0'/;
 
 	# The planner reads such small tables from end to end unless told otherwise.
 	my @set = one_in(2) ? 'enable_seqscan = off' : ();
