@@ -26,9 +26,6 @@ PG_FUNCTION_INFO_V1(comb_snowflake_sequence);
 PG_FUNCTION_INFO_V1(comb_snowflake_min);
 PG_FUNCTION_INFO_V1(comb_snowflake_max);
 
-/* One day: no service that we found has longer ticks */
-#define COMB_TICK_US_MAX	USECS_PER_DAY
-
 /* Raise 22023 for a number of bits that is out of range */
 static void
 comb_check_bits(const char *name, int32 bits)
@@ -62,7 +59,7 @@ comb_snowflake_prepare(CombSnowflake *set)
 	if (tick->month != 0 ||
 		pg_mul_s64_overflow(tick->day, USECS_PER_DAY, &set->tick_us) ||
 		pg_add_s64_overflow(set->tick_us, tick->time, &set->tick_us) ||
-		set->tick_us <= 0 || set->tick_us > COMB_TICK_US_MAX)
+		set->tick_us <= 0 || set->tick_us > USECS_PER_DAY)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"tick\" must be between 1 microsecond and 1 day")));

@@ -41,11 +41,7 @@
 #define COMB_SLOT_US_MAX		100
 #define COMB_RATE_MIN			(USECS_PER_SEC / COMB_SLOT_US_MAX)
 
-/*
- * The time of a Snowflake: a number of its parameter set's ticks, since the
- * set's epoch.
- */
-typedef uint64 CombSlotTime;
+typedef uint64 CombSlotTime;	/* in ticks, since the set's epoch */
 
 /*
  * A parameter set, and what is derived from the parameters.  "span" and "slot"
