@@ -72,7 +72,7 @@ comb_snowflake_range_error(const CombSnowflake *set)
  * Raises 55000 for a server without an instance number, and 22023 for an instance
  * number that the bits cannot hold and for too few slots.
  */
-static inline CombSnowflake *
+static pg_always_inline CombSnowflake *
 comb_snowflake_own_set(FunctionCallInfo fcinfo, uint64 *instance)
 {
 	CombSnowflake *set = comb_snowflake_set(fcinfo, 0);
