@@ -39,7 +39,7 @@ PROGRAMS   = $(shell cd '$(srcdir)' && grep -soh '](\.\./test/[^)]*' doc/*.md | 
 PORTABLE   = sql/portable/pg_comb.sql sql/portable/pg_comb_feed.sql sql/portable/migrate_online.sql \
              sql/portable/uninstall.sql
 
-REGRESS        = sanity time layouts generate ordered snowflake position warn check spread range wrapped newest behind hostile install \
+REGRESS        = sanity time layouts generate ordered snowflake position warn check spread range unwrap newest behind hostile install \
                  mssql mssql_sort aggregate text
 # Some messages show characters of UTF-8, and a server may have another encoding.
 REGRESS_OPTS   = $(addprefix --load-extension=,$(EXTENSION)) --encoding=UTF8 --no-locale

@@ -92,9 +92,12 @@ comb_wrapper(Oid funcid)
 	int			i;
 	int			j;
 
-	for (i = COMB_CAST; i < lengthof(comb_wrappers) && OidIsValid(funcid); i++)
+	/* most functions of conditions are not between the least and the largest */
+	if (funcid < F_DATE_MI || funcid > F_EXTRACT_TEXT_INTERVAL)
+		return COMB_NO_WRAPPER;
+	for (i = COMB_CAST; i < lengthof(comb_wrappers); i++)
 	{
-		for (j = 0; j < lengthof(comb_wrappers[i]); j++)
+		for (j = 0; OidIsValid(comb_wrappers[i][j]); j++)
 		{
 			if (comb_wrappers[i][j] == funcid)
 				return i;
@@ -376,13 +379,14 @@ comb_wrapped_period(PlannerInfo *root, const OpExpr *op, int right, int *strateg
 {
 	Node	   *node = list_nth(op->args, right);
 	Node	   *value = list_nth(op->args, 1 - right);
-	Oid			type = exprType(node);
 	Oid			funcid;
 	List	   *args;
 	int			time = comb_take_off(root, node, &funcid, &args);
+	Oid			type;
 
 	if (time < 0)
 		return NULL;
+	type = exprType(node);
 	*strategy = get_op_opfamily_strategy(op->opno, lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf);
 	if (*strategy == 0)
 		return NULL;

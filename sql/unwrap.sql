@@ -106,6 +106,9 @@ EXPLAIN (COSTS OFF) SELECT day, n FROM days JOIN visits ON at::date = day;
 SELECT day, count(*) FROM days JOIN visits ON at::date = day GROUP BY day ORDER BY day;
 RESET enable_hashjoin;
 RESET enable_mergejoin;
+SELECT count(*), count(day) FROM visits LEFT JOIN LATERAL (SELECT day FROM days
+    WHERE (at, id) < ('2026-01-02', 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid) AND at::date > '2025-12-31') s ON true
+WHERE at < '2026-01-03';
 SET enable_seqscan = off;
 
 -- Layouts, behind version 4, partitions, UNION ALL
