@@ -67,8 +67,6 @@ $schedule->for_each([qw(wait-listed wait-count)], q{
 	r.seen r.wait@%=t a.event@end-count a.go r.go
 	r.seen r.short@%=f u.pause300 r.go
 	r.seen r.wait@%=f=57014 r.cancel r.detach b.seen b.wait=t a.event
-	a.begin a.event a.prepare1 r.seen r.wait@%=t u.commitp1 r.go
-	a.begin a.event a.prepare1 b.seen b.wait=t r.seen r.wait@%=t u.rollbackp1 r.go
 	a.begin a.event r.seen r.wait@%=t a.prepare1 r.go u.commitp1
 });
 
