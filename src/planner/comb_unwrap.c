@@ -95,7 +95,7 @@ comb_wrapper(Oid funcid)
 	/* most functions of conditions are not between the least and the largest */
 	if (funcid < F_DATE_MI || funcid > F_EXTRACT_TEXT_INTERVAL)
 		return COMB_NO_WRAPPER;
-	for (i = COMB_CAST; i < lengthof(comb_wrappers); i++)
+	for (i = COMB_CAST; i < (int) lengthof(comb_wrappers); i++)
 	{
 		for (j = 0; OidIsValid(comb_wrappers[i][j]); j++)
 		{
@@ -139,7 +139,7 @@ comb_unit_width(const text *unit)
 	char	   *name = downcase_truncate_identifier(VARDATA_ANY(unit), VARSIZE_ANY_EXHDR(unit), false);
 	int			value;
 
-	if (DecodeUnits(0, name, &value) != UNITS || value >= lengthof(comb_unit_hours) || comb_unit_hours[value] == 0)
+	if (DecodeUnits(0, name, &value) != UNITS || value >= (int) lengthof(comb_unit_hours) || comb_unit_hours[value] == 0)
 		return NAN;
 	return comb_unit_hours[value] * (double) USECS_PER_HOUR;
 }
