@@ -68,6 +68,8 @@ SELECT c AS condition, reads(c) FROM unnest(ARRAY[
   'n < 10 AND at::date = ''2026-01-01''', 'NOT at::date < ''2026-04-09''',
   'at::date = ''infinity''', 'at::date < ''infinity''', 'at::date > ''-infinity''', 'at::date >= ''5874897-12-31''', 'at::date < NULL',
   'at::timestamp < ''4714-11-24 BC''', 'at + interval ''150000 years'' > ''152026-04-09''',
+  '''2026-03-01''::date + (''2026-03-01''::date - at::date) = ''2026-02-20''', '(at::date + 106751991) + 1000000000 = ''2026-02-03''::date + 1106751991',
+  'at::date + 2145000003 = ''2026-02-03''::date + 2145000003', 'at - interval ''100000000000.000003 s'' = ''2026-02-03 UTC''::timestamptz - interval ''100000000000.000003 s''',
   'now() - at < interval ''170000000 years''', 'extract(epoch FROM at) < ''NaN''', 'extract(epoch FROM at) < ''-Infinity''',
   'date_part(''epoch'', at) < ''Infinity''', 'date_part(''epoch'', at) < 1e300', 'at::date = date_trunc(''day'', at)',
   'at AT TIME ZONE NULL > ''2026-01-01''']) c;
@@ -160,6 +162,9 @@ SELECT num_nulls(comb_unwrap(NULL::date, 3, 'date(timestamptz)', NULL::timestamp
   comb_unwrap(now(), 3, NULL, NULL::timestamptz), comb_unwrap(now(), 3, 'now()', NULL::timestamptz),
   comb_unwrap(now(), 3, 'date(timestamptz)', NULL::text), comb_unwrap(now(), 3, 'date(timestamptz)', now()),
   comb_unwrap(now(), 3, 'date(timestamptz)', NULL::timestamptz, now()), comb_unwrap(now(), 3, 'timezone(text,timestamptz)', NULL::text, NULL::timestamptz)) AS eight;
+SELECT num_nulls(comb_unwrap(now(), 3, 'date_trunc(text,timestamptz)', NULL::text, now()), comb_unwrap(now(), 3, 'date_trunc(text,timestamptz,text)', 'day'::text, now(), NULL::text),
+  comb_unwrap(now(), 3, 'timezone(text,timestamptz)', NULL::text, now()), comb_unwrap(now(), 3, 'timestamptz_pl_interval(timestamptz,interval)', now(), NULL::interval),
+  comb_unwrap(now(), 3, 'timestamptz_mi_interval(timestamptz,interval)', now(), NULL::interval)) AS five;
 RESET search_path;
 SET client_min_messages = warning;
 DROP SCHEMA wrapped CASCADE;

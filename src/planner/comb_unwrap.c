@@ -10,8 +10,9 @@
  *
  * A wrapper goes to the clock of a zone, forth or back on it, cuts the time to a unit, and
  * returns to UTC, or does some of these.  Clocks are set back, or skip an hour or a day.  So
- * what a zone does is undone with the least and the largest offset that it has within a
- * week before and after.  No offset is above 167 hours.
+ * what a zone does is undone with the least and the largest offset that it has within 8
+ * days before and after.  No offset is above 168 hours, and from a clock's time PostgreSQL
+ * looks a day back for a change.
  *
  * A session can change its zone between two executions of a plan, and what
  * abbreviations mean.  So the periods are computed when a scan begins.
@@ -44,9 +45,12 @@ PG_FUNCTION_INFO_V1(comb_unwrap);
  */
 #define COMB_COUNTABLE		9007199254740992.0
 
-/* Months are this long, but for 5 days, and for what a zone can skip: 8 days */
+/* How far from a time a zone's offset can count */
+#define COMB_ZONE_REACH		(8 * USECS_PER_DAY)
+
+/* Months are this long, but for 5 days, and for what a zone can skip: 14 days */
 #define COMB_MONTH_DAYS		30.436875
-#define COMB_MONTHS_SLACK	(13.0 * USECS_PER_DAY)
+#define COMB_MONTHS_SLACK	(19.0 * USECS_PER_DAY)
 
 /* extract() counts from 1970, and date_part() rounds */
 #define COMB_SECONDS_SLACK	4.0
@@ -106,7 +110,17 @@ comb_wrapper(Oid funcid)
 	return COMB_NO_WRAPPER;
 }
 
-/* Return a time since 2000, or a duration, in microseconds */
+/*
+ * NaN if a double does not count this exactly.  What is infinite must not become finite
+ * by a sum, either.
+ */
+static inline double
+comb_counted(double microseconds)
+{
+	return fabs(microseconds) < COMB_COUNTABLE ? microseconds : NAN;
+}
+
+/* Return a time since 2000, or a duration, in microseconds, or NaN */
 static double
 comb_microseconds(Oid type, Datum value)
 {
@@ -116,15 +130,16 @@ comb_microseconds(Oid type, Datum value)
 	{
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
-			return (double) DatumGetTimestamp(value);
+			return comb_counted((double) DatumGetTimestamp(value));
 		case DATEOID:
 		case INT4OID:
-			return (double) DatumGetInt32(value) * USECS_PER_DAY;
+			return comb_counted((double) DatumGetInt32(value) * USECS_PER_DAY);
 		case INTERVALOID:
 			span = DatumGetIntervalP(value);
-			return ((double) span->month * DAYS_PER_MONTH + span->day) * USECS_PER_DAY + (double) span->time;
+			return comb_counted(((double) span->month * DAYS_PER_MONTH + span->day) * USECS_PER_DAY) +
+				comb_counted((double) span->time);
 		case FLOAT8OID:
-			return DatumGetFloat8(value) * USECS_PER_SEC;
+			return comb_counted(DatumGetFloat8(value) * USECS_PER_SEC);
 		case NUMERICOID:
 			return comb_microseconds(FLOAT8OID, DirectFunctionCall1(numeric_float8_no_overflow, value));
 		default:
@@ -165,8 +180,8 @@ comb_zone_offset(Datum zone, double at, bool largest)
 	tz = pg_tzset(name);
 	if (tz == NULL || !(fabs(at) < COMB_COUNTABLE))
 		return NAN;
-	start = (TimestampTz) at - 7 * USECS_PER_DAY;
-	end = (TimestampTz) at + 7 * USECS_PER_DAY;
+	start = (TimestampTz) at - COMB_ZONE_REACH;
+	end = (TimestampTz) at + COMB_ZONE_REACH;
 	for (sample = start; sample <= end; sample += end - start)
 	{
 		double		offset = DatumGetTimestamp(DirectFunctionCall2(timestamptz_zone, zone, TimestampTzGetDatum(sample))) - sample;
@@ -174,7 +189,7 @@ comb_zone_offset(Datum zone, double at, bool largest)
 		if (sample == start || (offset > result) == largest)
 			result = offset;
 	}
-	for (from = timestamptz_to_time_t(start); from < timestamptz_to_time_t(end); from = boundary + 1)
+	for (from = timestamptz_to_time_t(start); from < timestamptz_to_time_t(end); from = boundary)
 	{
 		long int	before;
 		long int	after;
@@ -196,7 +211,17 @@ comb_add_offset(Datum zone, int sign, double *first, double *last)
 	*last += sign * comb_zone_offset(zone, *last, sign > 0);
 }
 
-/* Which argument is the one that is NULL?  -1 if not just one is, or if types differ. */
+/*
+ * Can this argument of a wrapper be the time?  Not the zone or the unit, and not the
+ * interval or the days that are added to another time.
+ */
+static inline bool
+comb_takes_time(Oid first, Oid type, int argno)
+{
+	return first == TEXTOID ? argno == 1 : type == first;
+}
+
+/* Which argument is the one that is NULL?  -1 if not just one is, if types differ, or if it takes no time. */
 static int
 comb_time_argument(FunctionCallInfo fcinfo, const Oid *types, int nargs)
 {
@@ -212,7 +237,7 @@ comb_time_argument(FunctionCallInfo fcinfo, const Oid *types, int nargs)
 		if (PG_ARGISNULL(COMB_OWN_ARGS + i))
 			time = i;
 	}
-	return time;
+	return time >= 0 && comb_takes_time(types[0], types[time], time) ? time : -1;
 }
 
 /*
@@ -261,8 +286,8 @@ comb_unwrap(PG_FUNCTION_ARGS)
 	{
 		CombPeriod	period = comb_period(PG_GETARG_DATUM(0));
 
-		first = (double) period.first;
-		last = (double) period.last;
+		first = comb_counted((double) period.first);
+		last = comb_counted((double) period.last);
 	}
 	if (strategy < BTEqualStrategyNumber)
 		first = -INFINITY;
@@ -301,8 +326,8 @@ comb_unwrap(PG_FUNCTION_ARGS)
 			const Interval *span = DatumGetIntervalP(other);
 
 			/* hours pass anywhere, days and months on the zone's clock */
-			first += sign * (double) span->time;
-			last += sign * (double) span->time;
+			first += sign * comb_counted((double) span->time);
+			last += sign * comb_counted((double) span->time);
 			shift = sign * (span->month * COMB_MONTH_DAYS + span->day) * USECS_PER_DAY;
 			slack = span->month != 0 ? COMB_MONTHS_SLACK : 0;
 			zoned = span->month != 0 || span->day != 0;
@@ -354,7 +379,8 @@ comb_take_off(PlannerInfo *root, Node *node, Oid *funcid, List **args)
 		return -1;
 	while (time < list_length(*args) && !comb_reads_time(list_nth(*args, time), root))
 		time++;
-	return time < list_length(*args) ? time : -1;
+	return time < list_length(*args) &&
+		comb_takes_time(exprType(linitial(*args)), exprType(list_nth(*args, time)), time) ? time : -1;
 }
 
 /* Return the period of which a wrapper makes the value, NULL before version 1.2 */

@@ -12,7 +12,7 @@ SELECT no_plan();
 -- zones as POSIX writes them, with one day of summer and with days between them
 CREATE TABLE zone AS SELECT unnest(ARRAY['America/Santiago', 'Asia/Beirut', 'Pacific/Apia', 'Asia/Manila', 'America/Juneau',
   'Asia/Kolkata', 'Australia/Lord_Howe', 'Africa/Monrovia', 'Africa/Casablanca', 'Europe/Dublin', 'America/New_York', 'Antarctica/Troll',
-  'UTC', 'CET', 'EST', 'MST7MDT', '<-04:30>+04:30', 'X+100', 'A0B,J66,J67', 'A+100B-100,J66,J67', 'A0B,M3.5.0/-100,M10.5.0/167']) AS z;
+  'UTC', 'CET', 'EST', 'MST7MDT', '<-04:30>+04:30', 'X+100', 'A0B,J66,J67', 'A+100B-100,J66,J67', 'A0B,M3.5.0/-100,M10.5.0/167', 'A+167B-100,M3.2.0,M11.1.0', 'A+167B-167,J66,J200']) AS z;
 DELETE FROM zone WHERE z IN ('CET', 'EST', 'MST7MDT') AND z NOT IN (SELECT name FROM pg_timezone_names);
 CREATE TABLE time AS
 SELECT z, t - (random() * 30 - 15) * interval '1 day' AS t
@@ -61,6 +61,8 @@ BEGIN
   END LOOP;
 END $$;
 SELECT is_empty(format('SELECT missed(%L, %L, %L)', made, function, arguments), made) FROM wrapper;
+SELECT is_empty($$ SELECT t FROM generate_series('2026-03-06 23:59:58 UTC'::timestamptz, '2026-03-07 00:00:03 UTC', '100 ms') t, (VALUES ('A0B-1,J66/0,J66/1:00:01')) zone(z)
+  WHERE NOT comb_unwrap(t AT TIME ZONE z, 3, 'timezone(text,timestamptz)', z, NULL::timestamptz) @> t $$, 'a summer of one second');
 
 -- The period is no longer than the unit and the change of the clock, and exact elsewhere
 SET LOCAL timezone = 'UTC';
