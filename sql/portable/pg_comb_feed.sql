@@ -218,10 +218,12 @@ BEGIN ATOMIC
 			('error', 'is NULL in some rows, which no reader gets', 'Give these rows values, and SET NOT NULL.',
 				CASE WHEN readable AND NOT attnotnull THEN '%1$s WHERE %2$I IS NULL' END),
 			('error', 'has values that its sequence has not made yet', 'Move the sequence past them by setval(), and let readers begin again.',
-				CASE WHEN readable AND sorted AND sequence IS NOT NULL THEN '%1$s WHERE %2$I > (SELECT last_value FROM %3$s)' END),
+				-- the type of a stranger can have a cast, which runs his code
+				CASE WHEN readable AND sorted AND sequence IS NOT NULL AND type = ANY ('{smallint,integer,bigint,numeric}'::regtype[])
+					THEN '(SELECT max(%2$I) AS id FROM %1$s) AS s WHERE id > (SELECT last_value FROM %3$s)' END),
 			('error', 'has values ahead of the clock, which no reader gets before', 'Give these rows values of the clock.',
 				CASE WHEN readable AND sorted AND sequence IS NULL THEN '%1$s WHERE %2$I > ' || quote_literal(CASE type WHEN 'uuid'::regtype
-					THEN rpad(lpad(to_hex(floor(1000 * extract(epoch FROM soon))::bigint), 12, '0'), 32, '0') ELSE soon::text END) END),
+					THEN rpad(lpad(to_hex(floor(1000 * extract(epoch FROM soon))::bigint), 12, '0'), 32, '0') ELSE to_char(soon AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS+00') END) END),
 			('warning', 'has uuids of other kinds, which come in no order, or never', 'Give these rows values of the clock.',
 				CASE WHEN readable AND sorted AND type = 'uuid'::regtype THEN '((SELECT %2$I AS id FROM %1$s ORDER BY 1 LIMIT 1000)
 					UNION ALL (SELECT %2$I FROM %1$s ORDER BY 1 DESC LIMIT 1000)) AS s WHERE substr(id::text, 15, 1) <> ''7''' END)

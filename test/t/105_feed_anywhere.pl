@@ -326,6 +326,9 @@ is($mover->ask($found), "note at was not looked at in the rows\nnote key was not
 $mover->ask(q{SELECT comb_feed_add('looked')});
 $feed->ask(q{DELETE FROM looked; ALTER TABLE looked ALTER at SET NOT NULL; INSERT INTO looked (at) VALUES (now() + interval '1 hour')});
 is($feed->ask($found), 'error at has values ahead of the clock, which no reader gets before', 'a time to come');
+is($feed->ask("SET datestyle = 'SQL'; SET timezone = '$_'; $found"), 'error at has values ahead of the clock, which no reader gets before', "also in $_")
+	foreach 'Asia/Manila', 'Asia/Jakarta';
+$feed->ask('RESET datestyle; RESET timezone');
 $feed->ask(q{DELETE FROM looked; INSERT INTO looked (key) VALUES (comb_at(now() + interval '1 hour'))});
 is($feed->ask($found), 'error key has values ahead of the clock, which no reader gets before', 'a uuid of such a time');
 $feed->ask(q{DELETE FROM looked; INSERT INTO looked (key) VALUES ('00000000-0000-4000-8000-000000000001')});
@@ -377,6 +380,13 @@ for my $case (
 	is($caller->ask(q{SELECT string_agg(number::text, ' ' ORDER BY number) FROM comb_feed WHERE name IN ('tenant.s', 'tenant.few')}),
 		'2 101', "$what: and read the sequence that they follow");
 }
+$tenant->ask(q{CREATE TYPE tenant.number AS (n bigint);
+	CREATE FUNCTION tenant.cast(tenant.number) RETURNS bigint LANGUAGE sql AS 'SELECT tenant.code()';
+	CREATE CAST (tenant.number AS bigint) WITH FUNCTION tenant.cast(tenant.number) AS IMPLICIT;
+	CREATE TABLE tenant.cast (n tenant.number PRIMARY KEY, t text UNIQUE); INSERT INTO tenant.cast VALUES (ROW (1), 'a'); GRANT SELECT ON tenant.cast TO public;
+	ALTER SEQUENCE tenant.few OWNED BY tenant.cast.n; ALTER SEQUENCE tenant.many OWNED BY tenant.cast.t});
+is($caller->ask(q{SELECT count(*) FROM comb_feed_check('tenant.cast') WHERE severity = 'error'}), 0, 'numbers of other types are not compared');
+is($caller->ask('SELECT count(*) FROM tenant.done'), 0, 'and nobody runs a cast of their owner');
 $tenant->ask('DROP SCHEMA tenant CASCADE');
 $caller->ask(q{DELETE FROM comb_feed WHERE name ~ '^tenant';} . lock_timeout(100));
 
