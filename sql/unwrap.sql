@@ -165,6 +165,10 @@ SELECT num_nulls(comb_unwrap(NULL::date, 3, 'date(timestamptz)', NULL::timestamp
 SELECT num_nulls(comb_unwrap(now(), 3, 'date_trunc(text,timestamptz)', NULL::text, now()), comb_unwrap(now(), 3, 'date_trunc(text,timestamptz,text)', 'day'::text, now(), NULL::text),
   comb_unwrap(now(), 3, 'timezone(text,timestamptz)', NULL::text, now()), comb_unwrap(now(), 3, 'timestamptz_pl_interval(timestamptz,interval)', now(), NULL::interval),
   comb_unwrap(now(), 3, 'timestamptz_mi_interval(timestamptz,interval)', now(), NULL::interval)) AS five;
+-- A call remembers its last result, for the same arguments in the same zone
+SELECT comb_unwrap(day, 3, 'date(timestamptz)', NULL::timestamptz) AS day
+FROM (SELECT set_config('timezone', zone, true), day::date FROM (VALUES (1, 'UTC', '2026-02-03'), (2, 'UTC', '2026-02-03'), (3, 'UTC', '2026-02-04'), (4, 'UTC', NULL),
+    (5, 'UTC', '2026-02-04'), (6, 'Asia/Tokyo', '2026-02-04')) v(n, zone, day) ORDER BY n OFFSET 0) s;
 RESET search_path;
 SET client_min_messages = warning;
 DROP SCHEMA wrapped CASCADE;

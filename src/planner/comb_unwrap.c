@@ -32,7 +32,10 @@
 #include "parser/scansup.h"
 #include "utils/builtins.h"
 #include "utils/datetime.h"
+#include "utils/datum.h"
 #include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/typcache.h"
 
 #include "comb_call.h"
@@ -58,6 +61,7 @@ PG_FUNCTION_INFO_V1(comb_unwrap);
 
 /* Arguments of comb_unwrap() before those of the wrapper */
 #define COMB_OWN_ARGS		3
+#define COMB_MAX_ARGS		(COMB_OWN_ARGS + 3)
 
 /* What a wrapper does with the time, whatever its type */
 typedef enum CombWrapper
@@ -240,6 +244,53 @@ comb_time_argument(FunctionCallInfo fcinfo, const Oid *types, int nargs)
 	return time >= 0 && comb_takes_time(types[0], types[time], time) ? time : -1;
 }
 
+/* What a call had for arguments last, and the result, in a context of their own */
+typedef struct CombUnwrapped
+{
+	MemoryContext context;
+	pg_tz	   *zone;			/* the session's, NULL before the first result */
+	NullableDatum result;
+	NullableDatum args[COMB_MAX_ARGS];
+	int16		typlen[COMB_MAX_ARGS];
+	bool		typbyval[COMB_MAX_ARGS];
+} CombUnwrapped;
+
+static NullableDatum
+comb_keep(NullableDatum value, bool typbyval, int typlen)
+{
+	if (!value.isnull)
+		value.value = datumCopy(value.value, typbyval, typlen);
+	return value;
+}
+
+/* Is the call one with the arguments of the last one, in its zone? */
+static bool
+comb_is_kept(const CombUnwrapped *kept, FunctionCallInfo fcinfo)
+{
+	int			i;
+
+	for (i = 0; i < PG_NARGS() && kept->zone == session_timezone; i++)
+	{
+		if (kept->args[i].isnull != PG_ARGISNULL(i) ||
+			(!PG_ARGISNULL(i) && !datumIsEqual(kept->args[i].value, PG_GETARG_DATUM(i),
+											   kept->typbyval[i], kept->typlen[i])))
+			return false;
+	}
+	return kept->zone == session_timezone;
+}
+
+static CombUnwrapped *
+comb_kept_create(FmgrInfo *flinfo, int nargs)
+{
+	CombUnwrapped *kept = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(CombUnwrapped));
+	int			i;
+
+	kept->context = AllocSetContextCreate(flinfo->fn_mcxt, "comb_unwrap", ALLOCSET_SMALL_SIZES);
+	for (i = 0; i < nargs; i++)
+		get_typlenbyval(get_fn_expr_argtype(flinfo, i), &kept->typlen[i], &kept->typbyval[i]);
+	return kept;
+}
+
 /*
  * comb_unwrap(value "any", strategy integer, wrapper regprocedure, VARIADIC arguments "any")
  * returns tstzrange
@@ -253,8 +304,8 @@ comb_time_argument(FunctionCallInfo fcinfo, const Oid *types, int nargs)
  * NULL if the value or another argument is NULL, or if this is no wrapper with these
  * arguments.  No input raises an error.
  */
-Datum
-comb_unwrap(PG_FUNCTION_ARGS)
+static Datum
+comb_compute(FunctionCallInfo fcinfo)
 {
 	CombWrapper wrapper = PG_ARGISNULL(2) ? COMB_NO_WRAPPER : comb_wrapper(PG_GETARG_OID(2));
 	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 0);
@@ -354,7 +405,38 @@ comb_unwrap(PG_FUNCTION_ARGS)
 		lower.val = TimestampTzGetDatum((TimestampTz) floor(first));
 	if (!upper.infinite)
 		upper.val = TimestampTzGetDatum((TimestampTz) ceil(last));
-	PG_RETURN_RANGE_P(range_serialize(range_get_typcache(fcinfo, TSTZRANGEOID), &lower, &upper, false, NULL));
+	PG_RETURN_RANGE_P(range_serialize(lookup_type_cache(TSTZRANGEOID, TYPECACHE_RANGE_INFO), &lower, &upper, false, NULL));
+}
+
+/* Where no index has the key, a scan asks for each row, and names of zones are in files */
+Datum
+comb_unwrap(PG_FUNCTION_ARGS)
+{
+	CombUnwrapped *kept = fcinfo->flinfo->fn_extra;
+	NullableDatum result;
+	MemoryContext caller;
+	int			i;
+
+	if (PG_NARGS() > COMB_MAX_ARGS)
+		PG_RETURN_NULL();
+	if (kept == NULL)
+		fcinfo->flinfo->fn_extra = kept = comb_kept_create(fcinfo->flinfo, PG_NARGS());
+	if (!comb_is_kept(kept, fcinfo))
+	{
+		kept->zone = NULL;
+		result.value = comb_compute(fcinfo);
+		result.isnull = fcinfo->isnull;
+		MemoryContextReset(kept->context);
+		caller = MemoryContextSwitchTo(kept->context);
+		for (i = 0; i < PG_NARGS(); i++)
+			kept->args[i] = comb_keep(fcinfo->args[i], kept->typbyval[i], kept->typlen[i]);
+		kept->result = comb_keep(result, false, -1);
+		MemoryContextSwitchTo(caller);
+		kept->zone = session_timezone;
+	}
+	result = comb_keep(kept->result, false, -1);
+	fcinfo->isnull = result.isnull;
+	return result.value;
 }
 
 /*
