@@ -31,6 +31,7 @@ DECLARE
 	settled uuid := CASE WHEN NOT pg_is_in_recovery() THEN @extschema@.comb_settled() END;
 	held interval := (SELECT max(age) FROM @extschema@.comb_unsettled());
 	key record;
+	readable boolean;
 	nulls boolean;
 	ahead bigint;
 	others bigint;
@@ -63,12 +64,13 @@ BEGIN
 		FROM known WHERE by_default OR by_trigger OR main AND any_ordered IS NOT TRUE
 		ORDER BY attrelid, attnum
 	LOOP
+		readable := key.relkind <> 'f' AND has_column_privilege(key.attrelid, key.attnum, 'SELECT');
 		nulls := false; ahead := 0; others := 0;
-		IF NOT key.attnotnull THEN
+		IF readable AND NOT key.attnotnull THEN
 			EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE %I IS NULL)', key.name, key.attname) INTO nulls;
 		END IF;
 		-- behind v4 keys, these come first, and new keys are above all others
-		IF key.atttypid = 'uuid'::regtype AND key.indexed AND strpos(coalesce(key.text, ''), 'behind_v4') = 0 THEN
+		IF readable AND key.atttypid = 'uuid'::regtype AND key.indexed AND strpos(coalesce(key.text, ''), 'behind_v4') = 0 THEN
 			EXECUTE format('SELECT count(*) FROM (SELECT FROM %1$s WHERE %2$I > $1 LIMIT 1000) AS s', key.name, key.attname) INTO ahead USING soon;
 			EXECUTE format('SELECT count(*) FROM ((SELECT %2$I AS id FROM %1$s ORDER BY 1 LIMIT 1000)
 				UNION (SELECT %2$I FROM %1$s WHERE %2$I <= $1 ORDER BY 1 DESC LIMIT 1000)) AS s WHERE substr(id::text, 15, 1) <> ''7''',
@@ -83,6 +85,7 @@ BEGIN
 			(key.text IS NOT NULL AND NOT key.by_default AND NOT key.by_trigger, 'error', format('has the default %s, which makes no ordered keys', key.text),
 				'SET DEFAULT comb_generate_ordered(), or comb_snowflake() of the bound''s parameters'),
 			(key.relkind = 'f', 'error', 'is of a foreign table, whose keys this server''s bounds do not know', 'fetch the bound from the server that makes the keys'),
+			(NOT readable AND key.relkind <> 'f', 'note', 'was not looked at in the rows', 'GRANT SELECT'),
 			(nulls, 'error', 'is NULL in some rows, which no reader gets', 'give these rows keys, and SET NOT NULL'),
 			(ahead > 0, 'error', format('has keys ahead of the clock (%s), which no reader below a bound gets', CASE ahead WHEN 1000 THEN '1000 or more' ELSE ahead::text END),
 				'give these rows keys of comb_generate_ordered()'),
