@@ -15,7 +15,7 @@ ALTER FUNCTION comb_layouts() ROWS 24;
 
 CREATE FUNCTION comb_unwrap(value "any", strategy int, wrapper regprocedure, VARIADIC arguments "any") RETURNS tstzrange
 	AS 'MODULE_PATHNAME', 'comb_unwrap'
-	LANGUAGE C STABLE LEAKPROOF PARALLEL SAFE;
+	LANGUAGE C STABLE LEAKPROOF PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION comb_unwrap("any", int, regprocedure, "any") IS
 	'a period with all times of which the wrapper makes what compares so with the value, by a strategy of btree; its arguments have NULL in the place of the time';

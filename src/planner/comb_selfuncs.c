@@ -328,7 +328,7 @@ comb_spare_equalities(const CombKey *key, List *infos)
  * others between them, too.  The condition then has the share of the keys.
  *
  * Conditions on the key's time and nothing else find no fewer rows than the
- * bounds beside them.
+ * bounds beside them, unless these exclude nothing.
  */
 static double
 comb_hand_over(PlannerInfo *root, const CombKey *key, int varRelid,
@@ -336,6 +336,7 @@ comb_hand_over(PlannerInfo *root, const CombKey *key, int varRelid,
 {
 	CombPeriod	period = {PG_INT64_MIN, PG_INT64_MAX};	/* between the bounds */
 	bool		known = true;
+	bool		open;
 	bool		lower = false;
 	bool		upper = false;
 	List	   *bounds = NIL;	/* as core estimates them */
@@ -361,6 +362,7 @@ comb_hand_over(PlannerInfo *root, const CombKey *key, int varRelid,
 	*found = bounds != NIL;
 	if (!*found)
 		return 1.0;
+	open = known && period.first <= key->layout->codec->earliest && comb_to_end(key->layout, &period);
 	if (known)
 		estimate = comb_estimate(root, key, varRelid, &period);
 	if (known && (estimate.newer || estimate.mixed))
@@ -383,7 +385,7 @@ comb_hand_over(PlannerInfo *root, const CombKey *key, int varRelid,
 
 		if (known && strategy != 0)
 			comb_set_sel(info, !lower || strategy > BTEqualStrategyNumber ? estimate.sel : rest);
-		else if (strategy == 0 && comb_reads_only_time(root, key, (Node *) info->clause))
+		else if (strategy == 0 && !open && comb_reads_only_time(root, key, (Node *) info->clause))
 			comb_set_sel(info, 1.0);
 	}
 	return own;
