@@ -23,22 +23,19 @@ COMMENT ON FUNCTION comb_unwrap("any", int, regprocedure, "any") IS
 -- As comb_instant() and the other functions that the planner calls, for everyone
 DO $$
 DECLARE
-	function pg_catalog.regprocedure;
 	grantee pg_catalog.oid;
 BEGIN
-	FOREACH function IN ARRAY ARRAY[
-		'comb_unwrap("any", int, regprocedure, "any")'
-	]::pg_catalog.regprocedure[] LOOP
-		FOR grantee IN
-			SELECT DISTINCT acl.grantee
-			FROM pg_catalog.pg_proc AS p, pg_catalog.aclexplode(p.proacl) AS acl
-			WHERE p.oid OPERATOR(pg_catalog.=) function
-				AND acl.grantee OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
-				AND acl.grantee OPERATOR(pg_catalog.<>) p.proowner
-		LOOP
-			EXECUTE pg_catalog.format('REVOKE ALL ON FUNCTION %s FROM %I CASCADE', function, pg_catalog.pg_get_userbyid(grantee));
-		END LOOP;
-		EXECUTE pg_catalog.format('GRANT EXECUTE ON FUNCTION %s TO PUBLIC', function);
+	FOR grantee IN
+		SELECT DISTINCT acl.grantee
+		FROM pg_catalog.pg_proc AS p, pg_catalog.aclexplode(p.proacl) AS acl
+		WHERE p.oid OPERATOR(pg_catalog.=) 'comb_unwrap("any", int, regprocedure, "any")'::pg_catalog.regprocedure
+			AND acl.grantee OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
+			AND acl.grantee OPERATOR(pg_catalog.<>) p.proowner
+	LOOP
+		EXECUTE pg_catalog.format('REVOKE ALL ON FUNCTION comb_unwrap("any", int, regprocedure, "any") FROM %I CASCADE',
+			pg_catalog.pg_get_userbyid(grantee));
 	END LOOP;
 END
 $$;
+
+GRANT EXECUTE ON FUNCTION comb_unwrap("any", int, regprocedure, "any") TO PUBLIC;
