@@ -412,7 +412,7 @@ void
 comb_warn_table(PlannerInfo *root, RelOptInfo * rel)
 {
 	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
-	CombCompared compared = {.root = root,.relid = rel->relid};
+	CombCompared compared = {.root = root};
 	CombWarned *top;
 	CombWarned *entry;
 	Relation	relation;
@@ -425,6 +425,7 @@ comb_warn_table(PlannerInfo *root, RelOptInfo * rel)
 		(rte->relkind != RELKIND_RELATION &&
 		 rte->relkind != RELKIND_PARTITIONED_TABLE) || !comb_asks(root))
 		return;
+	compared.relid = rel->relid;
 	found = comb_compared_walker((Node *) root->parse->jointree, &compared);
 	for (relid = rel->relid; relid > 0; relid = comb_above(root, relid))
 	{

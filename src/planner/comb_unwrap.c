@@ -321,7 +321,7 @@ comb_compute(FunctionCallInfo fcinfo)
 	Oid			result;
 	double		first;
 	double		last;
-	RangeBound	lower = {.lower = true,.inclusive = true};
+	RangeBound	lower = {.inclusive = true};
 	RangeBound	upper = {.inclusive = true};
 
 	if (wrapper != COMB_NO_WRAPPER && !PG_ARGISNULL(0) && !PG_ARGISNULL(1))
@@ -399,6 +399,7 @@ comb_compute(FunctionCallInfo fcinfo)
 	if (zoned && types[time] == TIMESTAMPTZOID)
 		comb_add_offset(zone, -1, &first, &last);
 
+	lower.lower = true;
 	lower.infinite = !(fabs(first) < COMB_COUNTABLE);
 	upper.infinite = !(fabs(last) < COMB_COUNTABLE);
 	if (!lower.infinite)

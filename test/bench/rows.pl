@@ -109,7 +109,7 @@ push @$days, 'CREATE TABLE parted (id uuid, created_at timestamptz, note text) P
 
 # Ways to ask for the rows of a day
 my @forms = ('created_at, with an index', 'id <@ period', 'comb_timestamp(id) >= ... AND comb_timestamp(id) < ...',
-	'view.made, comb_timestamp(id)', 'o.made, a function', 'id >= ... AND id < ...');
+	'view.made, comb_timestamp(id)', 'o.made, a function', 'id >= ... AND id < ...', 'comb_timestamp(id)::date = ...');
 
 # The condition of a label for a day, 0 to 999, which begin with 2024
 sub clause
@@ -118,6 +118,7 @@ sub clause
 	my ($first, $next) = map { strftime("'%F 00:00+00'", gmtime(1704067200 + 86400 * $_)) } $day, $day + 1;
 	return "id >= comb_min($first) AND id < comb_min($next)" if $label =~ /^id >=/;
 	return "$1 >= $first AND $1 < $next" if $label =~ /^(comb_timestamp\(id\)|created_at|o\.made)(?: >=|,)/;
+	return "comb_timestamp(id)::date = " . substr($first, 0, 11) . "'" if $label =~ /::date/;
 	return "made >= $first AND made < $next" if $label =~ /^view/;
 	return $label =~ s/period.*/tstzrange($first, $next)/r;
 }

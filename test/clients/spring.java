@@ -38,7 +38,7 @@ class Orders extends Client {
 		@Bean public PlatformTransactionManager transactionManager(DataSource source) { return new DataSourceTransactionManager(source); }
 	}
 
-	// save() brings the key, and no other column.
+	// save() brings the key, and no other default.
 	List<?> bulk(String items) {
 		Repository repository = (Repository) mapper;
 		return repository.saveAll(Stream.of(items.split(" ")).map(Row::of).toList()).stream()
