@@ -20,6 +20,9 @@
 # Each copy polls POLLS times, or as often as it can in a part of the time, but not less than ten times.
 # The writers are slow, because a tool that falls behind has more rows at each poll.  So that polls find
 # transactions open all the same, two of the writers commit half a second late.
+#
+# dbt sends BEGIN in a transaction of its driver:
+# logged: there is already a transaction in progress
 use lib 'test/perl';
 use CombTest;
 use CombCopy;
