@@ -11,7 +11,9 @@
 # logged: FATAL:  the database system is|terminating connection (due to|because of)|server closed the connection
 # logged: connection to (the remote node|server)
 # logged: could not issue cancel request|transaction recovery cannot connect|failed to (commit transaction|clean up)
-# logged: AbortTransaction while in COMMIT state|cannot abort transaction [0-9]+, it was already committed
+# logged: Abort(Sub)?Transaction while in COMMIT state|cannot abort transaction [0-9]+, it was already committed
+# It also releases savepoints of its nodes when the coordinator's has been released:
+# logged: savepoint "savepoint_[0-9]+" does not exist
 use lib 'test/perl';
 use CombTest;
 use CombSoak;
