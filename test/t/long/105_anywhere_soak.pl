@@ -138,7 +138,7 @@ sub readers
 my %reader = (readers($primary, $advance, sort keys %way), readers($subscriber, '', 'numbers', 'times'));
 my %late = readers($standby, '', qw(numbers times uuids waiting));
 my $naive = $by_number =~ s/_settled//r;
-my $a_second_behind = $by_time =~ s/_timed WHERE/ WHERE created_at < clock_timestamp() - interval '1 s' AND/r;
+(my $a_second_behind = $by_time) =~ s/_timed\s+WHERE/ WHERE created_at < clock_timestamp() - interval '1 s' AND/ or die $by_time;
 my %twin = (
 	'numbers without a bound'  => outbox_reader($primary, $naive, last => 0),
 	'standby without a bound'  => outbox_reader($standby, $naive, last => 0),
